@@ -127,7 +127,7 @@ def test_indexes_of_postgresql(postgresql: Postgresql) -> None:
     assert bare.indexes == ()
     found = _indexes(t)
     assert {(i.size_bytes is not None, i.scans, i.counted_since) for i in found.values()} == {(True, 0, None)}
-    assert {name: replace(i, size_bytes=None, scans=None) for name, i in found.items()} == {
+    assert {name: replace(i, size_bytes=None, scans=None, scans_since=None) for name, i in found.items()} == {
         HOSTILE: replace(_plain(HOSTILE, "btree", "host", HOSTILE), sorting=("", "desc")),
         "newest": replace(_plain("newest", "btree", "time"), sorting=("desc nulls last",)),
         "carrying": _plain("carrying", "btree", "host", None),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from tests.builders import NOW, a_measurement
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.storage import describe_storage
 from tsaudit.model.profile import MAX_PARTITIONS, Index, Partition, Storage
@@ -28,6 +30,12 @@ def member(index: str, position: int, column: str | None, **changes: Any) -> dic
     } | changes
 
 
+def described(
+    drafts: Sequence[Draft], answers: Mapping[str, Sequence[dict[str, Any]] | None], now: datetime = NOW
+) -> list[Draft]:
+    return describe_storage(drafts, answers, now)
+
+
 DRAFTS = (Draft("main", "cpu"), Draft("main", "mem"))
 
 
@@ -36,36 +44,54 @@ def partition(name: str, rows: int | None, kept: int | None, key: str = "host, r
 
 
 def test_indexes_when_rows_come_in_any_order() -> None:
-    cpu, mem = describe_storage(
-        DRAFTS, {"indexes": [member("b", 2, None), member("a", 1, "host"), member("b", 1, "time")]}
-    )
+    cpu, mem = described(DRAFTS, {"indexes": [member("b", 2, None), member("a", 1, "host"), member("b", 1, "time")]})
     since = datetime(2026, 3, 1, tzinfo=UTC)
     assert cpu.indexes == (
-        Index("a", "btree", ("host",), False, False, False, 8192, 3, since),
-        Index("b", "btree", ("time", None), False, False, False, 8192, 3, since),
+        Index("a", "btree", ("host",), False, False, False, 8192, 3, since, NOW),
+        Index("b", "btree", ("time", None), False, False, False, 8192, 3, since, NOW),
     )
     assert mem.indexes == (), "asked for, and has none"
 
 
+def test_uses_are_observed_from_audit_to_audit() -> None:
+    since: list[datetime | None] = []
+    draft = DRAFTS[0]
+    for day, scans in enumerate((3, 3, 3, 4, 0, 0, None)):
+        now = NOW + timedelta(days=day)
+        (draft,) = described([draft], {"indexes": [member("a", 1, "host", scans=scans)]}, now)
+        assert draft.indexes is not None
+        since.append(draft.indexes[0].scans_since)
+        draft = Draft("main", "cpu", previous=a_measurement("cpu", indexes=draft.indexes))
+    days = [None if one is None else (one - NOW).days for one in since]
+    assert days == [0, 0, 0, 3, 4, 4, None]
+
+
+def test_uses_of_another_index_of_the_same_name_are_not_its_own() -> None:
+    before = a_measurement("cpu", indexes=(Index("a", "btree", ("dc",), False, False, False, 8192, 0, None, NOW),))
+    later = NOW + timedelta(days=40)
+    draft = Draft("main", "cpu", previous=before)
+    (draft,) = described([draft], {"indexes": [member("a", 1, "host", scans=0)]}, later)
+    assert draft.indexes is not None
+    assert draft.indexes[0].scans_since == later
+
+
 def test_partitions_when_there_are_very_many_keep_the_largest() -> None:
     rows = [partition(f"p{i:04}", i, i * 10) for i in range(MAX_PARTITIONS + 5)]
-    cpu, mem = describe_storage(DRAFTS, {"partitions": rows})
+    cpu, mem = described(DRAFTS, {"partitions": rows})
     assert cpu.partitioning is not None
     assert cpu.partitioning.key == ("host", "region")
     assert cpu.partitioning.count == MAX_PARTITIONS + 5
     assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
     assert cpu.partitioning.partitions[0] == Partition("p0104", "", 104, 1040)
     assert mem.partitioning is None
-    (cpu,) = describe_storage(DRAFTS[:1], {"partitions": [*rows, partition("rest", 1, 1) | {"bounds": "DEFAULT"}]})
+    (cpu,) = described(DRAFTS[:1], {"partitions": [*rows, partition("rest", 1, 1) | {"bounds": "DEFAULT"}]})
     assert cpu.partitioning is not None
     assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
     assert cpu.partitioning.partitions[-1] == Partition("rest", "DEFAULT", 1, 1)
 
 
 def test_partitions_when_nothing_is_known_of_their_size() -> None:
-    (cpu,) = describe_storage(
-        DRAFTS[:1], {"partitions": [partition("q", None, None, ""), partition("p", None, None, "")]}
-    )
+    (cpu,) = described(DRAFTS[:1], {"partitions": [partition("q", None, None, ""), partition("p", None, None, "")]})
     assert cpu.partitioning is not None
     assert [p.name for p in cpu.partitioning.partitions] == ["p", "q"]
     assert cpu.partitioning.key == ()
@@ -76,7 +102,7 @@ def test_options_and_storage_when_one_measurement_has_none() -> None:
         "options": [{"measurement": "cpu", "option": "ttl", "value": "7days"}],
         "storage": [{"measurement": "cpu", "data_bytes": 10, "index_bytes": None}],
     }
-    cpu, mem = describe_storage(DRAFTS, answers)
+    cpu, mem = described(DRAFTS, answers)
     assert cpu.options == {"ttl": "7days"}
     assert mem.options == {}
     assert cpu.storage == Storage(10, None)
@@ -84,12 +110,10 @@ def test_options_and_storage_when_one_measurement_has_none() -> None:
 
 
 def test_nothing_is_known_when_a_gap_was_left() -> None:
-    (cpu,) = describe_storage(DRAFTS[:1], dict.fromkeys(("indexes", "options", "storage", "partitions")))
+    (cpu,) = described(DRAFTS[:1], dict.fromkeys(("indexes", "options", "storage", "partitions")))
     assert (cpu.indexes, cpu.options, cpu.storage, cpu.partitioning) == (None, None, None, None)
 
 
 def test_rows_in_files_when_they_have_no_time() -> None:
     with pytest.raises(ValueError, match="rows in files of cpu have no first time"):
-        describe_storage(
-            [Draft("main", "cpu")], {"stored_rows": [{"measurement": "cpu", "rows": 3, "first_time": None}]}
-        )
+        described([Draft("main", "cpu")], {"stored_rows": [{"measurement": "cpu", "rows": 3, "first_time": None}]})

@@ -32,6 +32,7 @@ from tsaudit.model.profile import (
     Reason,
     Role,
     Tag,
+    utc_now,
 )
 
 _FROM_CATALOGUE: Final = frozenset({Ladder.COLUMNS, Ladder.MEASURE_NAMES})
@@ -215,7 +216,7 @@ def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: 
     answers = {f: rows_about(asker, f, database, singly) for f in STORAGE_FACTS if f in asked}
     for fact, rows in answers.items():
         with asker.understanding(fact, database):
-            drafts = describe_storage(drafts, {fact: rows})
+            drafts = describe_storage(drafts, {fact: rows}, utc_now())
     if answers.get("storage") is not None:
         _note_unknown_sizes(asker, drafts)
     families.note_left_out(asker, drafts, asked)

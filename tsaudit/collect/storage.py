@@ -87,17 +87,33 @@ class Files(Found):
     stored: StoredRows
 
 
-def describe_storage(drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None]) -> list[Draft]:
+def describe_storage(
+    drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None], now: datetime
+) -> list[Draft]:
     """The drafts of one database with their storage from the catalog.
 
-    `answers`: each queried fact to its rows, None for a gap.
+    `answers`: each queried fact to its rows, None for a gap. `now`: when they were queried.
     """
     described = list(drafts)
     for fact, rows in answers.items():
         if rows is not None:
             found_in, of_measurement = _FOUND_IN[fact], _by_measurement(rows)
             described = [draft.knowing(found_in(draft, of_measurement.get(draft.name, []))) for draft in described]
-    return described
+    return [draft.knowing(_uses_observed(draft, now)) for draft in described]
+
+
+def _uses_observed(draft: Draft, now: datetime) -> Found:
+    """Since when the audits have seen the same number of uses of each index."""
+    before = {(i.name, i.columns): i for i in draft.previous.indexes or ()} if draft.previous else {}
+
+    def observed(index: Index) -> Index:
+        if index.scans is None:
+            return index
+        same = before.get((index.name, index.columns))
+        since = same.scans_since if same and same.scans == index.scans else None
+        return replace(index, scans_since=since or now)
+
+    return Indexes(tuple(map(observed, draft.indexes))) if draft.indexes else Found()
 
 
 def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:

@@ -204,11 +204,17 @@ def test_silence_when_not_known_to_be_unused(changes: dict[str, Any]) -> None:
     assert judge(rule, profile, timeline=Timeline(previous=profile)).outcome is Outcome.PASS
 
 
-def test_hint_when_it_is_not_known_since_when_uses_are_counted() -> None:
-    profile = _profile(an_index("i", "region", scans=0))
-    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
-    assert finding.severity is Severity.INFO
-    assert "since an unknown day" in finding.message
+def test_unused_needs_observed_days_if_the_engine_does_not_say_since_when_it_counts() -> None:
+    unknown = _profile(an_index("i", "region", scans=0, size_bytes=5_000_000))
+    assert judge(rule, unknown, timeline=Timeline(previous=unknown)).outcome is Outcome.PASS
+    for days, outcome in ((29, Outcome.PASS), (30, Outcome.FAIL)):
+        since = NOW - timedelta(days=days)
+        observed = _profile(an_index("i", "region", scans=0, size_bytes=5_000_000, scans_since=since))
+        result = judge(rule, observed, timeline=Timeline(previous=observed))
+        assert result.outcome is outcome
+    (finding,) = result.findings
+    assert finding.severity is Severity.WARN
+    assert "not used once since 2026-03-01; it takes 5 MB" in finding.message
 
 
 def test_information_when_it_is_small() -> None:
@@ -310,10 +316,24 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
     target = write(data, "postgresql", postgresql)
     # The one that the key starts with, and then the one that is not used.
     for name in ('or""der_time_idx', 'or""der_host_idx'):
-        (statement,) = planned(rule, collected(target)).split("\n")[1:]
+        (statement,) = planned(rule, _after_a_month(collected(target))).split("\n")[1:]
         assert statement.endswith(f'."{name}";')
         postgresql.execute(statement)
-    assert judge(rule, collected(target)).outcome is Outcome.PASS
+    assert judge(rule, _after_a_month(collected(target))).outcome is Outcome.PASS
+
+
+def _after_a_month(profile: Profile) -> Profile:
+    """As if audits had seen the uses that they count for so long."""
+
+    def old(index: Index) -> Index:
+        since = profile.collected_at - timedelta(days=31)
+        return dataclasses.replace(index, scans_since=since if index.scans is not None else None)
+
+    measurements = (
+        dataclasses.replace(m, indexes=None if m.indexes is None else tuple(map(old, m.indexes)))
+        for m in profile.measurements
+    )
+    return dataclasses.replace(profile, measurements=tuple(measurements))
 
 
 def test_duckdb_when_asked_for_a_range_or_by_several_columns(tmp_path: Path) -> None:
@@ -359,7 +379,7 @@ def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:
 
 
 def test_doubtful_ones_wait_for_the_sure_ones() -> None:
-    since = {"scans": 0, "counted_since": None, "size_bytes": 5_000_000}
+    since = {"scans": 0, "counted_since": SINCE, "size_bytes": 5_000_000}
     indexes = [
         an_index("a", "host", **since),
         an_index("b", "host", "region", **since),

@@ -68,7 +68,8 @@ def needless_index(case: Case) -> Iterator[Finding]:
 
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
       B-tree), sorted in the same or the opposite order;
-    - an index that was not used once in `min_days`, if the engine counts uses;
+    - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
+      audits must have seen no use for so long;
     - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
     - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
     - on DuckDB, an index on several columns, which no query uses;
@@ -77,8 +78,7 @@ def needless_index(case: Case) -> Iterator[Finding]:
     Indexes of a primary key or unique constraint are never reported.
 
     The finding is information if the index is smaller than `min_bytes` or, where the engine does not report its size,
-    if the table has fewer than `min_indexed_rows` rows; if it is not known since when its uses are counted; or if the
-    previous audit did not see it. The same applies to an index on a tag with fewer than `min_values`
+    if the table has fewer than `min_indexed_rows` rows; or if the previous audit did not see it. The same applies to an index on a tag with fewer than `min_values`
     values in a table of `min_rows`, because it may be there for the rare values. The fix drops the indexes that are
     certainly redundant, and the others only after those are gone. Tables with more than `max_indexes` are reported even
     if each index is useful. Tables that GreptimeDB creates itself, for traces and metrics, have built-in indexes and
@@ -139,11 +139,10 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
         return _Needless(index, few, Severity.INFO, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
         return None
-    if index.counted_since is None:
-        return _Needless(index, "not used once since an unknown day", Severity.INFO, sure=False)
-    if (case.profile.collected_at - index.counted_since).days < case.limit("min_days", measurement).value:
+    since = index.counted_since or index.scans_since
+    if since is None or (case.profile.collected_at - since).days < case.limit("min_days", measurement).value:
         return None
-    why = f"not used once since {index.counted_since.date()}, or since it was created"
+    why = f"not used once since {since.date()}" + (", or since it was created" if index.counted_since else "")
     return _Needless(index, why, Severity.WARN if sure else Severity.INFO, sure)
 
 
