@@ -10,7 +10,17 @@ import pyarrow.compute as pc
 
 from tsaudit.collect.value_texts import NUMBER, as_text
 from tsaudit.engines.sql.types import is_text
-from tsaudit.model.profile import MAX_PATTERNS, SAMPLE_SIZE, Count, Field, Ratio, RowPattern, RowPatterns, Source
+from tsaudit.model.profile import (
+    MAX_PATTERNS,
+    SAMPLE_SIZE,
+    Count,
+    Field,
+    NumbersBy,
+    Ratio,
+    RowPattern,
+    RowPatterns,
+    Source,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,6 +149,28 @@ def _number_ratio(column: pa.ChunkedArray) -> float | None:
     """The share of the texts that are numbers; None without values."""
     texts = as_text(column).drop_null()
     return float(pc.mean(pc.match_substring_regex(texts, NUMBER).cast(pa.float64())).as_py()) if len(texts) else None
+
+
+def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.ChunkedArray]) -> NumbersBy | None:
+    """The tag that separates the numbers in a text field from its texts. `tags`: those that contain text."""
+    import numpy as np
+
+    from tsaudit.analysis.rows.attributes import split_by
+
+    if field.number_ratio is None or not 0.0 < field.number_ratio.value < 1.0 or len(tags) < 2:
+        return None
+    texts = as_text(column)
+    is_number = pc.fill_null(pc.match_substring_regex(texts, NUMBER), False)
+    codes = {key: np.asarray(as_codes(tag).fill_null(-1).to_numpy(), np.int64) for key, tag in tags.items()}
+    found = split_by(codes, np.asarray(is_number.to_numpy()), np.asarray(texts.is_valid().to_numpy()))
+    if found is None:
+        return None
+    of_code = dict(zip(codes[found.tag].tolist(), as_text(tags[found.tag]).to_pylist(), strict=True))
+    return NumbersBy(
+        found.tag,
+        tuple(sorted(of_code[code][:TEXT_KEPT] for code in found.numbers)),
+        tuple(sorted(of_code[code][:TEXT_KEPT] for code in found.others)),
+    )
 
 
 def _whole_ratio(column: pa.ChunkedArray) -> float | None:

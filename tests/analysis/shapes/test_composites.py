@@ -139,3 +139,11 @@ def test_pairs_joined_by_commas_come_apart_again(keys, rows):
     assert found is not None
     assert [part.name for part in found.parts] == keys
     assert found.example == ",".join(f"{part.name}={part.example}" for part in found.parts)
+
+
+def test_numbered_things_inside_numbered_things_are_attributes_where_each_has_the_same():
+    found = split_composite([f"dc1/sw{s:02}/gi1/0/{p}" for s in range(6) for p in range(1, 9)])
+    assert found is not None
+    assert [part.name for part in found.parts] == ["sw", "part_2"]
+    # The slots and ports of one device are a name of one thing.
+    assert split_composite([f"gi{s}/0/{p}" for s in range(1, 5) for p in range(1, 9)]) is None

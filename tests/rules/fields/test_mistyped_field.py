@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, judge, plans, table
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Field, Profile
+from tsaudit.model.profile import Field, NumbersBy, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
@@ -104,3 +106,25 @@ def test_message_when_a_few_values_are_others() -> None:
     assert "and nearly all its values are numbers" in _finding(_text(*readings, "n/a")).message
     whole = a_field("visits", ("DOUBLE",), sample=("1.0", "2.0"), whole_ratio=a_ratio(1.0), distinct=a_count(9))
     assert "and all its values are whole numbers" in _finding(whole).message
+
+
+def test_counter_with_ten_digits_is_no_time() -> None:
+    counter = tuple(str(1_700_000_000 + 7_919 * i) for i in range(30))
+    assert _finding(_text(*counter, key="in_octets")).message == (
+        "Field in_octets is stored as VARCHAR, and all its values are whole numbers."
+    )
+    assert _finding(_text(*counter, key="updated_at")).message.endswith("all its values are times.")
+    assert judge(rule, _profile(_text(*counter, key="msisdn"))).outcome is Outcome.PASS
+
+
+def test_numbers_and_texts_by_attribute() -> None:
+    by = NumbersBy("attribute", ("flow", "pressure"), ("state",))
+    mixed = dataclasses.replace(_text("1.5", "idle", "7"), numbers_by=by, number_ratio=a_ratio(0.8))
+    finding = _finding(mixed)
+    assert finding.message == (
+        "Field reading is stored as VARCHAR: by attribute, its values are numbers (flow and pressure) or texts (state)."
+    )
+    assert finding.fix.endswith("and write the numbers to it; the texts of state stay in reading.")
+    (table,) = _profile(mixed).measurements
+    orders = dataclasses.replace(table, kind=TableKind.ENTITY, series=None)
+    assert judge(rule, a_profile(orders, engine="duckdb")).outcome is Outcome.PASS

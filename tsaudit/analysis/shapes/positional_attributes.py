@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ _FEWEST: Final = 8
 """Distinct values below which only a separator that is used for nothing else proves attributes."""
 _FEW: Final = 0.35
 """Values of one attribute per value of the column up to which it is something to group by."""
+_FILLED: Final = 0.6
+"""Share of all combinations of the parts that occur."""
 
 _PLAIN: Final = ("|", ";", "~", "#", "::")
 """Separators that are hardly used for anything else."""
@@ -87,12 +90,23 @@ def _is_meant(separator: str, places: Sequence[_Place], example: str) -> bool:
         return False
     if separator == "/" and _keyed(places):
         return True
+    if separator in "/:" and _is_grid(places):
+        return True
     words, few = sum(p.is_word for p in varying), sum(p.is_few or bool(p.label) for p in varying)
     if example.startswith("/") or words < 2:
         return False
     if separator == ".":
         return few >= 3
     return few >= 2 or (separator == ":" and few >= 1 and len(varying) >= 3)
+
+
+def _is_grid(places: Sequence[_Place]) -> bool:
+    """Whether numbered things of one kind are inside those of another, and nearly each has the same: `sw1/gi1/0/12`."""
+    varying = [p for p in places if p.values > 1]
+    numbered = {p.label.lower() for p in places if p.label}
+    if len(numbered) < 2 or not any(p.label for p in varying) or not all(p.is_few for p in varying):
+        return False
+    return len(set(zip(*(p.texts for p in varying), strict=True))) >= _FILLED * math.prod(p.values for p in varying)
 
 
 def _keyed(places: Sequence[_Place]) -> bool:

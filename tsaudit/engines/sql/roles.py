@@ -38,7 +38,9 @@ _ID_NAME: Final = re.compile(
 )
 """Names under which digits identify something rather than measure it."""
 _CODE_NAME: Final = re.compile(
-    r"(?i:(^|_)(id|code|status|serial|zip|postcode|phone|version|firmware|release|build|no|nr|number|key|uuid)$)"
+    r"(?i:(^|_)(id|code|status|serial|zip|postcode|phone|version|firmware|release|build|no|nr|number|key|uuid|account"
+    r"|mobile|tel|fax|msisdn|imei|imsi|iccid|mmsi|ean|gtin|isbn|upc|sku|barcode|iban|ssn|plz|lot|batch|ref|reference|oid"
+    r"|asn|pin|extension)$)"
     r"|[a-z](Code|Status|Version)$"
 )
 """Those, and names of categories that are written in digits."""

@@ -2,7 +2,16 @@
 
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
 from tsaudit.model.profile.database import POLICY_MARK, Database
-from tsaudit.model.profile.fields import Field, FieldRhythm, Items, PartingTag, Rhythms, SharedInstants, TimeLag
+from tsaudit.model.profile.fields import (
+    Field,
+    FieldRhythm,
+    Items,
+    NumbersBy,
+    PartingTag,
+    Rhythms,
+    SharedInstants,
+    TimeLag,
+)
 from tsaudit.model.profile.figures import FOREVER, SAMPLE_SIZE, Count, Forever, How, Ratio, Role, Source, how_summed
 from tsaudit.model.profile.kinds import READ_BY_TIME, SERIES_KINDS, TableKind
 from tsaudit.model.profile.measurement import Measurement
@@ -87,6 +96,7 @@ __all__ = [
     "MeasureNames",
     "Measurement",
     "NearDependency",
+    "NumbersBy",
     "PartingTag",
     "Partition",
     "Partitioning",

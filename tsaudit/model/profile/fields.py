@@ -29,6 +29,17 @@ class TimeLag:
 
 
 @dataclass(frozen=True, slots=True)
+class NumbersBy:
+    """A tag that separates the texts of a field: under some of its values all are numbers, under the others none is."""
+
+    tag: str
+    numbers: tuple[str, ...]
+    """Values of the tag under which the rows read contain numbers, sorted."""
+    others: tuple[str, ...]
+    """Values of the tag under which they contain texts, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A column that contains measured values."""
 
@@ -46,6 +57,8 @@ class Field:
     """Share of the values read that are integers; None for fields that are not floats."""
     number_ratio: Ratio | None = None
     """Share of the texts read that are numbers; None for fields that are not text."""
+    numbers_by: NumbersBy | None = None
+    """None if no tag does, or the field does not contain both."""
     role_reason: str = ""
     value_bytes: float | None = None
     """Mean size of the values that are present, in bytes; None if the engine does not report it."""

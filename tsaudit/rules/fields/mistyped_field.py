@@ -10,9 +10,9 @@ from tsaudit.engines.sql.roles import names_code
 from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import Field, Measurement, NumbersBy
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import count, number
+from tsaudit.text import count, listed, number
 
 _FLAG = frozenset({"0", "1"})
 """A state that is never added up, so it may be text."""
@@ -46,7 +46,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     This is based on the values read within the window. Float fields are information only: values that are whole today
     may have a fraction tomorrow. Text with leading zeros, fields named like codes, and states such as `on` and `off`
-    are not reported.
+    are not reported. A text field with numbers for some attributes and texts for others is reported if a tag names the
+    attribute, and each source has several.
 
     ## Why it matters
 
@@ -75,6 +76,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         for field in measurement.fields:
             if kind := _text_kind(case, field):
                 yield _finding(measurement, field, kind, Severity.WARN)
+            elif field.numbers_by and measurement.has_series:
+                yield _mixed(measurement, field, field.numbers_by)
             elif _is_whole(case, measurement, field):
                 yield _finding(measurement, field, "integer", Severity.INFO)
 
@@ -86,6 +89,9 @@ def _text_kind(case: Case, field: Field) -> str | None:
     if not all(is_text(t) for t in field.types) or names_code(field.key):
         return None
     kind = shapes.number_kind(field.sample)
+    if kind == "time" and not words_of(field.key) & HINT and all(v.strip().isdecimal() for v in field.sample):
+        # A counter with ten digits looks like seconds since 1970.
+        kind = "integer"
     if kind == "boolean" and not {v.strip().lower() for v in field.sample} <= _BOOLEANS:
         return None
     if kind == "integer" and {v.strip() for v in field.sample} <= _FLAG:
@@ -121,6 +127,26 @@ def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
     if field.whole_ratio is not None:
         return ()
     return tuple(v for v in field.sample if v.strip() and shapes.number_kind((v,)) not in _FITS[kind])[:5]
+
+
+def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
+    several = len(by.others) > 1
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        severity=Severity.WARN,
+        message=f"Field {field.key} is stored as {' and '.join(field.types)}: by {by.tag}, its values are numbers "
+        f"({listed(by.numbers, 4)}) or texts ({listed(by.others, 4)}).",
+        fix=f"Add a column for numbers, such as {field.key}_number, and write the numbers to it; the texts of "
+        f"{'these attributes' if several else by.others[0]} stay in {field.key}.",
+        guilty=field.key,
+        samples=field.sample[:3],
+        evidence=(
+            Evidence(f"{by.tag} with numbers", listed(by.numbers, 8)),
+            Evidence(f"{by.tag} with texts", listed(by.others, 8)),
+        ),
+        facts=("field_types", "field_values"),
+        source=field.number_ratio.source if field.number_ratio else None,
+    )
 
 
 def _finding(measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
