@@ -68,7 +68,7 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
     typed = asker.engine.enforces_types
     candidates = time_candidates(draft.columns, chosen, typed=typed)
     extents = _extents(asker, draft, [c.name for c in candidates]) if candidates else {}
-    indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if i.finds_ranges_of(c.name))
+    indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if c.name in i.columns)
     time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed)
     draft = measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
     most = asker.target.budget.max_rows if sample_wanted else min(asker.target.budget.max_rows, _ROLE_ROWS)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from tsaudit.collect.value_texts import NUMBER, as_text
 from tsaudit.engines.sql.types import is_text
 from tsaudit.model.profile import (
+    FREQUENT,
     MAX_PATTERNS,
     SAMPLE_SIZE,
     Count,
@@ -36,6 +37,7 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
     """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
     numbers = _number_ratio(column) if all(is_text(t) for t in field.types) else None
+    frequent = _frequent_ratio(column) if all(is_text(t) for t in field.types) else None
     constant = _constant_ratio(column, series)
     return Field(
         key=field.key,
@@ -46,6 +48,7 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
         constant_ratio=None if constant is None else Ratio(constant, source),
         whole_ratio=None if whole is None else Ratio(whole, source),
         number_ratio=None if numbers is None else Ratio(numbers, source),
+        frequent_ratio=None if frequent is None else Ratio(frequent, source),
         role_reason=field.role_reason,
     )
 
@@ -151,8 +154,14 @@ def _number_ratio(column: pa.ChunkedArray) -> float | None:
     return float(pc.mean(pc.match_substring_regex(texts, NUMBER).cast(pa.float64())).as_py()) if len(texts) else None
 
 
+def _frequent_ratio(column: pa.ChunkedArray) -> float | None:
+    """The share of the values that occur in at least FREQUENT rows; None without values."""
+    counts = pc.value_counts(as_codes(column).drop_null()).field("counts").to_numpy()
+    return float(counts[counts >= FREQUENT].sum() / counts.sum()) if len(counts) else None
+
+
 def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.ChunkedArray]) -> NumbersBy | None:
-    """The tag that separates the numbers in a text field from its texts. `tags`: those that contain text."""
+    """The tag that separates the numbers in a text field from its texts."""
     import numpy as np
 
     from tsaudit.analysis.rows.attributes import split_by

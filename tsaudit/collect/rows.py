@@ -13,7 +13,6 @@ from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import interval, scope
 from tsaudit.engines.sql.columns import TimeKind
 from tsaudit.engines.sql.time_columns import instant_of
-from tsaudit.engines.sql.types import is_text
 from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import (
     Count,
@@ -137,9 +136,9 @@ def describe_fields(asker: Asker, draft: Draft) -> Draft:
     fields = tuple(
         figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
     )
-    texts = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags if is_text(tag.data_type)}
+    tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     fields = tuple(
-        replace(field, numbers_by=figures.numbers_by(field, draft.read(Role.FIELD, field.key), texts))
+        replace(field, numbers_by=figures.numbers_by(field, draft.read(Role.FIELD, field.key), tags))
         for field in fields
     )
     patterns, rhythms = row_figures(draft, series, source)

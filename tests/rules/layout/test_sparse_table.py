@@ -8,7 +8,7 @@ from datetime import timedelta
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Profile
+from tsaudit.model.profile import Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
@@ -89,3 +89,22 @@ def test_warning_when_a_column_empties() -> None:
     assert judge(rule, profile, timeline=history(0.05, 0.1)).outcome is Outcome.PASS
     assert judge(rule, profile, {"max_rise": 0.2}, history(0.05, 0.1)).outcome is Outcome.FAIL
     assert judge(rule, profile).outcome is Outcome.PASS
+
+
+def test_columns_for_a_value_of_any_type_are_not_empty_cells() -> None:
+    nulls = {"str_v": 0.9, "long_v": 0.8, "dbl_v": 0.3, "bool_v": 1.0}
+    typed = tuple(a_field(key, null_ratio=null) for key, null in nulls.items())
+    assert judge(rule, a_profile(a_measurement(fields=typed, rows=a_count(1000)))).outcome is Outcome.PASS
+    others = tuple(a_field(key, null_ratio=null) for key, null in zip("abcd", nulls.values(), strict=True))
+    assert judge(rule, a_profile(a_measurement(fields=others, rows=a_count(1000)))).outcome is Outcome.FAIL
+
+
+def test_events_may_have_attributes_but_not_without_end() -> None:
+    def of(empty: int) -> Profile:
+        fields = tuple(a_field(f"f{i}", null_ratio=0.97 if i < empty else 0.6) for i in range(80))
+        return a_profile(a_measurement("t", fields=fields, rows=a_count(1000), kind=TableKind.EVENTS))
+
+    assert judge(rule, of(50)).outcome is Outcome.PASS
+    (finding,) = judge(rule, of(51)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message == "51 of its 80 fields are null in more than 95% of the rows."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import uuid
-from typing import Final
+from typing import Any, Final
 
 from tests.builders import a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
 from tests.engines.greptimedb.cases import a_table, findings
@@ -171,3 +171,19 @@ def test_fleet_that_reports_seldom_is_no_endless_id() -> None:
     ):
         measurement = a_measurement("readings", 3_000, tags=(tag,), rows=a_count(3_000))
         assert judge(rule, a_profile(measurement)).outcome is outcome
+
+
+def test_finding_when_each_value_is_replaced_after_a_while() -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+
+    def of(values: int, recurring: float | None, **changes: Any) -> Measurement:
+        tags = (a_tag("mac", values, words, recurring=recurring, **changes),)
+        return a_measurement("clients", values, tags=tags, rows=a_count(1_000_000))
+
+    (finding,) = judge(rule, a_profile(of(201, 0.05))).findings
+    assert finding.message == (
+        "Tag mac has 201 values, and only 5% of them occur again in the later half of the time read."
+    )
+    assert (finding.limit.name if finding.limit else "").endswith("max_short_lived")
+    for quiet in (of(200, 0.05), of(201, 0.2), of(201, None), of(201, 0.05, over_time=values_over_time("bounded"))):
+        assert judge(rule, a_profile(quiet)).outcome is Outcome.PASS

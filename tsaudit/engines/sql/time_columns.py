@@ -100,7 +100,7 @@ def time_column(
 ) -> TimeColumn | None:
     """The time column; None if there is none.
 
-    `extents`: what the columns that `time_candidates` names contain. `indexed`: columns that an index is sorted by. The
+    `extents`: what the columns that `time_candidates` names contain. `indexed`: columns of indexes. The
     configuration comes first; then the engine's declaration; then the candidate with the most evidence: values that
     reach the present, few nulls, its type, its name, and whether the key or an index uses it.
     """

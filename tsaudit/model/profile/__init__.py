@@ -3,6 +3,7 @@
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
 from tsaudit.model.profile.database import POLICY_MARK, Database
 from tsaudit.model.profile.fields import (
+    FREQUENT,
     Field,
     FieldRhythm,
     Items,
@@ -63,6 +64,7 @@ from tsaudit.model.profile.tags import (
 __all__ = [
     "DEFAULT_PARTITION",
     "FOREVER",
+    "FREQUENT",
     "MAX_MEASURE_NAMES",
     "MAX_PARTITIONS",
     "MAX_PATTERNS",

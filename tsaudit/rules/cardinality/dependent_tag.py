@@ -125,10 +125,9 @@ def _by_determinant(determinants: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def _determined_all(measurement: Measurement, sets: TagSets, determinant: str, dependents: list[str]) -> _Said:
-    values = many(_values(measurement, determinant), "value")
     each = [Evidence(f"values of {tag}", number(_values(measurement, tag))) for tag in dependents[:8]]
     return _Said(
-        f"Each of the {values} of tag {determinant} occurs with only one value of {listed(dependents, 6)}, so these "
+        f"{_each_value(measurement, determinant)} occurs with only one value of {listed(dependents, 6)}, so these "
         f"{number(len(dependents))} tags add no series{on_sample(sets)}.",
         "Keep those that queries group or filter by: they add no series. Leave them out when you multiply tag values "
         f"to estimate series. Those that no query needs can be looked up from {determinant} outside the database.",
@@ -160,9 +159,8 @@ def _dependencies(measurement: Measurement, sets: TagSets) -> Iterator[tuple[str
 def _determined(measurement: Measurement, dependent: str, determinants: list[str]) -> _Said:
     sets = measurement.tag_sets
     assert sets is not None
-    values = many(_values(measurement, determinants[0]), "value")
     return _Said(
-        f"Each of the {values} of tag {determinants[0]} occurs with only one value of {dependent}, so "
+        f"{_each_value(measurement, determinants[0])} occurs with only one value of {dependent}, so "
         f"{dependent} adds no series{on_sample(sets)}.",
         _advice(dependent, determinants[0]),
         (Evidence("determined by", listed(determinants)),),
@@ -216,6 +214,12 @@ def _determinants(measurement: Measurement, sets: TagSets) -> dict[str, list[str
         if _values(measurement, dependency.dependent) > 1:
             found.setdefault(dependency.dependent, []).append(dependency.determinant)
     return {k: sorted(v, key=lambda tag: (_values(measurement, tag), tag)) for k, v in found.items()}
+
+
+def _each_value(measurement: Measurement, key: str) -> str:
+    values = _values(measurement, key)
+    # Series without the tag may have other values of the dependent one.
+    return f"The only value of tag {key}" if values == 1 else f"Each of the {many(values, 'value')} of tag {key}"
 
 
 def _values(measurement: Measurement, key: str) -> int:

@@ -90,11 +90,14 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     - Tags for metadata, the air sensors: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Tags versus fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
+    from tsaudit.analysis.tables.typed_values import typed_values
+
     for measurement in case.measurements:
         rows = _rows_read(measurement)
         if rows < case.limit("min_rows", measurement).value:
             continue
-        for field in measurement.fields:
+        values = typed_values(field.key for field in measurement.fields)
+        for field in (field for field in measurement.fields if field.key not in values):
             if not case.engine.indexes_tag_values:
                 # Filtering by a tag or a field costs the same there, but only tags keep rows apart.
                 if _mixes_sources(case, measurement, field, rows):

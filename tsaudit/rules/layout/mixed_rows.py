@@ -44,7 +44,8 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
     On Timestream, each measure name is checked separately, since rows with different measure names may well differ.
     Columns that every row fills are ignored; the others are split into groups of which each row fills one. The finding
     lists the groups, and pairs of columns that seem to contain the same thing under two names. GreptimeDB's tables for
-    traces are left out, because their columns are the attributes of all kinds of spans.
+    traces are left out, because their columns are the attributes of all kinds of spans; so are columns for one value of
+    any type, such as `str_v` and `dbl_v`.
 
     ## Why it matters
 
@@ -73,6 +74,7 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.rows import cohesion
+    from tsaudit.analysis.tables.typed_values import typed_values
 
     if case.tables.has_given_columns(measurement):
         return
@@ -82,7 +84,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
             continue
         if _is_split(case, measurement, found):
             continue
-        keyed = _keyed(case, measurement)
+        keyed = _keyed(case, measurement) | typed_values(field.key for field in measurement.fields)
         divided = cohesion.groups(((frozenset(p.columns) - keyed, p.rows) for p in found.patterns), found.rows)
         share = case.limit("min_share", measurement).value
         kinds = [group for group in divided.groups if group.rows >= share * divided.rows]

@@ -10,10 +10,10 @@ from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
 from tsaudit.model.change import Change, Inspect, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio
+from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.text import listed, many, percent, under
+from tsaudit.text import listed, many, number, percent, plural, under
 
 
 @rule(
@@ -24,7 +24,7 @@ from tsaudit.text import listed, many, percent, under
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
     uses={"row_count", "options"},
-    kinds=SERIES_KINDS,
+    kinds=SERIES_KINDS | {TableKind.EVENTS},
     thresholds=(
         Threshold("max_null_ratio", 0.5, "share of cells without a value", "our default: more nulls than values"),
         Threshold(
@@ -39,6 +39,12 @@ from tsaudit.text import listed, many, percent, under
             "increase in the share of rows without a value",
             "our default: not a coincidence, and noticed before half is lost",
         ),
+        Threshold(
+            "max_empty_columns",
+            50,
+            "columns",
+            "our default: events have optional attributes, but nobody knows so many by name",
+        ),
         Threshold("min_rows", 100, "rows", "our default: fewer rows are not representative"),
         Threshold("min_fields", 3, "fields", "our default: with fewer, there is little to split"),
     ),
@@ -47,7 +53,9 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     """Tables where more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
 
     A sparse table is a warning. So is a column whose share of nulls rose by more than `max_rise` since the start of the
-    history, because its source may have stopped. A single column above `max_column_null_ratio` in an otherwise filled
+    history, because its source may have stopped. Of a table of events, only more than `max_empty_columns` columns above
+    `max_column_null_ratio` are reported. Columns for one value of any type, such as `str_v` and `dbl_v`, do not count:
+    each row fills one of them. A single column above `max_column_null_ratio` in an otherwise filled
     table is information. GreptimeDB's tables for traces are not reported as sparse, because their columns are the
     attributes of spans.
 
@@ -78,9 +86,13 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    from tsaudit.analysis.tables.typed_values import typed_values
+
     # Fields whose names are data occur in few documents each; data-in-field-name reports them.
     fields = named_fields(measurement) if case.engine.keeps_documents else measurement.fields
     nulls = {f.key: f.null_ratio for f in fields if f.null_ratio is not None and f.key != case.engine.id_field}
+    for key in typed_values(nulls):
+        del nulls[key]
     rows = measurement.rows
     if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
         yield from _judge_nulls(case, measurement, nulls)
@@ -94,7 +106,10 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
     worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
     empty = [key for key in worst if nulls[key].value > column_limit.value]
     is_table_of_several = mean > table_limit.value and len(cells) >= case.limit("min_fields", measurement).value
-    if is_table_of_several and not case.tables.has_given_columns(measurement):
+    if measurement.kind is TableKind.EVENTS:
+        if len(empty) > case.limit("max_empty_columns", measurement).value:
+            yield _of_events(case, measurement, nulls, empty)
+    elif is_table_of_several and not case.tables.has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
         yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)
@@ -115,8 +130,26 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
         )
     elif empty:
         share = nulls[empty[0]].value
-        message = f"{listed(empty)} hardly ever contain a value; {empty[0]} is null in {percent(share)} of the rows."
+        verb = plural(len(empty), "contains", "contain")
+        message = f"{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of the rows."
         yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
+
+
+def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str]) -> Finding:
+    column_limit, limit = case.limit("max_column_null_ratio", measurement), case.limit("max_empty_columns", measurement)
+    message = (
+        f"{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(column_limit.value)} "
+        "of the rows."
+    )
+    finding = _finding(case, measurement, nulls, empty, Severity.WARN, message, float(len(empty)))
+    return dataclasses.replace(
+        finding,
+        limit=limit,
+        unit=limit.unit,
+        share=None,
+        fix="Keep the attributes that few events have in one column of a map or JSON type, or in a table of their own.",
+        changes=(),
+    )
 
 
 def _emptiest(measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Measurement | MeasureName, dict[str, Ratio]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
+from tsaudit.engines.sql.types import is_integer, is_text
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -16,7 +17,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
     title="A tag contains an unbounded number of IDs",
     severity=Severity.WARN,
     guidelines=("A6", "E4", "G5"),
-    follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008", "STO013"), Reach.SUBJECT),
+    follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_values"},
     uses={"row_count", "null_counts"},
     kinds=SERIES_KINDS,
@@ -33,6 +34,18 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
             "max_values_per_row", 0.1, "values per row", "our default: a lasting source writes at least ten rows"
         ),
         Threshold("min_values", 500, "values", "our default: below this, the ratio to rows is random and harmless"),
+        Threshold(
+            "max_short_lived",
+            200,
+            "values",
+            "our default: more than the versions, releases and campaigns that follow each other in a month",
+        ),
+        Threshold(
+            "min_recurring",
+            0.2,
+            "share of the values",
+            "our default: half of the sources that report twice at random do so in both halves of the time read",
+        ),
         Threshold(
             "engine_values",
             0,
@@ -55,8 +68,10 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     `max_ids`, unless the listings show that it is bounded. With less than a week of listings this is provisional, and
     the finding says so. IDs may be part of the values: names of pods, paths with a request ID, numbers of orders.
     Third, there are more than `max_values_per_row` values per row, unless the listings show that the tag is bounded or
-    its values are addresses of devices. Fourth, it is near the engine's own limit on the values of a tag. IDs that are
-    scoped, few, and reused, such as sensor IDs, are not reported. Neither are those of a fleet, which may report
+    its values are addresses of devices. Fourth, there are more than `max_short_lived` values, and fewer than
+    `min_recurring` of them occur in both halves of the time read: each is replaced after a while, whatever it looks
+    like. Fifth, it is near the engine's own limit on the values of a tag. IDs that are scoped, few, and reused, such as
+    sensor IDs, are not reported. Neither are those of a fleet, which may report
     seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a device
     or its serial number. Listings of a week or more overrule both.
 
@@ -80,6 +95,8 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         for tag in measurement.tags:
+            if case.engine.judges_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
+                continue  # The engine's own rule says more of these.
             if tag.values is not None and (reason := _reason(case, measurement, tag)):
                 yield _finding(measurement, tag, *reason)
 
@@ -108,10 +125,26 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
         ratio = values / rows.value
         if ratio > limit.value:
             return f"{values_of(tag.values)} in {many(rows.value, 'row')}: hardly any is used again", ratio, limit
+    limit = case.limit("max_short_lived", measurement)
+    if values > limit.value and _is_replaced(case, measurement, tag) and ends != "bounded":
+        return (
+            f"{said}{looks}, and {_recurring(tag)} of them occur again in the later half of the time read",
+            values,
+            limit,
+        )
     limit = case.limit("engine_values", measurement)
     if limit.value and values >= 0.8 * limit.value:
         return f"{values_of(tag.values)}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
+
+
+def _is_replaced(case: Case, measurement: Measurement, tag: Tag) -> bool:
+    """Whether most values are gone before the next ones come."""
+    return tag.recurring is not None and tag.recurring < case.limit("min_recurring", measurement).value
+
+
+def _recurring(tag: Tag) -> str:
+    return f"only {percent(tag.recurring)}" if tag.recurring else "none"
 
 
 def _finding(measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:

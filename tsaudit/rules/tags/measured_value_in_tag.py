@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
+from tsaudit.engines.sql.types import is_integer, is_text
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
-from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent
 
 _NAMES_A_THING = re.compile(
@@ -28,7 +29,6 @@ _NAMES_A_PART = re.compile(
     title="A tag contains a measured value",
     severity=Severity.WARN,
     guidelines=("C2",),
-    follows_from={"STO013": Reach.SUBJECT},
     requires={"tag_values", "tag_changes"},
     uses={"series_listing"},
     kinds=SERIES_KINDS,
@@ -110,7 +110,7 @@ def _reading(case: Case, measurement: Measurement, tag: Tag) -> _Reading | None:
 
     if tag.values is None or tag.values.value < case.limit("min_values", measurement).value:
         return None
-    if case.engine.judges_key_types and tag.data_type in ("float", "double"):
+    if case.engine.judges_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
         return None
     kind = shapes.number_kind(tag.sample)
     if kind not in ("integer", "float") or (_NAMES_A_THING if kind == "integer" else _NAMES_A_PART).search(tag.key):

@@ -80,9 +80,12 @@ def test_silence_when_the_table_holds_no_events_or_few_rows() -> None:
 
 
 def test_id_in_the_key_shows_that_no_row_replaces_another() -> None:
-    usage = (a_field("usage", ("double",)),)
+    usage = (a_field("usage", ("double",)), a_field("state", ("string",)))
     for values, count in ((99_999, 0), (100_001, 1)):
         tags = (a_tag("app"), a_tag("trace_id", values, IDS[:64]))
         assert len(findings(rule, _table(1_000_000, fields=usage, tags=tags, key=("app", "trace_id")))) == count
+    # Beside numbers only, it names sources that did not last.
+    tags = (a_tag("container", 200_000, IDS[:64]),)
+    assert not findings(rule, _table(1_000_000, fields=usage[:1], tags=tags, key=("container",)))
     fleet = (a_tag("meter_id", 200_000, IDS[:64], recurring=0.9),)
     assert not findings(rule, _table(1_000_000, fields=usage, tags=fleet, key=("meter_id",)))

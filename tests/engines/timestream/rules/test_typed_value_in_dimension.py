@@ -71,7 +71,7 @@ def test_silence_when_whole_numbers_name_a_source(changes: dict[str, Any]) -> No
     assert _findings("price", 40, tuple(f"{i}.5" for i in range(40)), **changes)
 
 
-@pytest.mark.parametrize("key", ["device_id", "port", "zip", "vehicleId", "version"])
+@pytest.mark.parametrize("key", ["device_id", "port", "zip", "vehicleId", "version", "imei", "serial_number", "msisdn"])
 def test_silence_when_numbers_name_a_thing(key: str) -> None:
     assert not _findings(key, 64, tuple(str(8000 + i) for i in range(64)))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
+from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement, Tag
@@ -72,10 +73,15 @@ def needless_deduplication(case: Case) -> Iterator[Finding]:
 
 
 def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
-    """Tags with an ID for each event: they keep every row apart, so that none is ever replaced."""
+    """Tags with an ID for each event: they keep every row apart, so that none is ever replaced.
+
+    Beside nothing but numbers, such an ID names a source that did not last, and the rows are readings of it.
+    """
     from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import shapes
 
+    if not any(is_text(data_type) for field in measurement.fields for data_type in field.types):
+        return []
     return [
         tag
         for tag in measurement.tags

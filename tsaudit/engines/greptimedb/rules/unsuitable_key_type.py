@@ -12,7 +12,7 @@ from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, number
 
 _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IGNORECASE)
@@ -23,6 +23,7 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
     title="A key column is neither a short text nor an integer",
     severity=Severity.WARN,
     guidelines=("C5",),
+    follows_from={"TAG002": Reach.SUBJECT},
     requires={"columns"},
     uses={"tag_values", "indexes", "options"},
     thresholds=(

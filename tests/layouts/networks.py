@@ -1,4 +1,4 @@
-"""Layouts on InfluxDB 1.x and 3 that nobody tuned the rules for: networks, markets, machines and cars."""
+"""Layouts on InfluxDB 1.x and 3: networks, markets, machines and cars."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tests.databases import Dataset
+from tests.layouts.homes_and_builds import LEAK, TELEGRAF, joined
 from tests.layouts.layout import Layout, Wanted
 from tests.layouts.series import Noise, kept, table
-from tests.layouts.unseen_series import LEAK, TELEGRAF, joined
 
 
 def _mac(noise: Noise, vendor: str) -> str:
@@ -155,7 +155,7 @@ def _cars_clean() -> Dataset:
     return kept(table("can", [{"vin": vin, "modell": "ID.3"} for vin in _vins()], _CAN, instants=40))
 
 
-UNSEEN: Final = (
+LAYOUTS: Final = (
     Layout(
         "unifi-poller",
         "influxdb1",
