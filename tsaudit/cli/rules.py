@@ -18,11 +18,21 @@ if TYPE_CHECKING:
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the plans (named sets of limits).")
 @click.option("--target", metavar="NAME", help="Show the setting of each rule for this target, and why.")
+@click.option("--noise", is_flag=True, help="Show what became of each rule's incidents, noisiest first.")
+@click.option("--days", default=90, show_default=True, type=click.IntRange(1), help="Period of --noise, up to today.")
 @options.config_option
-def rules(form: str, plans: bool, target: str | None, config: str | None) -> None:
-    """List the rules: code, name, severity, and the problem each finds."""
+def rules(form: str, plans: bool, target: str | None, noise: bool, days: int, config: str | None) -> None:
+    """List the rules: code, name, severity, and the problem each finds.
+
+    With --noise, list the rules whose incidents opened in the period: how many were accepted, snoozed, or closed by
+    themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits` in
+    tsaudit.yaml.
+    """
     if plans:
         _plans(form)
+        return
+    if noise:
+        _noise(form, target, days, config)
         return
     if target is not None:
         _of_target(form, target, config)
@@ -53,6 +63,38 @@ def _of_target(form: str, name: str, config: str | None) -> None:
         return
     show.table(rows, heads)
     _warn()
+
+
+def _noise(form: str, target: str | None, days: int, config: str | None) -> None:
+    from dataclasses import asdict
+    from datetime import timedelta
+
+    from tsaudit.history import clock
+    from tsaudit.history.noise import noise
+    from tsaudit.text import percent
+
+    settings = options.load_settings(config)
+    chosen = [one.name for one in options.chosen(settings, [target])] if target else []
+    since = clock.today() - timedelta(days=days - 1)
+    with options.open_store(settings) as store:
+        found = noise(store, since, chosen)
+    if form == "json":
+        show.as_json([asdict(one) for one in found])
+        return
+    heads = ("code", "name", "opened", "unwanted", "accepted", "snoozed", "closed by itself", "acknowledged", "open")
+    rows = [
+        (
+            one.code,
+            one.rule,
+            str(one.opened),
+            percent(one.unwanted / one.opened),
+            *map(str, (one.accepted, one.snoozed, one.closed_by_itself, one.acknowledged, one.still_open)),
+        )
+        for one in found
+    ]
+    show.table(rows, heads)
+    if not rows:
+        show.line(f"no incident opened since {since}")
 
 
 def _warn() -> None:
