@@ -52,7 +52,7 @@ def new_series(
     for tag in tags:
         is_known = is_known and tag.exact
         newest = np.maximum(newest, tag.of_series)
-    ever, left = after.first > after.days[0], after.last < after.days[-1]
+    ever, left, weights = after.first > after.days[0], after.last < after.days[-1], after.weights
     gone = after.days[np.searchsorted(after.days, after.last[left]) + 1]
     return Arrivals(
         observed=observed,
@@ -63,8 +63,8 @@ def new_series(
         sampled_series=None if after.exact else int((first > 0).sum()),
         standard_error=_error(after),
         newest_value=by_day(np.minimum(newest, first), began, observed) if is_known else None,
-        arrived=by_day(after.first[ever], began, observed, after.held_ratio),
-        left=by_day(gone, began, observed, after.held_ratio),
+        arrived=by_day(after.first[ever], began, observed, series=weights[ever]),
+        left=by_day(gone, began, observed, series=weights[left]),
     )
 
 
@@ -87,7 +87,7 @@ def new_values(
         days=index.days,
         new_values=_new(before, after),
         new_per_day=value_growth.arrivals_per_day(after),
-        series=by_day(first, began, observed, after.held_ratio, tag.series_per_value()),
+        series=by_day(first, began, observed, after.held_ratio, tag.series_per_value(), with_values=True),
         newest=newest,
         examples=sample(fresh, _EXAMPLES),
         shape=shapes.classify(sample(fresh, SAMPLE_SIZE)).kind if newest else shapes.UNKNOWN,
@@ -106,23 +106,29 @@ def _error(after: ValueSet) -> float | None:
 
 
 def by_day(
-    first: Days, began: date, observed: date, held_ratio: float = 1.0, series: npt.NDArray[Any] | None = None
+    first: Days,
+    began: date,
+    observed: date,
+    held_ratio: float = 1.0,
+    series: npt.NDArray[Any] | None = None,
+    *,
+    with_values: bool = False,
 ) -> tuple[SeriesSince, ...]:
     """The numbers of series by day.
 
     `first`: days as `date.toordinal`; 0 is left out, and what is older than `REACH` counts on the oldest day.
-    `series`: the series behind each of them, which are values then; None for one each.
+    `series`: how many series are behind each; None for one. `with_values`: whether each is a value, to be counted, too.
     """
     oldest = max(began, observed - REACH).toordinal()
     held = first > 0
     days = np.maximum(first[held], oldest) - oldest
-    values = np.bincount(days)
-    totals = values if series is None else np.bincount(days, weights=series[held])
+    counts = np.bincount(days)
+    totals = counts if series is None else np.bincount(days, weights=series[held])
     return tuple(
         SeriesSince(
             date_of(oldest + number),
             round(totals[number] / held_ratio),
-            None if series is None else round(values[number] / held_ratio),
+            round(counts[number] / held_ratio) if with_values else None,
         )
         for number in np.flatnonzero(totals)
     )
