@@ -58,7 +58,7 @@ def cause_of(case: Case, measurement: Measurement, before: Point, onset: date) -
         cause = _by_new_series(measurement, found, past)
         if cause is not None:
             return cause
-    return _by_numbers(case, measurement, before.day)
+    return _by_numbers(case, measurement, before)
 
 
 def _past(case: Case, measurement: Measurement, before: Point) -> Past:
@@ -157,7 +157,12 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
     assert tag is not None
     assert tag.over_time is not None
     cause = replace(
-        none, tag=worst.tag, share=worst.share, began=worst.began, samples=tag.over_time.examples, is_removable=True
+        none,
+        tag=worst.tag,
+        share=worst.share,
+        began=worst.began if worst.lasts else None,
+        samples=tag.over_time.examples,
+        is_removable=True,
     )
     parent = circumstances.parent_of(measurement, worst, found, past)
     if parent is not None:
@@ -177,8 +182,7 @@ def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Bl
         cause,
         tag=parent.tag,
         words=f"{many(parent.new_values, 'new value')} of tag {parent.tag} brought "
-        f"{many(child.new_values or 0, 'new value')} of {_names(child)}, about as many as the others have "
-        f"(first seen {child.began})",
+        f"{many(round(child.additional), 'new value')} of {_names(child)}, about as many as the others have",
         samples=over_time.examples if over_time else (),
         is_removable=False,
         fix=f"If the new values of {parent.tag} are intended, plan for more of them: each brings its own {child.tag}.",
@@ -190,18 +194,19 @@ def _sentence(measurement: Measurement, found: Attribution, worst: Blame) -> Ite
 
     tag = measurement.tag(worst.tag)
     assert tag is not None
-    shape = f", shape: {looks(tag)}" if looks(tag) else ""
     estimate = "estimated: " if worst.standard_error else ""
-    first = f"(first seen {worst.began}{shape})"
+    about = [f"first seen {worst.began}"] if worst.lasts else []
+    about += [f"shape: {looks(tag)}"] if looks(tag) else []
+    described = f" ({', '.join(about)})" if about else ""
     if found.new_series <= _GROSS * found.growth:
         yield (
             f"{estimate}of {number(found.new_series)} new series since {found.since}, {percent(worst.carrying)} carry "
-            f"a new value of tag {_names(worst)} {first}"
+            f"a new value of tag {_names(worst)}{described}"
         )
     else:
         yield (
-            f"{estimate}{percent(worst.share)} of the growth since {found.since} is due to new values of tag "
-            f"{_names(worst)} {first}; the other new values replace old ones"
+            f"{estimate}{percent(worst.share)} of the growth since {found.since} is due to additional values of tag "
+            f"{_names(worst)}{described}; the other new values take the place of old ones"
         )
     others = [blame for blame in found.blames[1:] if blame.share >= _NAMED_TOO]
     if others:
@@ -244,13 +249,14 @@ def _tags(keys: tuple[str, ...]) -> str:
     return f"{'tags' if len(keys) > 1 else 'tag'} {listed(keys)}"
 
 
-def _by_numbers(case: Case, measurement: Measurement, day: date) -> Cause | None:
+def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | None:
     from tsaudit.analysis.cardinality.attribution import shares_of_logarithms
 
     now = {tag.key: float(tag.values.value) for tag in measurement.tags if tag.values is not None}
-    before = {key: old for key in now if (old := _values_before(case, measurement, key, day)) is not None}
+    before = {key: old for key in now if (old := _values_before(case, measurement, key, then.day)) is not None}
     dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()
-    shares = shares_of_logarithms(before, now, dependencies)
+    times = measurement.series.value / max(then.value, 1.0) if measurement.series else 1.0
+    shares = shares_of_logarithms(before, now, dependencies, times)
     if not shares:
         return None
     worst = max(shares, key=lambda key: shares[key])

@@ -23,6 +23,8 @@ from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Count, Database, How, Measurement, Tag, Window, utc_now
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 
+BEFORE: Final = 26
+"""Audited days before the cause sets in."""
 FIRST: Final = date(2026, 1, 5)
 TagSet = Mapping[str, str]
 Series = Sequence[TagSet]
@@ -62,8 +64,7 @@ def on(number: int) -> date:
 def findings(planted: Planted, store: Store) -> dict[int, tuple[Finding, ...]]:
     """What the rule finds on each day from the cause's first one on."""
     found = {}
-    listings = _listings(planted)
-    for number, listing in enumerate(listings):
+    for number, listing in _listings(planted):
         values = RememberedValues(store, "demo", on(number))
         measurements = [
             _listed(values, on(number), name, rows, planted.ceiling) for name, rows in listing.items() if rows
@@ -81,7 +82,7 @@ def findings(planted: Planted, store: Store) -> dict[int, tuple[Finding, ...]]:
     return found
 
 
-def _listings(planted: Planted) -> Iterable[dict[str, list[TagSet]]]:
+def _listings(planted: Planted) -> Iterable[tuple[int, dict[str, list[TagSet]]]]:
     """What each day's listing shows: everything written on it, and what has not been deleted since."""
     newest: dict[str, dict[tuple[tuple[str, str], ...], int]] = {}
     for number in range(1 - (planted.kept or 1), planted.days):
@@ -93,9 +94,9 @@ def _listings(planted: Planted) -> Iterable[dict[str, list[TagSet]]]:
             oldest = number - planted.kept
             for name, seen in newest.items():
                 newest[name] = {row: day for row, day in seen.items() if day > oldest}
-        if number < 0:
+        if number < planted.from_day - BEFORE:
             continue  # the database is older than its audits
-        yield {name: [_tags(row) for row in seen] for name, seen in newest.items()}
+        yield number, {name: [_tags(row) for row in seen] for name, seen in newest.items()}
 
 
 @cache

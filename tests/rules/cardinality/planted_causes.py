@@ -167,7 +167,7 @@ def slow_leak_beside_churn(number: int) -> Mapping[str, Series]:
 
 
 def growth_after_a_step(number: int) -> Mapping[str, Series]:
-    regions = 2 if number < 15 else 3
+    regions = 2 if number < 22 else 3
     rows = [{"host": f"h{r}-{i}", "region": f"eu-{r}"} for r in range(regions) for i in range(500)]
     return _m([*rows, *({"host": f"h0-{i % 500}", "user": f"u{i}"} for i in range(120 * since(number)))])
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.rules.cardinality.planted import Planted, findings
 from tests.rules.cardinality.planted_causes import CAUSES
+from tests.rules.cardinality.planted_causes_noisy import NOISY_CAUSES
 from tsaudit.analysis.values import value_sets
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Finding
@@ -53,11 +54,15 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-@pytest.mark.parametrize("name", CAUSES)
+ALL = CAUSES | NOISY_CAUSES
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_the_planted_cause_is_named(name: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "many_values":
         monkeypatch.setattr(value_sets, "MAX_EXACT", 1_500)
         monkeypatch.setattr(value_sets, "SKETCH_SIZE", 400)
-    for one in named(CAUSES[name], store):
+    assert len(ALL) == len(CAUSES) + len(NOISY_CAUSES)
+    for one in named(ALL[name], store):
         message = one.finding.message if one.finding else ""
         assert not one.wrong, f"day {one.day}: {'; '.join(one.wrong)}; {message}"

@@ -23,6 +23,12 @@ from tsaudit.model.profile import Arrivals, Dependency, Measurement, SeriesSince
 _WEEK: Final = timedelta(days=7)
 _LEAST_SHARE: Final = 0.02
 """Of the growth; what explains less is fluctuation."""
+_LEAST_LOGARITHM: Final = 0.1
+"""Part of the logarithm of the growth that the numbers of values have to explain, if nothing else is known."""
+_LASTING: Final = 1.1
+"""New values for each additional one; with more, many have left again."""
+_AS_MUCH: Final = 0.9
+"""Share of the largest excess from which on another tag may be the cause as well."""
 _CHANGED: Final = 0.25
 """Share of the growth that must exceed the pace before for the pace of the tags to be compared, too."""
 
@@ -65,6 +71,16 @@ class Blame:
     excess: float = 0.0
     """As `share`, for what exceeds the pace before the growth."""
 
+    @property
+    def lasts(self) -> bool:
+        """Whether new values stay, so that the days on which the listed ones were first seen date the growth."""
+        return self.more_values is None or not self.new_values or self.new_values <= _LASTING * self.more_values
+
+    @property
+    def additional(self) -> float:
+        """By how many the values became more; the new ones without a `Past`."""
+        return float(self.new_values or 0) if self.more_values is None else self.more_values
+
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
@@ -104,8 +120,14 @@ def attribute(measurement: Measurement, since: date, past: Past | None = None) -
     }
     dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()
     blames = [replace(alone[key], together_with=others) for key, others in _causes(alone, dependencies).items()]
-    blames.sort(key=lambda b: (-round(b.excess, 6), -b.share, b.tag))
-    return replace(found, blames=tuple(blames))
+    most = max((blame.excess for blame in blames), default=0.0)
+
+    def order(blame: Blame) -> tuple[bool, float, float, str]:
+        # One new value and a thousand others may explain the same series: it is the thousand that multiply them.
+        is_first = blame.excess >= _AS_MUCH * most
+        return not is_first, -blame.additional if is_first else 0.0, -round(blame.excess, 6), blame.tag
+
+    return replace(found, blames=tuple(sorted(blames, key=order)))
 
 
 def looks(tag: Tag) -> str:
@@ -115,16 +137,20 @@ def looks(tag: Tag) -> str:
 
 
 def shares_of_logarithms(
-    before: Mapping[str, float], now: Mapping[str, float], dependencies: Iterable[Dependency]
+    before: Mapping[str, float], now: Mapping[str, float], dependencies: Iterable[Dependency], series: float = 1.0
 ) -> dict[str, float]:
     """The fallback if only numbers of values are known: tag to its share of the growth, from 0 to 1.
 
     Series counts multiply, so the shares are computed from logarithms. Only tags that grew and are not determined by
-    another growing tag are included.
+    another growing tag are included. `series`: how many times as many series there are as before; if the tags explain
+    next to nothing of it, none is.
     """
     grown = {tag for tag in before if now[tag] > before[tag]}
     logs = {tag: math.log(now[tag] / before[tag]) for tag in _free(grown, dependencies)}
-    return {tag: log / sum(logs.values()) for tag, log in logs.items()}
+    total = sum(logs.values())
+    if series > 1 and total < _LEAST_LOGARITHM * math.log(series):
+        return {}
+    return {tag: log / total for tag, log in logs.items()}
 
 
 def added(series: Iterable[SeriesSince], since: date) -> int:

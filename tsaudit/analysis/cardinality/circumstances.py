@@ -56,20 +56,20 @@ class Kept:
 
 def parent_of(measurement: Measurement, blame: Blame, found: Attribution, past: Past) -> Parent | None:
     """The tag whose new values, about as large as the old ones, brought the new values of the blamed one."""
-    if not blame.new_values or measurement.tag_sets is None:
+    if blame.additional < 1 or measurement.tag_sets is None:
         return None
     parents = []
     for key in {d.dependent for d in measurement.tag_sets.dependencies if d.determinant == blame.tag}:
-        tag = measurement.tag(key)
-        if tag is None or tag.over_time is None or tag.values is None or key in blame.together_with:
+        tag, before = measurement.tag(key), past.values.get(key)
+        if tag is None or tag.over_time is None or tag.values is None or not before or key in blame.together_with:
             continue
-        new, before = added_values(tag.over_time, found.since), past.values.get(key)
-        if not new or not before or tag.values.value - before < _EXPLAINED * new:
+        new, more = added_values(tag.over_time, found.since), tag.values.value - before
+        if not new or more < 1:
             continue
-        usual = past.values.get(blame.tag, 0.0) / before
-        brought, carries = blame.new_values / new, added(tag.over_time.series, found.since) / found.new_series
-        if carries >= _NEARLY_ALL * blame.carrying and _CHILDREN <= brought <= _LIKE_OTHERS * usual:
-            parents.append(Parent(key, new))
+        usual, brought = past.values.get(blame.tag, 0.0) / before, blame.additional / more
+        share = added(tag.over_time.series, found.since) * min(1.0, more / new) / found.growth
+        if share >= _NEARLY_ALL * blame.share and _CHILDREN <= brought <= _LIKE_OTHERS * usual:
+            parents.append(Parent(key, round(more)))
     # A parent may have a parent itself: the one with the fewest new values is the most telling.
     return min(parents, key=lambda parent: (parent.new_values, parent.tag), default=None)
 

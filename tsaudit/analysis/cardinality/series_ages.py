@@ -73,7 +73,7 @@ def _without(
 
 
 def _gathered(seen: SeenTag, first: Days, began: date) -> str | None:
-    """The older value that most of the recent series carry, unlike those before."""
+    """The value that most of the recent series carry, unlike those before."""
     since = max(began.toordinal() + 1, int(first.max(initial=0)) - _RECENT_DAYS + 1)
     recent, older = seen.tag.codes[first >= since], seen.tag.codes[(first > 0) & (first < since)]
     if len(recent) < _FEWEST_RECENT or not len(older):
@@ -81,6 +81,6 @@ def _gathered(seen: SeenTag, first: Days, began: date) -> str | None:
     counts = np.bincount(recent, minlength=len(seen.first) + 1)
     counts[0] = 0
     at = int(counts.argmax())
-    if counts[at] < _GATHERED * len(recent) or not 0 < seen.first[at - 1] < since:
+    if counts[at] < _GATHERED * len(recent) or (older == at).mean() > _SPREAD:
         return None
-    return None if (older == at).mean() > _SPREAD else str(seen.tag.values[at - 1].as_py())
+    return str(seen.tag.values[at - 1].as_py())

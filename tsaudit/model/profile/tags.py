@@ -60,7 +60,7 @@ class ValuesOverTime:
     respelled: Respelled = ""
     """What distinguishes the newest values from older ones, if nothing else does; empty if they are really new."""
     gathered: str | None = None
-    """The one older value that most series of the last week carry, unlike those before; None if there is none."""
+    """The one value that most of the newest series carry, those of a week, unlike older ones; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
