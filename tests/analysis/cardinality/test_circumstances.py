@@ -108,6 +108,8 @@ def test_keys_that_were_added_dropped_or_renamed_are_recognized() -> None:
         (renamed, KeyChange("name", "host")),
         (other, None),
         (ids, None),
+        ([{**row, "version": "7", "commit": "a91f"} for row in old], None),
+        ([{"host": row["host"]} for row in old], None),
         ([{**row, "host": f"new-{row['host']}"} for row in old], None),
     ):
         measurement, _ = counted([old, [*old, *new]])
@@ -119,6 +121,14 @@ def test_a_key_with_far_fewer_values_replaces_no_other() -> None:
     new: list[TagSet] = [{"rack": f"k{i % 5}", "core": str(c)} for i in range(20) for c in range(3)]
     measurement, _ = counted([old, [*old, *new]])
     assert key_change(measurement, on(1)) is None
+
+
+def test_a_key_that_fills_slowly_replaces_no_other() -> None:
+    """It has as many values in the end, but they came one by one, as those of a leak do."""
+    old: list[TagSet] = [{"host": f"h{i}", "core": "0"} for i in range(20)]
+    for per_day, expected in ((4, None), (20, KeyChange("name", "host"))):
+        days = [[*old, *({"name": f"h{i}", "core": "0"} for i in range(per_day * n))] for n in range(20 // per_day + 1)]
+        assert key_change(counted(days)[0], on(1)) == expected
 
 
 def test_new_combinations_name_the_tags_that_were_combined() -> None:
@@ -135,6 +145,15 @@ def test_new_combinations_name_the_tags_that_were_combined() -> None:
     assert combined_tags(measurement, found) == ("host", "user")
     measurement, _, found = found_on_last_day([visits(3), [*visits(3), *({**r, "host": "new"} for r in visits(1))]])
     assert combined_tags(measurement, found) == ()
+
+
+def test_some_new_combinations_beside_new_values_are_not_the_cause() -> None:
+    old: list[TagSet] = [{"user": f"u{i}", "host": f"h{i}"} for i in range(20)]
+    combined: list[TagSet] = [{"user": f"u{i}", "host": f"h{i + 1}"} for i in range(8)]
+    for new, expected in ((7, {"host", "user"}), (9, set())):
+        more: list[TagSet] = [{"user": f"new{i}", "host": "h1"} for i in range(new)]
+        measurement, _, found = found_on_last_day([old, [*old, *combined, *more]])
+        assert set(combined_tags(measurement, found)) == expected
 
 
 def sessions(number: int, count: int = 30) -> list[TagSet]:
