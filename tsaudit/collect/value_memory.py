@@ -56,7 +56,9 @@ class Comparison:
         values would be mistaken for old ones.
         """
         from tsaudit.analysis.cardinality import arrivals
-        from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
+        from tsaudit.analysis.cardinality.hashed_tag_sets import series_digests
+        from tsaudit.analysis.cardinality.series_ages import with_ages
+        from tsaudit.analysis.values.value_hashes import truncated
 
         if draft.series is None or draft.series.source.how is not How.EXACT:
             return Found()
@@ -65,23 +67,24 @@ class Comparison:
             return Found()
         listing_days = self._listing_days(draft)
         tags, subject = counter.hashed(), Subject(draft.database, draft.name)
-        hashes, before = series_hashes(tags, counter.series.value), self.memory.of(subject)
+        digests, before = series_digests(tags, counter.series.value), self.memory.of(subject)
+        hashes = truncated(digests)
         after = before.observe_hashes(hashes, self.day)
         self.memory.keep(subject, after)
-        new_series = arrivals.new_series(before, after, hashes)
-        watched_until, began = new_series.before, new_series.began
-        filled_in = []
+        began, seen = arrivals.date_of(after.days[0]), {}
         for tag in draft.tags:
-            of_tag = dataclasses.replace(subject, column=tag.key)
-            before = self.memory.of(of_tag)
-            if watched_until and not len(before.days):
+            of_tag, listed = dataclasses.replace(subject, column=tag.key), tags[tag.key]
+            earlier = self.memory.of(of_tag)
+            if len(before.days) and not len(earlier.days):
                 # Earlier listings had no such tag, so its values are new and not just unknown.
-                before = before.observe((), watched_until)
-            after = before.observe_hashes(tags[tag.key].hashes, self.day)
-            self.memory.keep(of_tag, after)
-            over_time = arrivals.new_values(before, after, tags[tag.key], began, listing_days)
-            filled_in.append(dataclasses.replace(tag, over_time=over_time))
-        return OverTime(new_series, tuple(filled_in))
+                earlier = earlier.observe((), arrivals.date_of(before.days[-1]))
+            values = earlier.observe_hashes(listed.hashes, self.day)
+            self.memory.keep(of_tag, values)
+            aged = arrivals.SeenTag(listed, values.first_days(listed.hashes), values.exact)
+            seen[tag.key] = aged, arrivals.new_values(earlier, values, aged, began, listing_days)
+        new_series = arrivals.new_series(before, after, hashes, [aged for aged, _ in seen.values()])
+        over_time = with_ages(new_series, after, digests, hashes, seen)
+        return OverTime(new_series, tuple(dataclasses.replace(t, over_time=over_time[t.key]) for t in draft.tags))
 
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for everything ever written."""

@@ -179,7 +179,7 @@ class _Chain:
         """The set plus one day: as that day's changes, or in full once reading becomes slow."""
         from tsaudit.analysis.values import stored_value_sets
 
-        if self.rows and self.rows <= MOST_CHANGES and after.exact == self.values.exact:
+        if self.rows and self.rows <= MOST_CHANGES and stored_value_sets.continues(self.values, after):
             changes = stored_value_sets.delta(self.values, after)
             if self.changes_bytes + len(changes) <= self.whole_bytes:
                 row = _Row(subject, day, False, changes, stored_value_sets.checksum(after), self.checksum)

@@ -1,26 +1,40 @@
-"""Which tag the growth of a measurement is due to, in words: by its new series, else by the numbers of its values."""
+"""What the growth of a measurement is due to, in words: by its new series, else by the numbers of its values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
+from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, subject_of
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.cardinality.attribution import Attribution, Blame
+    from tsaudit.analysis.cardinality.attribution import Attribution, Blame, Past
+    from tsaudit.analysis.cardinality.circumstances import KeyChange, Parent
+
+_NAMED_TOO: Final = 0.3
+"""Share of the growth from which on a second tag is part of the sentence."""
+_MAIN: Final = 0.5
+"""Share of the growth that tags have to explain; otherwise another cause is looked for."""
+_GROSS: Final = 1.1
+"""How many times the growth may have arrived for the difference not to matter."""
+_USUAL_DAYS: Final = 28
+_DATED_LATE: Final = timedelta(days=7)
+"""The first week before an onset may be part of the growth already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     """The main contributor, and how it was determined."""
 
-    tag: str
-    share: float
+    tag: str | None
+    """None if no tag is the cause."""
+    share: float | None
     """Of the new series, or of the growth; 0 to 1."""
     words: str
     """What it does, as part of a sentence."""
@@ -28,39 +42,188 @@ class Cause:
     """The first day of its new values; None where only numbers of values are known."""
     samples: tuple[str, ...]
     evidence: tuple[Evidence, ...]
+    is_removable: bool = True
+    """Whether the growth would end if the tag became a field."""
+    fix: str = ""
+    """What to do, in words; empty if the changes say it."""
 
 
-def cause_of(case: Case, measurement: Measurement, before: date, onset: date) -> Cause | None:
-    """The cause of what grew from the day `before` on, from its `onset` more exactly; None when none can be named."""
+def cause_of(case: Case, measurement: Measurement, before: Point, onset: date) -> Cause | None:
+    """The cause of what grew after the point `before`, from its `onset` more exactly; None when none can be named."""
     from tsaudit.analysis.cardinality.attribution import attribute
 
-    found = attribute(measurement, onset)
-    if found is not None and found.blames:
-        return _by_new_series(measurement, found)
+    past = _past(case, measurement, before)
+    found = attribute(measurement, onset, past)
+    if found is not None:
+        cause = _by_new_series(measurement, found, past)
+        if cause is not None:
+            return cause
     return _by_numbers(case, measurement, before)
 
 
-def _by_new_series(measurement: Measurement, found: Attribution) -> Cause:
-    from tsaudit.analysis.cardinality.attribution import looks
+def _past(case: Case, measurement: Measurement, before: Point) -> Past:
+    from tsaudit.analysis.cardinality.attribution import Past
+
+    values, rates = {}, {}
+    for tag in measurement.tags:
+        points = case.timeline.of("tag_values", subject_of(measurement, tag.key))
+        known = _value_on(points, before.day)
+        if known is not None:
+            values[tag.key] = known
+        elif _lacks(case, measurement, tag.key, before.day):
+            values[tag.key] = 0.0
+        rates[tag.key] = _usual_rate(points, before.day)
+    series = case.timeline.of("series", subject_of(measurement))
+    return Past(before.day, before.value, values, _usual_rate(series, before.day), rates)
+
+
+def _value_on(points: tuple[Point, ...], day: date) -> float | None:
+    """The newest value up to the day; None if there is none."""
+    return next((p.value for p in reversed(points) if p.day <= day), None)
+
+
+def _lacks(case: Case, measurement: Measurement, tag: str, day: date) -> bool:
+    """Whether the measurement was listed by then, and did not have the tag."""
+    arrivals = measurement.arrivals
+    points = case.timeline.of("tag_values", subject_of(measurement, tag))
+    began = points[0].day if points else case.profile.day
+    return arrivals is not None and arrivals.began <= day < began
+
+
+def _usual_rate(points: tuple[Point, ...], until: date) -> float:
+    """By how much a figure changed a day in the four weeks before the last one; 0 if that is not known."""
+    usual = [p for p in points if timedelta(0) <= until - _DATED_LATE - p.day <= timedelta(days=_USUAL_DAYS)]
+    if len(usual) < 2 or usual[-1].day - usual[0].day < _DATED_LATE:
+        return 0.0
+    return (usual[-1].value - usual[0].value) / (usual[-1].day - usual[0].day).days
+
+
+def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> Cause | None:
+    """The cause by the series that are new; None if there is no main one."""
+    from tsaudit.analysis.cardinality import circumstances
+
+    evidence = (
+        Evidence("new series", f"{number(found.new_series)} first seen on {found.since} or later"),
+        *(Evidence(f"new values of {_names(blame)}", _described(measurement, blame)) for blame in found.blames),
+    )
+    none = Cause(None, None, "", None, (), evidence, is_removable=False)
+    kept = circumstances.kept_longer(measurement, found)
+    if kept is not None:
+        return replace(
+            none,
+            words=f"fewer series are deleted than before, {number(round(kept.left_now))} a day instead of "
+            f"{number(round(kept.left_before))}, while as many arrive ({number(round(kept.arriving))} a day)",
+            fix="Check whether the retention, or the job that deletes old data, still works as intended.",
+        )
+    changed = circumstances.key_change(measurement, found.since)
+    if changed is not None:
+        return _by_key(none, changed, found, measurement)
+    if found.blames and found.blames[0].share >= _MAIN:
+        return _by_values(measurement, found, past, none)
+    combined = circumstances.combined_tags(measurement, found)
+    if combined:
+        return replace(
+            none,
+            words=f"the new series are new combinations of old values of {_tags(combined)}",
+            fix=f"Find out why values of {_tags(combined)} now occur together that did not before.",
+        )
+    return _by_values(measurement, found, past, none) if found.blames else None
+
+
+def _by_key(none: Cause, changed: KeyChange, found: Attribution, measurement: Measurement) -> Cause:
+    since = f"since {found.since}"
+    if changed.added and changed.dropped:
+        tag, words = changed.added, f"{since}, new series carry tag {changed.added} instead of {changed.dropped}"
+        fix = f"If {changed.added} replaces {changed.dropped}, delete the series that still carry {changed.dropped}."
+    elif changed.added:
+        tag, words, fix = changed.added, f"tag {changed.added} was added to the series {since}", ""
+    else:
+        tag = changed.dropped or ""
+        words = f"{since}, new series are written without tag {tag}"
+        fix = f"If {tag} was dropped on purpose, delete the series that still carry it; otherwise write it again."
+    known = measurement.tag(tag)
+    over_time = known.over_time if known else None
+    samples = over_time.examples if over_time and changed.added else ()
+    return replace(
+        none, tag=tag, share=1.0, words=words, began=found.since, samples=samples, fix=fix, is_removable=not fix
+    )
+
+
+def _by_values(measurement: Measurement, found: Attribution, past: Past, none: Cause) -> Cause:
+    from tsaudit.analysis.cardinality import circumstances
 
     worst = found.blames[0]
     tag = measurement.tag(worst.tag)
     assert tag is not None
     assert tag.over_time is not None
-    shape = f", shape: {looks(tag)}" if looks(tag) else ""
-    estimate = "estimated: " if worst.standard_error else ""
-    return Cause(
+    cause = replace(
+        none,
         tag=worst.tag,
         share=worst.share,
-        words=f"{estimate}of {number(found.new_series)} new series since {found.since}, {percent(worst.share)} carry "
-        f"a new value of tag {_names(worst)} (first seen {worst.began}{shape})",
-        began=worst.began,
+        began=worst.began if worst.lasts else None,
         samples=tag.over_time.examples,
-        evidence=(
-            Evidence("new series", f"{number(found.new_series)} first seen on {found.since} or later"),
-            *(Evidence(f"new values of {_names(blame)}", _described(measurement, blame)) for blame in found.blames),
-        ),
+        is_removable=True,
     )
+    parent = circumstances.parent_of(measurement, worst, found, past)
+    if parent is not None:
+        return _by_parent(measurement, cause, parent, worst)
+    words = "; ".join(_sentence(measurement, found, worst))
+    if tag.over_time.respelled:
+        words += f"; these are old values in another spelling ({tag.over_time.respelled})"
+        fix = f"Let all writers spell the values of {worst.tag} alike, then delete the series with the other spelling."
+        return replace(cause, words=words, fix=fix, is_removable=False)
+    return replace(cause, words=words)
+
+
+def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Blame) -> Cause:
+    tag = measurement.tag(parent.tag)
+    over_time = tag.over_time if tag else None
+    return replace(
+        cause,
+        tag=parent.tag,
+        words=f"{many(parent.new_values, 'new value')} of tag {parent.tag} brought "
+        f"{many(round(child.additional), 'new value')} of {_names(child)}, about as many as the others have",
+        samples=over_time.examples if over_time else (),
+        is_removable=False,
+        fix=f"If the new values of {parent.tag} are intended, plan for more of them: each brings its own {child.tag}.",
+    )
+
+
+def _sentence(measurement: Measurement, found: Attribution, worst: Blame) -> Iterator[str]:
+    from tsaudit.analysis.cardinality.attribution import looks
+
+    tag = measurement.tag(worst.tag)
+    assert tag is not None
+    estimate = "estimated: " if worst.standard_error else ""
+    about = [f"first seen {worst.began}"] if worst.lasts else []
+    about += [f"shape: {looks(tag)}"] if looks(tag) else []
+    described = f" ({', '.join(about)})" if about else ""
+    if found.new_series <= _GROSS * found.growth:
+        yield (
+            f"{estimate}of {number(found.new_series)} new series since {found.since}, {percent(worst.carrying)} carry "
+            f"a new value of tag {_names(worst)}{described}"
+        )
+    else:
+        yield (
+            f"{estimate}{percent(worst.share)} of the growth since {found.since} is due to additional values of tag "
+            f"{_names(worst)}{described}; the other new values take the place of old ones"
+        )
+    others = [blame for blame in found.blames[1:] if blame.share >= _NAMED_TOO]
+    if others:
+        yield "also growing: " + listed([f"{_names(blame)} ({percent(blame.share)})" for blame in others])
+    place = next(_gathered(measurement, worst), "")
+    if place:
+        yield f"nearly all new series are at one value of tag {place}"
+
+
+def _gathered(measurement: Measurement, worst: Blame) -> Iterator[str]:
+    """Another tag with the value on which the new series gather, the tag with the most values first."""
+    from tsaudit.analysis.shapes.shapes import redact
+
+    for tag in sorted(measurement.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key)):
+        value = tag.over_time.gathered if tag.over_time else None
+        if value is not None and tag.key not in (worst.tag, *worst.together_with):
+            yield f"{tag.key} ({redact(value)})"
 
 
 def _described(measurement: Measurement, blame: Blame) -> str:
@@ -69,7 +232,9 @@ def _described(measurement: Measurement, blame: Blame) -> str:
     assert tag is not None
     assert values is not None
     error = f" (standard error {percent(blame.standard_error)})" if blame.standard_error else ""
-    parts = [f"in {percent(blame.share)}{error} of the new series", f"first seen {blame.began}"]
+    parts = [f"in {percent(blame.carrying)}{error} of the new series", f"first seen {blame.began}"]
+    if blame.share < blame.carrying / _GROSS:
+        parts.append(f"{percent(blame.share)} of the growth")
     parts += [f"{number(values.new_per_day)} a day"] if values.new_per_day is not None else []
     if values.kind != "unknown":
         parts.append(f"{values.kind} over {many(values.days, 'day')}")
@@ -80,13 +245,18 @@ def _names(blame: Blame) -> str:
     return listed((blame.tag, *blame.together_with))
 
 
-def _by_numbers(case: Case, measurement: Measurement, day: date) -> Cause | None:
+def _tags(keys: tuple[str, ...]) -> str:
+    return f"{'tags' if len(keys) > 1 else 'tag'} {listed(keys)}"
+
+
+def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | None:
     from tsaudit.analysis.cardinality.attribution import shares_of_logarithms
 
     now = {tag.key: float(tag.values.value) for tag in measurement.tags if tag.values is not None}
-    before = {key: old for key in now if (old := _values_before(case, measurement, key, day)) is not None}
+    before = {key: old for key in now if (old := _values_before(case, measurement, key, then.day)) is not None}
     dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()
-    shares = shares_of_logarithms(before, now, dependencies)
+    times = measurement.series.value / max(then.value, 1.0) if measurement.series else 1.0
+    shares = shares_of_logarithms(before, now, dependencies, times)
     if not shares:
         return None
     worst = max(shares, key=lambda key: shares[key])

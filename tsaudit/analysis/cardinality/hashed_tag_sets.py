@@ -54,12 +54,21 @@ class HashedTag:
         """Number of series per value."""
         return np.bincount(self.codes, minlength=len(self.values) + 1)[1:]
 
+    def add_to(self, total: _Hashes, key: str) -> None:
+        """Add what the tag contributes to the hash of each series."""
+        words = np.concatenate((np.zeros(1, np.uint64), mixed(mixed(value_hashes.digests([key])) + self.digests)))
+        for at in range(0, len(total), _AT_ONCE):
+            total[at : at + _AT_ONCE] += words.take(self.codes[at : at + _AT_ONCE])
+
 
 def series_hashes(tags: Mapping[str, HashedTag], series: int) -> _Hashes:
     """One hash per series, in the form that value sets store."""
+    return value_hashes.truncated(series_digests(tags, series))
+
+
+def series_digests(tags: Mapping[str, HashedTag], series: int) -> _Hashes:
+    """One 64-bit hash per series."""
     total = np.zeros(series, np.uint64)
     for key, tag in tags.items():
-        words = np.concatenate((np.zeros(1, np.uint64), mixed(mixed(value_hashes.digests([key])) + tag.digests)))
-        for at in range(0, series, _AT_ONCE):
-            total[at : at + _AT_ONCE] += words.take(tag.codes[at : at + _AT_ONCE])
-    return value_hashes.truncated(total)
+        tag.add_to(total, key)
+    return total

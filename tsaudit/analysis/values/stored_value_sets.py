@@ -3,7 +3,8 @@
 Per tag, the history stores one complete set (`to_bytes`), and for each following day only the changes (`delta`), whose
 size depends on how much the tag churns. Applying the deltas in the order of days with `with_delta` reconstructs the set
 of any day; to audit a day again, start from the day before. A new complete set is due when the deltas together are
-larger, after `forget`, and when the set has become a sketch. Old complete sets can be removed with their deltas.
+larger, after values were dropped, and when the set has become a sketch. Old complete sets can be removed with their
+deltas. A set without some of the values that are gone has a longer header, which earlier versions do not read.
 """
 
 from __future__ import annotations
@@ -23,13 +24,21 @@ _HASH_BYTES: Final = HASH_BITS // 8
 _DAY_BYTES: Final = 2
 _BASE_HEAD: Final = struct.Struct("<IHQ")
 """Values, days, bound."""
+_THINNED_HEAD: Final = struct.Struct("<IHQIQ")
+"""The same, and which of the values that are gone are missing."""
 _DELTA_HEAD: Final = struct.Struct("<IiQQI")
 """Checksum of the previous set, the day, its distinct values, bound, values added."""
 
 
 def to_bytes(values: ValueSet) -> bytes:
     """The complete set, compressed."""
-    head = _BASE_HEAD.pack(len(values.hashes), len(values.days), values.bound)
+    numbers = len(values.hashes), len(values.days), values.bound
+    is_thinned = values.thinned_before > 0
+    head = (
+        _THINNED_HEAD.pack(*numbers, values.thinned_before, values.thinned_bound)
+        if is_thinned
+        else _BASE_HEAD.pack(*numbers)
+    )
     columns = (
         values.days.astype("<i4").tobytes(),
         values.distinct.astype("<i8").tobytes(),
@@ -37,13 +46,16 @@ def to_bytes(values: ValueSet) -> bytes:
         *packed.planes(np.searchsorted(values.days, values.first), _DAY_BYTES),
         *packed.planes(np.searchsorted(values.days, values.last), _DAY_BYTES),
     )
-    return packed.sealed(packed.BASE, HASH_VERSION, head, columns)
+    return packed.sealed(packed.THINNED if is_thinned else packed.BASE, HASH_VERSION, head, columns)
 
 
 def from_bytes(data: bytes) -> ValueSet:
     """The set that `to_bytes` encoded. ValueError with a one-line message for anything else."""
-    head, body = packed.opened(data, packed.BASE, HASH_VERSION, _BASE_HEAD)
-    values, day_count, bound = head
+    if data[:1] == packed.THINNED:
+        head, body = packed.opened(data, packed.THINNED, HASH_VERSION, _THINNED_HEAD)
+    else:
+        head, body = packed.opened(data, packed.BASE, HASH_VERSION, _BASE_HEAD)
+    values, day_count, *bounds = head
     if values > value_sets.MAX_EXACT:
         raise packed.damaged(f"{values} values are more than it can hold")
     sizes = (4 * day_count, 8 * day_count, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
@@ -54,7 +66,15 @@ def from_bytes(data: bytes) -> ValueSet:
         raise packed.damaged("a value was seen on a day that was not observed")
     counts = np.frombuffer(distinct, "<i8").astype(np.int64)
     ascending = packed.from_ascending(hashes, _HASH_BYTES)
-    return ValueSet(ascending, day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, bound)
+    return ValueSet(ascending, day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, *bounds)
+
+
+def continues(before: ValueSet, after: ValueSet) -> bool:
+    """Whether `after`, which is one day later, is `before` plus that day, so that it has a delta; or a sketch of it."""
+    if before.exact != after.exact or before.bounds[1:] != after.bounds[1:]:
+        return False
+    kept = len(after.hashes) - int((after.first == after.days[-1]).sum())
+    return kept == len(before.below(after.bound).hashes)
 
 
 def delta(before: ValueSet, after: ValueSet) -> bytes:
@@ -63,7 +83,8 @@ def delta(before: ValueSet, after: ValueSet) -> bytes:
     """
     kept = before.below(after.bound)
     old = members(after.hashes, kept.hashes)
-    if not np.array_equal(after.days[:-1], before.days) or not len(after.days) or old.sum() != len(kept.hashes):
+    follows = len(after.days) and np.array_equal(after.days[:-1], before.days)
+    if not follows or old.sum() != len(kept.hashes) or before.bounds[1:] != after.bounds[1:]:
         raise ValueError("value set: it is not the previous set plus one day, so there is no delta")
     # A day sees most of the values of the previous day: nearly all of these are zeros.
     flips = after.on_last_day()[old] ^ kept.on_last_day()
@@ -84,14 +105,14 @@ def with_delta(before: ValueSet, data: bytes) -> ValueSet:
     kept = before.below(bound)
     hashes, bits = packed.unpacked(body, (_HASH_BYTES * added, (len(kept.hashes) + 7) // 8))
     flips = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(kept.hashes)).astype(bool)
-    seen = kept.hashes[flips ^ kept.on_last_day()]
-    today = np.sort(np.concatenate([seen, packed.from_ascending(hashes, _HASH_BYTES)]))
-    return kept.with_day(today, day, distinct)
+    return kept.with_changes(flips ^ kept.on_last_day(), packed.from_ascending(hashes, _HASH_BYTES), day, distinct)
 
 
 def checksum(values: ValueSet) -> int:
     """A 32-bit checksum of the set, which shows whether a delta belongs to it."""
     found = values.bound & 0xFFFFFFFF
+    if values.thinned_before:
+        found = zlib.crc32(struct.pack("<IQ", values.thinned_before, values.thinned_bound), found)
     for column in values.columns():
         found = zlib.crc32(column.tobytes(), found)
     return found

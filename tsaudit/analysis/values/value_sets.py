@@ -1,9 +1,12 @@
 """The values of one tag over time: which are new, which are gone, and on which days each was seen.
 
-A value is stored as a hash (`value_hashes`) with the first and the last day it was seen, never as text. Up to
-`MAX_EXACT` values, the set is exact; above, it becomes a bottom-k sketch: the `SKETCH_SIZE` values with the lowest
-hashes, an unbiased sample of all, each with its exact days. A sketch does not become exact again. An observation is the
-set of values that had data on a day, or a listing of all that did in the days up to it.
+A value is stored as a hash (`value_hashes`) with the first and the last day it was seen, never as text. A set that
+would contain more than `MAX_EXACT` values makes room among those that are gone: it forgets the oldest ones that no
+figure needs (`REACH_DAYS`), and of those unseen for a week, it keeps a sample. What is in use, and with it the number
+of new values, stays exact: only a value that returns after it was dropped is new again. If that is not enough, the set
+becomes a bottom-k sketch: the `SKETCH_SIZE` values with the lowest hashes, an unbiased sample of all, each with its
+exact days. A sketch does not become exact again. An observation is the set of values that had data on a day, or a
+listing of all that did in the days up to it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,16 @@ from tsaudit.analysis.values.value_hashes import HASH_BITS, Hashes, hash_values
 MAX_EXACT: Final = 1_000_000
 SKETCH_SIZE: Final = 4096
 """With this many, the standard error of a count is 1.6%."""
+
+REACH_DAYS: Final = 36
+"""Figures compare a week with the four weeks before it."""
+_GRACE_DAYS: Final = 7
+"""Values may pause on a weekend, or a listing may miss them: they are kept for this long, whatever the pressure."""
+_ROOM: Final = 0.75
+"""How full a set is after it has made room, so that this is rarely necessary: each time, it is stored in full."""
+_FULLEST: Final = 0.95
+"""How full it may be after that at most; otherwise, it becomes a sketch."""
+_LOWEST_SHARE: Final = 2**-10
 
 _ALL: Final = 1 << HASH_BITS
 
@@ -55,6 +68,10 @@ class ValueSet:
     """Number of distinct values on each of these days."""
     bound: int = _ALL
     """2^40 in an exact set; a sketch contains all values whose hash is lower."""
+    thinned_before: int = 0
+    """Of the values last seen before this day, as `date.toordinal`, only a sample is stored; 0 if all are."""
+    thinned_bound: int = _ALL
+    """The sample: those whose hash is lower."""
 
     @classmethod
     def empty(cls) -> ValueSet:
@@ -65,21 +82,35 @@ class ValueSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ValueSet):
             return NotImplemented
-        return self.bound == other.bound and all(map(np.array_equal, self.columns(), other.columns()))
+        return self.bounds == other.bounds and all(map(np.array_equal, self.columns(), other.columns()))
 
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """Everything the set contains except its bound."""
+        """Everything the set contains except its bounds."""
         return self.hashes, self.first, self.last, self.days, self.distinct
 
     @property
+    def bounds(self) -> tuple[int, int, int]:
+        """What limits the stored values."""
+        return self.bound, self.thinned_before, self.thinned_bound
+
+    @property
     def exact(self) -> bool:
-        """Whether every value is stored, so that each number is exact."""
+        """Whether every value in use is stored, so that numbers of new values are exact."""
         return self.bound == _ALL
 
     @property
     def held_ratio(self) -> float:
-        """The share of all values that is stored: 1 if exact."""
+        """The share of the values in use that is stored: 1 if exact."""
         return self.bound / _ALL
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """For each stored value, the number of values that it stands for."""
+        return np.where(self.last < self.thinned_before, 1 / self._thinned_ratio, 1.0) / self.held_ratio
+
+    @property
+    def _thinned_ratio(self) -> float:
+        return min(1.0, self.thinned_bound / self.bound)
 
     def observe(self, values: Iterable[str], day: date) -> ValueSet:
         """The set plus the values of that day, which may be added in several calls.
@@ -108,12 +139,18 @@ class ValueSet:
         `hashes`: those to store, ascending, without duplicates. An exact set stays exact, however many values it then
         contains.
         """
-        merged = self._merged(hashes, day)
-        return replace(merged, days=_appended(self.days, day), distinct=_appended(self.distinct, distinct))
+        return self._merged(hashes, day)._with_count(day, distinct)
+
+    def with_changes(self, seen: Mask, added: Hashes, day: int, distinct: int) -> ValueSet:
+        """`with_day` if it is known which of the values were seen, and which others, ascending, were added."""
+        last = np.where(seen, np.int32(day), self.last)
+        return replace(self, last=last)._plus(added, day)._with_count(day, distinct)
 
     def forget(self, before: date) -> ValueSet:
         """The set without the values last seen before that day; one that returns is new again."""
-        return self._where(self.last >= before.toordinal())
+        kept = self._where(self.last >= before.toordinal())
+        is_whole = before.toordinal() >= self.thinned_before
+        return replace(kept, thinned_before=0, thinned_bound=_ALL) if is_whole else kept
 
     def count(self) -> Estimate:
         """All values seen so far."""
@@ -146,8 +183,12 @@ class ValueSet:
         """The estimated number of these values. In a sketch, an estimate of 0 has an uncertainty of one of
         the sample.
         """
-        held, share = int(which.sum()), self.held_ratio
-        return Estimate(held / share, math.sqrt(max(held, 1) * (1 - share)) / share)
+        share, thinned = self.held_ratio, self._thinned_ratio
+        sampled = int((which & (self.last < self.thinned_before)).sum())
+        held = int(which.sum()) - sampled
+        of_all = held + sampled / thinned
+        variance = max(of_all, 1) * (1 - share) / share**2 + sampled * (1 - thinned) / (thinned * share) ** 2
+        return Estimate(of_all / share, math.sqrt(variance))
 
     def below(self, bound: int) -> ValueSet:
         """The part of the set with hashes below `bound`; the set itself if that is its own bound."""
@@ -159,17 +200,40 @@ class ValueSet:
             return replace(self, last=np.full(len(today), day, np.int32))
         last = self.last.copy()
         last[np.searchsorted(self.hashes, today[old])] = day
-        added = today[~old]
+        return replace(self, last=last)._plus(today[~old], day)
+
+    def _plus(self, added: Hashes, day: int) -> ValueSet:
+        """The set plus these values, ascending and none of them in it, which were seen on the day."""
         at = np.searchsorted(self.hashes, added)
         hashes = np.insert(self.hashes, at, added)
-        first, last = (np.insert(column, at, np.int32(day)) for column in (self.first, last))
+        first, last = (np.insert(column, at, np.int32(day)) for column in (self.first, self.last))
         return replace(self, hashes=hashes, first=first, last=last)
+
+    def _with_count(self, day: int, distinct: int) -> ValueSet:
+        return replace(self, days=_appended(self.days, day), distinct=_appended(self.distinct, distinct))
 
     def _shrunk(self) -> ValueSet:
         """Uses the hash after the lowest `SKETCH_SIZE` as the bound, which makes the estimate unbiased."""
         if len(self.hashes) <= (MAX_EXACT if self.exact else SKETCH_SIZE):
             return self
+        if self.exact:
+            roomy = self._with_room()
+            if len(roomy.hashes) <= _FULLEST * MAX_EXACT:
+                return roomy
         return self.below(int(self.hashes[SKETCH_SIZE]))
+
+    def _with_room(self) -> ValueSet:
+        """The set without the oldest values that are gone, and with a sample of those unseen for more than a week."""
+        today, most = int(self.days[-1]), _ROOM * MAX_EXACT
+        newest_first = np.sort(self.last)[::-1]
+        oldest = int(newest_first[int(most)]) + 1
+        kept = self.forget(date.fromordinal(min(oldest, today - REACH_DAYS + 1)))
+        before, bound = max(today - _GRACE_DAYS + 1, kept.thinned_before), kept.thinned_bound
+        while len(kept.hashes) > most and bound > _LOWEST_SHARE * _ALL:
+            which = (kept.last >= before) | (kept.hashes < bound)
+            kept = replace(kept._where(which), thinned_before=before, thinned_bound=bound)
+            bound //= 2
+        return kept
 
     def _where(self, which: Mask) -> ValueSet:
         return replace(self, hashes=self.hashes[which], first=self.first[which], last=self.last[which])

@@ -15,8 +15,11 @@ class SeriesSince:
 
     day: date
     series: int
+    values: int | None = None
+    """The tag's values behind these series; None for whole tag sets, and in profiles of version 0.1."""
 
 
+Respelled = Literal["", "letter case", "spaces"]
 ValuesKind = Literal["bounded", "churning", "unbounded", "unknown"]
 
 
@@ -48,6 +51,16 @@ class ValuesOverTime:
     """For how many values the series by day are known; None for all of them."""
     standard_error: float | None = None
     """Of `new_values`, which cannot be distinguished from 0 within twice of it; None if all values are known."""
+    lacking: tuple[SeriesSince, ...] = ()
+    """The listed series without the tag by the day they were first seen."""
+    without: tuple[SeriesSince, ...] | None = None
+    """The listed series by the day one was first seen that equals them except for this tag. None: not computed, because
+    nearly all new series have a new value.
+    """
+    respelled: Respelled = ""
+    """What distinguishes the newest values from older ones, if nothing else does; empty if they are really new."""
+    gathered: str | None = None
+    """The one value that most of the newest series carry, those of a week, unlike older ones; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,14 @@ class Arrivals:
     """For how many series this is known; None for all of them."""
     standard_error: float | None = None
     """Of `new_series`; None if all series are known."""
+    newest_value: tuple[SeriesSince, ...] | None = None
+    """The listed series by the day the newest of their values was first seen: a series that is newer than that is a new
+    combination of old values. None: not known, because the values of a tag are sampled.
+    """
+    arrived: tuple[SeriesSince, ...] = ()
+    """All series, including those that have left, by the day they were first seen; without those of the first day."""
+    left: tuple[SeriesSince, ...] = ()
+    """Series that have left, by the day of the first listing without them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.rules.growth_cause import cause_of
+from tsaudit.rules.growth_cause import Cause, cause_of
+from tsaudit.rules.growth_inside import cause_inside
 from tsaudit.rules.series_estimate import series_limit, series_of
 from tsaudit.text import number, percent, quantity
 from tsaudit.text.forecasts import PROVISIONAL, limit_reached
@@ -63,8 +64,12 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     history.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
-    whose new values occur in most of the new series. If at least `dating_share` of the new series have such a value,
-    the tag also dates the growth. Without earlier listings, the rule names the tag whose number of values grew most.
+    whose additional values occur in most of the new series. Values that only take the place of others, such as pods
+    that are replaced every day, do not count, and what grew at the same pace before counts less than what changed. If
+    the tag explains at least `dating_share` of the growth, it also dates it. The rule also recognizes new values that
+    come with a new value of a parent tag, old values in another spelling or in new combinations, keys that were added,
+    renamed, or dropped, and data that is no longer deleted. Without earlier listings, the rule names the tag whose
+    number of values grew most. For a database, it names the measurements that grew, and their tag.
 
     ## Why it matters
 
@@ -206,15 +211,18 @@ def _finding(
     severity: Severity,
     measurement: Measurement | None,
 ) -> Finding:
-    cause = cause_of(case, measurement, course.before.day, course.since) if measurement else None
-    most = cause is not None and cause.share >= case.limit("dating_share", measurement).value
+    if measurement:
+        cause = cause_of(case, measurement, course.before, course.since)
+    else:
+        cause = cause_inside(case, subject, course.before, course.now, course.since)
+    most = cause is not None and (cause.share or 0.0) >= case.limit("dating_share", measurement).value
     since = cause.began if cause and cause.began and most else course.since
     return Finding(
         subject=subject,
         severity=severity,
         message=_message(course, since, cause.words if cause else ""),
-        fix="" if cause and measurement else _UNKNOWN,
-        changes=_changes(case, measurement, cause.tag) if cause and measurement else (),
+        fix=cause.fix if cause else _UNKNOWN,
+        changes=_changes(case, measurement, cause) if cause and measurement else (),
         observed=course.now.value,
         limit=limit,
         unit="series",
@@ -235,10 +243,13 @@ def _finding(
     )
 
 
-def _changes(case: Case, measurement: Measurement, tag: str) -> tuple[Change, ...]:
+def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change, ...]:
     """Where tag values cost memory, out of the index; elsewhere only whoever writes them is worth to be found."""
-    look = Inspect(Subject(measurement.database, measurement.name), "new values", tag)
-    return (look, *made_fields(measurement, tag)) if case.engine.indexes_tag_values else (look,)
+    if cause.tag is None:
+        return ()
+    look = Inspect(Subject(measurement.database, measurement.name), "new values", cause.tag)
+    is_costly = case.engine.indexes_tag_values and cause.is_removable
+    return (look, *made_fields(measurement, cause.tag)) if is_costly else (look,)
 
 
 def _pace(course: _Course) -> Iterator[Evidence]:
