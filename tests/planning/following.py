@@ -75,7 +75,7 @@ class Followed:
 
 def follow(place: Place, hand: Hand, profile: Profile, result: AuditResult) -> Followed:
     """Carries out what the audit of the place said, and what the next one says, until nothing is left to do."""
-    followed = Followed()
+    followed, before = Followed(), None
     for _ in range(ROUNDS):
         asked = result.plans
         followed.plans += len(asked)
@@ -83,7 +83,8 @@ def follow(place: Place, hand: Hand, profile: Profile, result: AuditResult) -> F
         followed.by_program += sum(map(copied_by_people, asked))
         if not any(map(changes_something, asked)):
             break
-        before, stands = hand.contents(profile), dict(_found(result))
+        before = hand.contents(profile) if before is None else before
+        stands = dict(_found(result))
         first = min((m.first_time for m in profile.measurements if m.first_time), default=place.now - timedelta(days=2))
         done = hand.carry_out(asked, first, place.now)
         followed.executed += sum(run.executed for run in done)
@@ -93,7 +94,7 @@ def follow(place: Place, hand: Hand, profile: Profile, result: AuditResult) -> F
             break
         place = place.told(asked)
         latest, again = place.audited(profile, asked)
-        followed.lost += hand.lost(before, hand.contents(latest), asked, done)
+        followed.lost += hand.lost(before, after := hand.contents(latest), asked, done)
         now, made = dict(_found(again)), _Made.by(asked, profile)
         followed.new += [
             _line(key, one)
@@ -103,7 +104,7 @@ def follow(place: Place, hand: Hand, profile: Profile, result: AuditResult) -> F
         followed.left = list(_left(profile, result, now))
         if _statements(again.plans) <= _statements(asked):
             break
-        profile, result = latest, again
+        profile, result, before = latest, again, after
     return followed
 
 
