@@ -27,6 +27,10 @@ MOST_FINDINGS: Final = 30
 """Of all severities: nobody reads more about one database."""
 
 
+VERSIONS: Final = ("dirty", "clean")
+"""Of a layout, as it calls them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """How one layout did."""
@@ -40,6 +44,8 @@ class Score:
     """Of the clean twin; None where there is none."""
     findings: int = 0
     """Of all severities in the dirty one, or in the clean one where there are more."""
+    with_plans: tuple[str, ...] = ()
+    """The versions of which something has a plan."""
 
 
 def score(layout: Layout, where: Callable[[], Any]) -> Score:
@@ -47,21 +53,24 @@ def score(layout: Layout, where: Callable[[], Any]) -> Score:
     found: list[Wanted] = []
     false: list[str] = []
     counts = [0]
+    with_plans: list[str] = []
     clean = None
     if layout.dirty is not None:
         result = audited(layout, layout.dirty, where, layout.yesterday)
         told = [pair for pair in result.findings() if pair[1].severity is not Severity.INFO]
         found = [wanted for wanted in layout.wanted if any(_says(wanted, *pair) for pair in told)]
         known = (*layout.wanted, *layout.fine)
+        with_plans += ["dirty"] if result.plans else []
         false += [_line(*pair) for pair in told if not any(_says(wanted, *pair) for wanted in known)]
         counts.append(len(list(result.findings())))
     if layout.clean is not None:
         result = audited(layout, layout.clean, where)
         false += [f"clean: {_line(r, f)}" for r, f in result.findings() if f.severity is not Severity.INFO]
         clean = result.verdict
+        with_plans += ["clean"] if result.plans else []
         counts.append(len(list(result.findings())))
     missed = tuple(wanted for wanted in layout.wanted if wanted not in found)
-    return Score(layout, tuple(found), missed, tuple(false), clean, max(counts))
+    return Score(layout, tuple(found), missed, tuple(false), clean, max(counts), tuple(with_plans))
 
 
 def audited(
@@ -69,13 +78,14 @@ def audited(
 ) -> AuditResult:
     """What an audit says of the data, a day after one of `yesterday`'s."""
     now = layout.now or NOW
-    before = _profile(layout, yesterday(), where(), None, -1) if yesterday else None
-    profile = _profile(layout, made(), where(), before, 0)
+    before = profiled(layout, yesterday(), where(), None, -1) if yesterday else None
+    profile = profiled(layout, made(), where(), before, 0)
     assert profile.day == (DAY if layout.now is None else now.date())
     return audit(profile, Timeline(previous=before))
 
 
-def _profile(layout: Layout, made: Made, where: Any, previous: Profile | None, day: int) -> Profile:
+def profiled(layout: Layout, made: Made, where: Any, previous: Profile | None, day: int) -> Profile:
+    """A profile of the data in a new database. `day`: 0 for the day of the audit, -1 for the day before."""
     now = (layout.now or NOW) + timedelta(days=day)
     target = written(made, layout.engine, where, columns=dict(layout.columns))
     return collected(target, day=now.date(), now=now, previous=previous)
@@ -96,6 +106,7 @@ def _line(result: RuleResult, finding: Finding) -> str:
 
 
 def written(made: Made, engine: str, where: Any, **settings: Any) -> Target:
+    """Write the data to a new place; a target for it, with these settings."""
     if isinstance(made, Dataset):
         return write(made, engine, where, **settings)
     if engine == "postgresql":

@@ -13,7 +13,8 @@ import pytest
 from tests.layouts import accuracy
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
-from tests.layouts.running import MOST_FINDINGS, score
+from tests.layouts.running import MOST_FINDINGS, VERSIONS, score
+from tests.planning import figures
 
 NOISY: Final[frozenset[str]] = frozenset()
 """Layouts of which the audit says more than anybody reads; none should be here."""
@@ -35,6 +36,8 @@ def test_layout_of_a_known_program(layout: Layout, request: pytest.FixtureReques
     if "TSAUDIT_REBASELINE" in os.environ:
         accuracy.write(accuracy.rows() | {layout.name: accuracy.row(found)})
     assert accuracy.rows().get(layout.name) == accuracy.row(found), (found.missed, found.false)
+    known = figures.kept()
+    assert found.with_plans == tuple(v for v in VERSIONS if figures.name(layout.engine, layout.name, v) in known)
     assert (found.findings > MOST_FINDINGS) == (layout.name in NOISY), found.findings
 
 

@@ -11,11 +11,13 @@ from tests.planning.losses import Run, one_form
 from tsaudit.model.plan import Phase, Plan
 
 
-def carry_out(plan: Plan, execute: Callable[[str], Any], first: datetime, last: datetime) -> Run:
+def carry_out(
+    plan: Plan, execute: Callable[[str], Any], first: datetime, last: datetime, most: int | None = None
+) -> Run:
     """Runs all statements in order, decisions included, and keeps what the checks and the looks have shown.
 
     What a look names with a statement `before` goes ahead of the first step that renames or drops, in the order of the
-    rows; what stands in `afterward` comes back at the end, in reverse order.
+    rows; what stands in `afterward` comes back at the end, in reverse order. `most`: see `plans.statements_of`.
     """
     done, before, afterward = Run(), list[str](), list[str]()
     for step in plan.steps:
@@ -23,7 +25,7 @@ def carry_out(plan: Plan, execute: Callable[[str], Any], first: datetime, last: 
             for statement in before:
                 execute(statement)
             before.clear()
-        for statement in plans.statements_of(step, first, last):
+        for statement in plans.statements_of(step, first, last, most):
             rows = execute(statement) or []
             done.executed += 1
             if step.phase is Phase.CHECK:

@@ -40,6 +40,8 @@ class Run:
     """What depends on the table, as its looks have shown it."""
     shown: set[str] = field(default_factory=set)
     """Values that its checks have shown before anything was removed."""
+    refused: list[str] = field(default_factory=list)
+    """What the server did not accept, a line each."""
 
 
 def held(profile: Profile, execute: Execute) -> dict[tuple[str, str], Held]:
@@ -52,8 +54,17 @@ def _held(engine: str, table: Measurement, execute: Execute) -> Held:
     listed = ", ".join(quote_name(engine, column) for column in table.columns)
     rows = execute(f"SELECT {listed} FROM {name}")
     columns = zip(*rows, strict=True) if rows else [()] * len(table.columns)
-    values = (frozenset(one_form(value) for value in column if value is not None) for column in columns)
+    values = (frozenset(map(one_form, _distinct(column))) for column in columns)
     return Held(len(rows), dict(zip(table.columns, values, strict=True)))
+
+
+def _distinct(column: Iterable[Any]) -> Iterable[Any]:
+    """Its values but nulls, each once where that is quick to find out."""
+    present = [value for value in column if value is not None]
+    try:
+        return set(present)
+    except TypeError:  # Lists and documents.
+        return present
 
 
 def one_form(value: Any) -> str:
@@ -72,6 +83,7 @@ def one_form(value: Any) -> str:
         number = float(text)
     except ValueError:
         return text
+    number += 0.0  # -0.0 is 0.0.
     return repr(number) if math.isfinite(number) and "_" not in text else text
 
 

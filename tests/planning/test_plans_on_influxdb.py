@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-import urllib3
 
 from tests import plans as steps
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, influxql, times, write
+from tests.planning.following import copied_by_people
+from tests.planning.on_influxdb1 import answers, values
 from tests.rules.cases import Case
 from tests.rules.test_on_engines import cases_of
 from tests.servers import Influxd
@@ -89,18 +88,6 @@ LAYOUTS = {
 }
 
 
-def _values(url: str, database: str) -> Counter[str]:
-    """How often each value is stored, in fields of whatever name and measurement."""
-    found: Counter[str] = Counter()
-    answer = influxql(url, "SELECT * FROM /.*/", db=database)["results"][0]
-    for series in answer.get("series", ()):
-        for row in series["values"]:
-            found.update(
-                str(value) for name, value in zip(series["columns"][1:], row[1:], strict=True) if value is not None
-            )
-    return found
-
-
 def _copied_by_statements(plan: Plan) -> bool:
     return any(step.phase == "copy" and step.text for step in plan.steps)
 
@@ -114,7 +101,7 @@ def test_all_plans_of_a_database(layout: str, influxd: Influxd) -> None:
     result = audit(collected(target), policy=policy)
     wanted = {code: f for code, f in ((r.code, f) for r, f in result.findings() if f.changes) if code != "RET001"}
     assert wanted
-    before = _values(influxd.url, database)
+    before = values(influxd.url, database)
     refused = []
 
     def execute(statement: str) -> None:
@@ -130,7 +117,7 @@ def test_all_plans_of_a_database(layout: str, influxd: Influxd) -> None:
         executed += len(steps.run(plan, execute, NOW - timedelta(days=4), NOW, without=()))
     assert executed
     assert not refused
-    assert _values(influxd.url, database) == before
+    assert values(influxd.url, database) == before
     after = audit(collected(target), policy=policy)
     known = {r.code for r, _ in result.findings()}
     assert not [f for r, f in after.findings() if f.severity is not Severity.INFO and r.code not in known]
@@ -184,11 +171,6 @@ def _cases() -> Iterator[Any]:
                 yield pytest.param(rule, case, id=f"{rule.code}-{position}")
 
 
-def _by_people(plan: Plan) -> bool:
-    """Whether a copy is left to a program of theirs: then nothing that was not copied is removed here."""
-    return any(step.phase == "copy" and not step.text for step in plan.steps)
-
-
 @pytest.mark.parametrize(("rule", "case"), tuple(_cases()))
 def test_what_is_found_is_gone_and_nothing_lost(rule: Rule, case: Case, influxd: Influxd) -> None:
     """All plans of the database, one after the other. Queries that only look or check are run, too."""
@@ -200,34 +182,25 @@ def test_what_is_found_is_gone_and_nothing_lost(rule: Rule, case: Case, influxd:
     assert result.findings()
     first = min((m.first_time for m in profile.measurements if m.first_time), default=NOW)
     first = max(first, NOW - timedelta(days=10))
-    before, refused = _values(influxd.url, database), list[tuple[str, Any]]()
+    before, refused = values(influxd.url, database), list[tuple[str, Any]]()
 
     def execute(statement: str) -> None:
-        (answer, *_) = _answers(influxd.url, statement, database)
+        (answer, *_) = answers(influxd.url, statement, database)
         if "error" in answer:
             refused.append((statement, answer["error"]))
 
     made = set()
     for plan in result.plans:
-        without = (Phase.COPY, Phase.SWITCH, Phase.REMOVE) if _by_people(plan) else ()
+        without = (Phase.COPY, Phase.SWITCH, Phase.REMOVE) if copied_by_people(plan) else ()
         steps.run(plan, execute, first, NOW, without=without)
-        if not _by_people(plan) and any(step.phase is Phase.COPY for step in plan.steps):
+        if not copied_by_people(plan) and any(step.phase is Phase.COPY for step in plan.steps):
             made.add(plan.subject)
     assert not refused
     named = any(step.loses and not step.loses.startswith("all points of") for p in result.plans for step in p.steps)
     if not named:
-        assert not before - _values(influxd.url, database)
+        assert not before - values(influxd.url, database)
     after = audit(collected(target), policy=policy, rules=[rule])
     known = {str(f.subject) for _, f in result.findings()}
     assert not [f for _, f in after.findings() if f.severity is not Severity.INFO and str(f.subject) not in known]
     gone = {str(f.subject) for _, f in result.findings() if f.changes and {c.at for c in f.changes} <= made}
     assert not gone & {str(f.subject) for _, f in after.findings()}
-
-
-def _answers(url: str, statement: str, database: str) -> list[dict[str, Any]]:
-    """The answers to each statement of a text, also where one is refused."""
-    body = urlencode({"q": statement})
-    headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = urllib3.request("POST", f"{url}/query?db={database}", body=body, headers=headers, timeout=60).json()
-    found: list[dict[str, Any]] = answer.get("results", [answer])
-    return sorted(found, key=lambda one: "error" not in one)

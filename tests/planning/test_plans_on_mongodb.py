@@ -5,7 +5,6 @@ All plans of a database are run together, decisions included, as somebody does w
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -13,10 +12,9 @@ from typing import Any
 import pymongo
 import pytest
 
-from tests import plans
 from tests.builders import DAY, NOW
 from tests.databases import Collection, Dataset, times, write
-from tests.engines.mongodb import mongosh
+from tests.planning.on_mongodb import decides, run, values
 from tests.rules.cases import Case
 from tests.rules.test_on_engines import cases_of
 from tests.servers import without_unsupported
@@ -26,7 +24,6 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.change import ChangeType, MakeField, MakeTag, Part, Rename, SplitColumn, SplitMeasurement
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
-from tsaudit.model.plan import Phase, Plan
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.planning.plans import plans_of
@@ -55,56 +52,18 @@ def _warned(result: AuditResult) -> set[tuple[str, str]]:
     return {(r.code, str(f.subject)) for r, f in result.findings() if f.severity is not Severity.INFO}
 
 
-def _values(url: str, database: str) -> Counter[str]:
-    """How often each value is stored, whatever its field and its collection."""
-    found: Counter[str] = Counter()
-    with pymongo.MongoClient[dict[str, Any]](url) as client:
-        for name in client[database].list_collection_names():
-            if name.startswith("system."):
-                continue
-            for document in client[database][name].find():
-                document.pop("_id", None)
-                found.update(_inside(document))
-    return found
-
-
-def _inside(value: Any) -> Iterator[str]:
-    """The values within documents and arrays, as texts."""
-    if isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _inside(one)
-    else:
-        yield str(value)
-
-
-def _decides(plan: Plan) -> bool:
-    """Whether a step says that something is lost, other than a collection whose documents are in another one."""
-    return any(step.loses and not step.loses.endswith("by then") for step in plan.steps)
-
-
-def _run(found: tuple[Plan, ...], url: str) -> list[str]:
-    scripts: list[str] = []
-    for plan in found:
-        # Somebody begins to copy, breaks off, and begins again: nothing may be there twice.
-        for phases in ({Phase.PREPARE, Phase.COPY}, {Phase.COPY}, {Phase.CHECK, Phase.SWITCH, Phase.REMOVE}):
-            plans.run(plan, scripts.append, NOW - timedelta(days=5), NOW, without=set(Phase) - phases)
-    applied = [script.replace("const apply = false;", "const apply = true;") for script in scripts]
-    mongosh.run(applied, url)
-    return applied
-
-
 @pytest.mark.parametrize(("rule", "case"), tuple(_each()))
 def test_what_is_found_is_gone_and_nothing_lost(rule: Rule, case: Case, mongodb: str) -> None:
     target = write(case.breaks, "mongodb", mongodb)
     database = target.databases[0]
     _, result = _audited(target, case, rule)
-    before, known = _values(mongodb, database), _warned(result)
-    ran = _run(result.plans, mongodb)
+    before, known = values(mongodb, database), _warned(result)
+    ran = run(result.plans, mongodb, NOW)
     if not [step for plan in result.plans for step in plan.steps if step.phase not in ("look", "check") and step.text]:
         return
     assert ran
-    if not any(map(_decides, result.plans)):
-        assert not before - _values(mongodb, database)
+    if not any(map(decides, result.plans)):
+        assert not before - values(mongodb, database)
     _, after = _audited(target, case, rule)
     assert not _warned(after) - known
     changed = {str(f.subject) for _, f in result.findings() if f.changes and _copies(result, f)}
@@ -158,7 +117,7 @@ def test_all_kinds_of_changes_in_one_copy(is_series: bool, mongodb: str) -> None
     finding = Finding(at, Severity.WARN, "A finding.", changes=tuple(changes))
     found = plans_of(profile, [_result(finding)])
     assert not found[0].set_aside
-    scripts = _run(found, mongodb)
+    scripts = run(found, mongodb, NOW)
     copies = [script for script in scripts if "$merge" in script or "insertMany" in script]
     assert copies
     with pymongo.MongoClient[dict[str, Any]](mongodb) as client:

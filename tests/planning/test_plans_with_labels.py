@@ -16,11 +16,14 @@ from tsaudit.model.change import (
     Inspect,
     MakeField,
     MakeTag,
+    Merged,
+    MergeMeasurements,
     Rename,
     SplitColumn,
     SplitMeasurement,
 )
 from tsaudit.model.finding import Severity
+from tsaudit.model.plan import Phase
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.planning.merging import Wanted
@@ -79,3 +82,36 @@ def test_a_label_is_not_called_a_column(profile: Profile) -> None:
     (step,) = plan.steps
     assert step.words.startswith("Leave pod out of the labels of metrics")
     assert step.text == 'columns:\n  "metrics":\n    fields: ["labels.pod"]'
+
+
+@pytest.fixture(scope="module")
+def shops(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    """Two tables that differ in the name of a shop only; their labels are JSON."""
+    path = tmp_path_factory.mktemp("shops") / "t.db"
+    with duckdb.connect(str(path)) as connection:
+        for shop in ("north", "south"):
+            connection.execute(f"CREATE TABLE sold_{shop} (time TIMESTAMP, v DOUBLE, labels JSON)")
+            rows = [
+                (f"2026-03-30 {i // 60:02}:{i % 60:02}:00", i / 7, json.dumps({"pod": f"p-{i % 20}", "zone": "z"}))
+                for i in range(600)
+            ]
+            connection.executemany(f"INSERT INTO sold_{shop} VALUES (?, ?, ?)", rows)
+    return collected(Target(name="t", engine="duckdb", url=f"duckdb:///{path}"))
+
+
+def test_tables_with_labels_are_merged_in_words(shops: Profile) -> None:
+    """An expert wants no statement that takes a label for a column, and nothing dropped that no statement copied."""
+    at = Subject("main")
+    members = tuple(Merged(f"sold_{shop}", (("shop", shop),)) for shop in ("north", "south"))
+    change = MergeMeasurements(at, "sold", "sold_{shop}", members)
+    assert all(tag.label_of for m in shops.measurements for tag in m.tags)
+    plan = _plan(shops, at, None, [Wanted(change, "X", Severity.WARN)])
+    assert plan.changes
+    assert not plan.set_aside
+    assert not [step.text for step in plan.steps if step.text]
+    (copy,) = (step for step in plan.steps if step.phase is Phase.COPY)
+    assert "some of their tags are labels in one column" in copy.words
+    assert "2 tables" in copy.words
+    assert [step.phase for step in plan.steps] == [Phase.WRITE, Phase.COPY, Phase.SWITCH, Phase.REMOVE]
+    assert plan.steps[0].words.startswith("Write to sold, with shop=north in columns of their own")
+    assert plan.steps[-1].loses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,7 +52,10 @@ def cpu(**changes: Any) -> Measurement:
 
 
 TEXT = cpu(fields=(a_field(types=("string",)),))
+LABEL = replace(a_tag("labels.pod"), label_of="labels")
+LABELS = a_field("labels", ("JSON",))
 DONE = [
+    (cpu(tags=(LABEL,)), [cpu(tags=(), fields=(a_field(), LABELS))], MakeField(AT, "labels.pod")),
     (TEXT, [cpu()], ChangeType(AT, "usage", "float")),
     (TEXT, [cpu(fields=(a_field(types=("BIGINT",)),))], ChangeType(AT, "usage", "integer")),
     (cpu(), [cpu(tags=())], LeaveOut(AT, "host")),
@@ -78,6 +82,9 @@ def test_what_was_asked_for_is_good_news(before: Measurement, after: list[Measur
 
 
 OTHERWISE = [
+    # The column of the labels is gone, too; or it was a column of its own.
+    (cpu(tags=(LABEL,)), [cpu(tags=())], MakeField(AT, "labels.pod")),
+    (cpu(tags=(a_tag("labels.pod"),)), [cpu(tags=(), fields=(a_field(), LABELS))], MakeField(AT, "labels.pod")),
     # Another type than the one asked for, or a mix.
     (TEXT, [cpu(fields=(a_field(types=("BLOB",)),))], ChangeType(AT, "usage", "float")),
     (TEXT, [cpu(fields=(a_field(types=("float", "string")),))], ChangeType(AT, "usage", "float")),
@@ -126,3 +133,54 @@ def test_what_a_plan_makes_on_the_way_is_planned_too(name: str) -> None:
 def test_a_statement_that_only_looks_explains_nothing() -> None:
     look = Step(Phase.LOOK, "Look.", 'ALTER TABLE "cpu" DROP COLUMN "host";', rules=("X001",))
     assert warned(a_profile(), a_profile(cpu(tags=())), plan(ChangeType(AT, "usage", "float"), steps=(look,)))
+
+
+MAKING = [
+    ("influxql", 'SELECT * INTO "db"."kept"."cpu_new" FROM "db"."kept"."cpu"', 'DROP MEASUREMENT "cpu"'),
+    ("toml", 'measurement = "cpu"\ndest = "cpu_new"', 'DROP MEASUREMENT "cpu"'),
+    ("mongosh", 'x.aggregate([{ $merge: { into: "cpu_new" } }])', 'x.getCollection("cpu").drop()'),
+    (
+        "mongosh",
+        'x.getCollection("y").renameCollection("cpu_new")',
+        'x.getCollection("cpu").renameCollection("cpu_old")',
+    ),
+    ("mongosh", 'x.getCollection("cpu_new").createIndex({ period: 1 })', 'x.getCollection("cpu").drop()'),
+    (
+        "sh",
+        "aws timestream-write create-table --database-name d --table-name cpu_new --schema '{}'",
+        "aws timestream-write delete-table --database-name d --table-name cpu",
+    ),
+    (
+        "sh",
+        "aws timestream-write create-table --database-name d --table-name cpu_new",
+        "influxdb3 delete table --database d cpu",
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "made", "ended"), MAKING)
+def test_a_measurement_that_a_plan_makes_or_ends_is_planned(language: str, made: str, ended: str) -> None:
+    steps = (
+        Step(Phase.COPY, "Copy.", made, language, rules=("X001",)),
+        Step(Phase.REMOVE, "Drop.", ended, language, rules=("X001",)),
+    )
+    asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
+    old, new = a_profile(cpu()), a_profile(a_measurement("cpu_new"))
+    assert [f.severity for f in found(old, new)] != [Severity.INFO, Severity.INFO]
+    assert all("as planned for X001" in f.message for f in found(old, new, asked))
+    # Names that only look alike are not made or ended.
+    for name in ("cpu_newer", "new", "cpu_new.x"):
+        (finding,) = (f for f in found(old, a_profile(a_measurement(name)), asked) if f.subject.measurement == name)
+        assert "as planned" not in finding.message
+    assert warned(a_profile(a_measurement("cpu2")), new, asked)
+
+
+def test_fields_that_became_an_array_are_planned() -> None:
+    from tsaudit.engines.mongodb.kinds import NamesToValues
+
+    days = tuple(a_field(f"visits.2026-03-0{n}", ("int",)) for n in range(1, 4))
+    before, after = a_profile(cpu(fields=days)), a_profile(cpu(fields=(a_field("visits", ("array",)),)))
+    asked = plan(NamesToValues(AT, "visits", "visits", "2026-03-01"))
+    assert len(warned(before, after)) == len(days)
+    assert all("as planned for X001" in f.message for f in found(before, after, asked))
+    assert warned(before, a_profile(cpu(fields=(a_field(),))), asked), "the array is not there"

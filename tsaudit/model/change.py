@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Claim = tuple[str, str]
 """One aspect of a measurement that can have only one state, such as `("role", "host")`: the aspect and its name."""
 
+OLD_TEXT: Final = "_text"
+"""The end of the name of a field that keeps stored texts, where values of another type get the name itself."""
+
 _KINDS: Final[dict[str, type[Change]]] = {}
 
 

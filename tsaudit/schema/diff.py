@@ -40,6 +40,8 @@ class Column:
     """The engine's own names; more than one is a type conflict. Those of the time column are not kept."""
     role_known: bool = True
     """False if the role depends on rows, and they could not be read."""
+    label_of: str = ""
+    """For a tag that is a label in a column of label sets: that column. Empty for every other column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def _by_chance(kind: Kind, key: str, old: Measurement, new: Measurement) -> bool
 
 def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, Column]:
     fields = {f.key: Column(Role.FIELD, f.types, roles_known) for f in measurement.fields}
-    tags = {t.key: Column(Role.TAG, (t.data_type,), roles_known) for t in measurement.tags}
+    tags = {t.key: Column(Role.TAG, (t.data_type,), roles_known, t.label_of) for t in measurement.tags}
     time = {measurement.time_column: Column(Role.TIME, ())} if measurement.time_column else {}
     return fields | tags | time
 

@@ -87,16 +87,27 @@ def _ends_column(claims: Mapping[Claim, str], difference: Difference, after: Pro
     at, column = difference.subject, difference.subject.column
     here = _measurement(after, at.database, at.measurement)
     columns = here.columns if here else ()
-    if claims.get(("role", column)) == "none":
+    role, label_of = claims.get(("role", column)), getattr(difference.before, "label_of", "")
+    # A label that is to be no tag is not read out of its column any more.
+    if role == "none" or (role == "field" and label_of and label_of in columns):
         return True
     if (new := claims.get(("name", column))) is not None:
         return any(_is_called(one, new) for one in columns)
+    if any(claims.get(("form", above)) == "array" and above in columns for above in _above(column)):
+        return True
     if (parts := claims.get(("parts", column))) is not None:
         return all(any(_is_called(one, part) for one in columns) for part in parts.split("\x1f"))
     if (home := claims.get(("measurement", column))) is not None:
         there = (m for m in after.measurements if m.database == at.database and _is_called(m.name, home))
         return any(column in m.columns for m in there)
     return False
+
+
+def _above(column: str) -> Iterator[str]:
+    """The documents that a field is in, the innermost first."""
+    while "." in column:
+        column = column.rpartition(".")[0]
+        yield column
 
 
 def _ends_measurement(change: Change, difference: Difference, after: Profile) -> bool:
@@ -132,9 +143,29 @@ def _states(text: str, difference: Difference) -> bool:
     what = "COLUMN" if difference.subject.column else "(TABLE|MEASUREMENT)"
     named = rf"(?:\S+\.)?(?:\"{name}\"|`{name}`|{name}(?![\w.\"`-]))"
     if difference.kind is Kind.GONE:
-        found = rf"\bDROP {what} (IF EXISTS )?{named}"
+        found = [rf"\bDROP {what} (IF EXISTS )?{named}"]
     elif difference.kind is Kind.NEW:
-        found = rf"\b(ADD {what}|CREATE {what}|RENAME {what} [^;\n]+ TO|RENAME TO) (IF NOT EXISTS )?{named}"
+        found = [rf"\b(ADD {what}|CREATE {what}|RENAME {what} [^;\n]+ TO|RENAME TO) (IF NOT EXISTS )?{named}"]
     else:
         return False
-    return re.search(f"(?i){found}", text) is not None
+    if not difference.subject.column:
+        found += _ENDS if difference.kind is Kind.GONE else _MAKES
+    return any(re.search(f"(?i){form.replace('<name>', name)}", text) for form in found)
+
+
+_SHELL_NAME: Final = r"[\"']?<name>(?![\w.\"'-])"
+_MAKES: Final = (
+    # InfluxQL, and what Telegraf calls what it writes.
+    r"\bINTO (\S+\.)?\"<name>\"",
+    r"\b(dest|name_override) = \"<name>\"",
+    # The MongoDB shell: documents, or an index, of a collection that was not there.
+    r"\b(into: |(renameCollection|createCollection|getCollection)\()\"<name>\"",
+    rf"\bcreate-table .*--table-name {_SHELL_NAME}",
+)
+"""Forms of what makes a measurement in languages other than SQL."""
+_ENDS: Final = (
+    r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",
+    rf"\bdelete-table .*--table-name {_SHELL_NAME}",
+    rf"\bdelete table --database \S+ {_SHELL_NAME}",
+)
+"""Forms of what ends one there."""

@@ -24,7 +24,7 @@ from typing import Any, Final
 import bson
 
 from tests.engines.mongodb.fields import refuse_unknown, wire_version
-from tests.engines.mongodb.kept import Collection, Index, add_index, buckets, duplicate_in
+from tests.engines.mongodb.kept import Collection, Index, add_index, buckets, conflict_with, duplicate_in
 from tests.engines.mongodb.pipeline import CommandError, Document, matches, run
 from tests.engines.mongodb.wire import Server, Session
 
@@ -469,8 +469,20 @@ class MongoDB:
             self._create({"create": command["createIndexes"], "$db": command["$db"]}, session)
         for spec in command["indexes"]:
             settings = {k: v for k, v in spec.items() if k not in ("key", "name", "v")}
-            add_index(inside[command["createIndexes"]], Index(spec["name"], dict(spec["key"]), settings))
+            made = Index(spec["name"], dict(spec["key"]), settings)
+            if conflict := conflict_with(inside[command["createIndexes"]], made):
+                raise CommandError(*conflict, f"another index stands in the way of {made.name}")
+            add_index(inside[command["createIndexes"]], made)
         return {"createdCollectionAutomatically": False}
+
+    def _dropindexes(self, command: Document, session: Session) -> Document:
+        """Drops one, by its name."""
+        del session
+        collection, name = self._existing(command["$db"], command["dropIndexes"]), command["index"]
+        if collection.indexes.pop(name, None) is None:
+            raise CommandError(27, "IndexNotFound", f"index not found with name [{name}]")
+        collection.unique.pop(name, None)
+        return {}
 
     def _update(self, command: Document, session: Session) -> Document:
         """Sets fields of the first document that matches, or inserts one."""

@@ -48,6 +48,7 @@ _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "insert": _WRITES | {"documents", "ordered", "bypassDocumentValidation"},
     "createIndexes": _WRITES | {"indexes", "commitQuorum"},
     "drop": _WRITES,
+    "dropIndexes": _WRITES | {"index"},
     "dropDatabase": _WRITES,
 }
 """Fields of each command beside its own name. Of those that are not here the server reads what it knows: `serverStatus`

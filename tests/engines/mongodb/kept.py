@@ -60,6 +60,21 @@ class Collection:
         return total + _RECORD * len(documents)
 
 
+_APART: Final = ("unique", "sparse", "partialFilterExpression", "collation")
+"""Options by which two indexes on the same fields may differ: they are part of what the server tells them apart by."""
+
+
+def conflict_with(collection: Collection, index: Index) -> tuple[int, str] | None:
+    """The code and name of the server's error if another index stands in the way of this one."""
+    for other in collection.indexes.values():
+        same = [(*one.key.items(), *(one.settings.get(option) for option in _APART)) for one in (other, index)]
+        if same[0] == same[1] and (other.name, other.settings) != (index.name, index.settings):
+            return 85, "IndexOptionsConflict"
+        if same[0] != same[1] and other.name == index.name:
+            return 86, "IndexKeySpecsConflict"
+    return None
+
+
 def add_index(collection: Collection, index: Index) -> None:
     collection.indexes[index.name] = index
     if index.settings.get("unique") or index.name == "_id_":

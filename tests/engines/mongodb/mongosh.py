@@ -117,6 +117,8 @@ def _called(
         return [dict(spec) for spec in found.list_indexes()]
     elif operation == "renameCollection":
         found.rename(arguments[0], dropTarget=len(arguments) > 1 and arguments[1])
+    elif operation == "dropIndex":
+        found.drop_index(arguments[0])
     elif operation == "drop":
         found.drop()
     elif operation == "updateOne":

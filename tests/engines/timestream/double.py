@@ -167,17 +167,34 @@ class Timestream:
             self._rows.unregister("written")
         return found
 
-    def create_table(self, database: str, name: str) -> None:
-        """Creates an empty table, as CreateTable does."""
+    def create_table(self, database: str, name: str, described: Mapping[str, Any] | None = None) -> None:
+        """Creates an empty table, as CreateTable does. `described`: its settings, as DescribeTable tells them."""
         assert name not in self._tables[database], name
-        self._tables[database][name] = self._stored(database, Table(name), None)
+        self._tables[database][name] = self._stored(database, Table(name, timestream=described or {}), None)
+        self._databases[database]["TableCount"] = len(self._tables[database])
+
+    def delete_table(self, database: str, name: str) -> None:
+        """Deletes a table with its rows."""
+        del self._tables[database][name]
+        self._databases[database]["TableCount"] = len(self._tables[database])
+
+    def stored(self, database: str) -> list[pa.Table]:
+        """The rows of each table that has some."""
+        return [table.data for table in self._tables[database].values() if table.data is not None]
 
     def load(self, database: str, name: str, rows: pa.Table, dimensions: Sequence[str]) -> None:
-        """Writes rows into a table that is empty; records that share dimensions, measure name and time are rejected."""
+        """Writes rows into a table; counts those that share dimensions, measure name and time as rejected."""
+        if not rows.num_rows:
+            return
         found = self._tables[database][name]
-        identity = [*dimensions, "measure_name", "time"]
-        kept = rows.group_by(identity).aggregate([]).num_rows if rows.num_rows else 0
+        if found.data is not None:
+            rows = pa.concat_tables([found.data, rows], promote_options="permissive")
+        # A column exists once something was written to it.
+        rows = rows.select([n for n in rows.column_names if rows[n].null_count < rows.num_rows])
+        dimensions = [name for name in dimensions if name in rows.column_names]
+        kept = rows.group_by([*dimensions, "measure_name", "time"]).aggregate([]).num_rows
         found.data, found.physical, found.dimensions = rows, f"t{next(_numbers)}", tuple(dimensions)
+        found.measures = _measures(Table(name, dimensions), rows)
         self.rejected += rows.num_rows - kept
         self._rows.register("written", rows)
         self._rows.execute(f"CREATE TABLE {found.physical} AS SELECT * FROM written")

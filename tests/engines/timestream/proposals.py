@@ -32,7 +32,7 @@ def works(fix: str, server: Timestream) -> None:
                 server.create_table(asked["DatabaseName"], asked["TableName"])
             elif "create-scheduled-query" in line:
                 assert shown, fix
-                _copy(asked, date.fromisoformat(shown[1]), server)
+                copied(asked, date.fromisoformat(shown[1]), server)
             continue
         assert "aws timestream" not in line, line
         # Each begins a line, so that it can be copied.
@@ -44,9 +44,9 @@ def works(fix: str, server: Timestream) -> None:
                 assert "time" in predicates.read(found[1]).filters, line
 
 
-def _copy(asked: dict[str, Any], invoked: date, server: Timestream) -> None:
-    """Runs the scheduled query as if at the beginning of that day, and writes what it maps."""
-    end, begin = (f"TIMESTAMP '{day:%Y-%m-%d} 00:00:00'" for day in (invoked, invoked - timedelta(days=1)))
+def copied(asked: dict[str, Any], invoked: date, server: Timestream, days: int = 1) -> None:
+    """Runs the scheduled query as if at the beginning of that day, and of others before it; writes what it maps."""
+    end, begin = (f"TIMESTAMP '{day:%Y-%m-%d} 00:00:00'" for day in (invoked, invoked - timedelta(days=days)))
     query = asked["QueryString"].replace("@scheduled_runtime - 1d", begin).replace("@scheduled_runtime", end)
     rows, into = server.answer(query), asked["TargetConfiguration"]["TimestreamConfiguration"]
     dimensions = [mapping["Name"] for mapping in into["DimensionMappings"]]

@@ -8,10 +8,12 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, judge, plans, table
-from tsaudit.model.change import ChangeType
+from tsaudit.model.change import ChangeType, MakeField
 from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.plan import Asked, Plan
 from tsaudit.model.profile import Field, NumbersBy, Profile, TableKind
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
 CASES = (
@@ -128,3 +130,16 @@ def test_numbers_and_texts_by_attribute() -> None:
     (table,) = _profile(mixed).measurements
     orders = dataclasses.replace(table, kind=TableKind.ENTITY, series=None)
     assert judge(rule, a_profile(orders, engine="duckdb")).outcome is Outcome.PASS
+
+
+def test_silence_about_text_of_a_former_tag() -> None:
+    """What a plan kept as text stays text; the numbers that writers send have the name itself."""
+    old = _text("1.5", "2", key="latitude_text")
+    beside = a_profile(a_measurement("home", fields=(old, a_field("latitude", ("float",))), rows=a_count(1000)))
+    assert not judge(rule, beside).findings
+    at = Subject("main", "home")
+    plan = Plan(at, (Asked(MakeField(at, "latitude", "float"), ("TAG006",)),), ())
+    assert not judge(rule, _profile(old), timeline=Timeline(plans=(plan,))).findings
+    text = a_profile(a_measurement("home", fields=(old, a_field("latitude", ("VARCHAR",))), rows=a_count(1000)))
+    for profile in (_profile(old), _profile(_text("1.5", "2", key="_text")), text):
+        assert judge(rule, profile).findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.model.change import SplitColumn, to_data
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.composite_value import composite_value as rule
 
@@ -90,3 +90,22 @@ def test_names_when_two_parts_come_to_the_same_or_a_column_has_one_differ() -> N
     measurement = a_measurement("home", tags=(a_tag("Location", 1, ("x",)), a_tag("sensor", 2, sensors)))
     (finding,) = judge(rule, a_profile(measurement)).findings
     assert [e.label for e in finding.evidence] == ["sensor_location", "sensor_sensor_location", "floor"]
+
+
+def test_information_when_the_attributes_have_columns() -> None:
+    """A split was made beside a column that is in a key: splitting it again would add the same columns once more."""
+    parts = (
+        a_field("location", ("VARCHAR",), sample=("bath", "kitchen")),
+        a_field("sensor_model", ("VARCHAR",), sample=("A612",)),
+        a_field("Sensor_ID", ("VARCHAR",), sample=("2635YB", "1726ZA")),
+    )
+    sensor = a_tag("sensor", 2, SENSORS)
+    (finding,) = judge(rule, a_profile(a_measurement("home", tags=(sensor,), fields=parts))).findings
+    assert finding.severity is Severity.INFO
+    assert finding.message == "Values of tag sensor repeat location, sensor_model and Sensor_ID."
+    assert not finding.changes
+    # One of them is missing, or holds something else.
+    for fields in (parts[:2], (*parts[:2], a_field("sensor_id", ("VARCHAR",), sample=("x-1", "x-2")))):
+        (finding,) = judge(rule, a_profile(a_measurement("home", tags=(sensor,), fields=fields))).findings
+        assert finding.severity is Severity.WARN
+        assert finding.changes

@@ -12,7 +12,7 @@ from tsaudit.engines.influxdb1.looks import inspect
 from tsaudit.engines.influxdb1.merging import merge
 from tsaudit.engines.rendering import Place, Renderers
 from tsaudit.engines.rewriting import KINDS, Column, Rewriting, rewriting
-from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
+from tsaudit.model.change import OLD_TEXT, Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 
 _NUMBERS: Final = frozenset({"float", "integer", "unsigned"})
@@ -121,7 +121,7 @@ def _expressions(place: Place, column: Column) -> Iterator[str]:
 
 def text_of(column: Column) -> str:
     """The name of the field that has the text of what was a tag."""
-    return f"{column.new}_text" if column.to else column.new
+    return f"{column.new}{OLD_TEXT}" if column.to else column.new
 
 
 def _kept_texts(rewrite: Rewriting, target: str) -> str:

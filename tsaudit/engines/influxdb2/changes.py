@@ -12,7 +12,7 @@ from tsaudit.engines.influxdb2.looks import inspect
 from tsaudit.engines.quoting import quote_flux
 from tsaudit.engines.rendering import Place, Renderers
 from tsaudit.engines.rewriting import KINDS, Rewriting, rewriting
-from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
+from tsaudit.model.change import OLD_TEXT, Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 
 
@@ -62,11 +62,11 @@ def _copied(rewrite: Rewriting, target: str, lost: str) -> Step:
     chosen = " or ".join(f"r._field == {quote_flux(field)}" for field in fields)
     renaming = {c.old: c.new for c in columns if c.new != c.old}
     # Numbers may be written under the name from now on: the text that was stored gets a name of its own.
-    renaming |= {c.old: f"{c.new}_text" for c in columns if c.was_tag and c.to}
+    renaming |= {c.old: f"{c.new}{OLD_TEXT}" for c in columns if c.was_tag and c.to}
     gone = [c.old for c in rewrite.columns if c not in columns and c.was_tag]
     drop = ", ".join(map(quote_flux, ["_start", "_stop", *gone]))
     group = ", ".join(map(quote_flux, ["_measurement", *(c.new for c in columns if c.is_tag)]))
-    kept = [f"{c.new}_text" for c in columns if c.was_tag and c.to]
+    kept = [f"{c.new}{OLD_TEXT}" for c in columns if c.was_tag and c.to]
     return Step(
         Phase.COPY,
         "Copy the stored points, one day at a time, the newest day first."

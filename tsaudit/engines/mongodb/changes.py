@@ -17,6 +17,10 @@ from tsaudit.model.change import Inspect, LeaveOut, MergeMeasurements
 from tsaudit.model.plan import Phase, Step
 
 _KEEP: Final = timedelta(days=400)
+_EXPIRING: Final = """\
+for (const {{ name }} of {into}.getIndexes()) if (name === "period_1") {into}.dropIndex(name);
+{into}.createIndex({{ period: 1 }}, {{ expireAfterSeconds: {seconds} }})"""
+"""The server refuses a second index on the same field that differs in its options only."""
 _IDS: Final = """\
 const apply = false;  // as it is, it only shows what it would do
 const database = db.getSiblingDB({database});
@@ -133,7 +137,7 @@ def one_collection(place: Place, changes: Sequence[OneCollection]) -> Iterator[S
         yield Step(
             Phase.REMOVE,
             "Or, in place of that index, let documents expire by their period.",
-            f"{into}.createIndex({{ period: 1 }}, {{ expireAfterSeconds: {int(_KEEP.total_seconds())} }})",
+            _EXPIRING.format(into=into, seconds=int(_KEEP.total_seconds())),
             "mongosh",
             can_undo=False,
             loses=f"documents whose period is more than {_KEEP.days} days ago",

@@ -51,7 +51,7 @@ class NamesToValues(Change):
     """One of the field names."""
 
     def claims(self) -> Mapping[Claim, str]:
-        return {("form", self.above): "array"}
+        return {("form", self.above): "array", ("new column", self.name): self.above}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.rendering import Place
-from tsaudit.engines.sql.types import is_integer
+from tsaudit.engines.sql.types import is_number
 from tsaudit.model.profile import Index
 
 A_DAY: Final = timedelta(days=1)
@@ -66,15 +66,24 @@ def relations(place: Place) -> set[str]:
 def a_day_of(place: Place) -> tuple[str, timedelta | None]:
     """A condition for the rows of the newest day, and the interval between such days.
 
-    Empty and None if the table has no time, or a numeric time with an unknown unit.
+    Empty and None if the table has no time, or a numeric time with an unknown unit. Rows of no day: see `of_no_day`.
     """
     time = place.here.time_column
-    if time is None or is_integer(place.here.time_type or ""):
+    if time is None or is_number(place.here.time_type or ""):
         return "", None
     newest = (place.here.last_time or place.profile.window.end).astimezone(UTC)
     day = newest.replace(hour=0, minute=0, second=0, microsecond=0)
     column = place.quoted([time])
     return f"{column} >= '{_text(day)}' AND {column} < '{_text(day + A_DAY)}'", A_DAY
+
+
+def of_no_day(place: Place) -> str:
+    """A condition for the rows that `a_day_of` finds on no day, where it returns a condition."""
+    column = place.quoted([place.here.time_column or ""])
+    # Where a column of times can also hold numbers, no date is compared with those.
+    return (
+        f"{column} IS NULL" if place.engine.enforces_types else f"{column} IS NULL OR {column} NOT LIKE '____-__-__%'"
+    )
 
 
 def _text(day: datetime) -> str:

@@ -33,6 +33,17 @@ def identify(place: Place, columns: Sequence[str], names: Mapping[str, str], tab
     )
 
 
+def declared(columns: Sequence[str], table: str, split: str) -> Step:
+    """What takes the place of `split`, a column that stays in the key: without a word they would be fields of it."""
+    return Step(
+        Phase.WRITE,
+        f"Declare {listed(columns, 20)} as {'a tag' if len(columns) == 1 else 'tags'} in tsaudit.yaml: they identify "
+        f"the source of a row, as {split} does.",
+        f"columns:\n  {_json(table)}:\n    tags: {_json(columns)}",
+        "yaml",
+    )
+
+
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 

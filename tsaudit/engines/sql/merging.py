@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Place, Renderer
-from tsaudit.engines.sql.dialect import a_day_of
+from tsaudit.engines.sql.dialect import a_day_of, of_no_day
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.plan import Phase, Step
 from tsaudit.model.profile import Measurement
@@ -184,5 +184,5 @@ def _copied(place: Place, merger: Merger, member: Merged, measurement: Measureme
         repeat_every=every,
     )
     if day:
-        null = f"{place.quoted([measurement.time_column or ''])} IS NULL"
-        yield Step(Phase.COPY, f"Copy the rows of {measurement.name} without a time.", f"{text} WHERE {null};", "sql")
+        words = f"Copy the rows of {measurement.name} without a time."
+        yield Step(Phase.COPY, words, f"{text} WHERE {of_no_day(here)};", "sql")

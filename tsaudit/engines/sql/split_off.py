@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tsaudit.engines.rendering import Place
-from tsaudit.engines.sql.dialect import Dialect, a_day_of, aside, constrained, drop_index, free, may_refuse, relations
+from tsaudit.engines.sql.dialect import (
+    Dialect,
+    a_day_of,
+    aside,
+    constrained,
+    drop_index,
+    free,
+    may_refuse,
+    of_no_day,
+    relations,
+)
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.plan import Phase, Step
 from tsaudit.model.profile import Index
@@ -82,7 +92,7 @@ def _moved(place: Place, name: str, columns: Sequence[str]) -> Iterator[Step]:
         repeat_every=every,
     )
     if day:
-        yield Step(Phase.COPY, "Copy the rows without a time.", f"{statement} AND {place.quoted(time)} IS NULL;", "sql")
+        yield Step(Phase.COPY, "Copy the rows without a time.", f"{statement} AND ({of_no_day(place)});", "sql")
     counts = [
         f"SELECT count(*) FROM {place.table()} WHERE {filled};",  # noqa: S608 -- shown, never run
         f"SELECT count(*) FROM {place.table(name)};",  # noqa: S608

@@ -24,6 +24,7 @@ from tsaudit.engines.sql.dialect import (
     drop_index,
     free,
     may_refuse,
+    of_no_day,
     relations,
 )
 from tsaudit.model.change import (
@@ -112,6 +113,9 @@ class _Table:
         if tags := [c.column for c in self.changes if isinstance(c, MakeTag)]:
             yield from index_changes.identify(self.place, tags, renames, table)
         yield from conversions.in_words(self.place, self.changes)
+        staying = {e.column: [m.name for m in e.made] for e in replaced if constrained(self.place, e.column)}
+        for split in (c for c in self.changes if isinstance(c, SplitColumn) and c.is_tag and c.column in staying):
+            yield index_changes.declared(staying[split.column], table, split.column)
         yield from self._depended_on(replaced, renames, table)
         yield from self._filled(replaced)
         blocked = self.dialect.indexes_block and bool(replaced or renames or table != self.place.here.name)
@@ -165,7 +169,7 @@ class _Table:
         )
         day, every = a_day_of(self.place)
         # Rows without a time belong to no day.
-        where = f" WHERE ({day}) OR {self.place.quoted([self.place.here.time_column or ''])} IS NULL" if day else ""
+        where = f" WHERE ({day}) OR {of_no_day(self.place)}" if day else ""
         values = ", ".join(f"{self.place.quoted([m.name])} = {m.value}" for m in made)
         yield Step(
             Phase.COPY,

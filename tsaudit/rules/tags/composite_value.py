@@ -68,7 +68,7 @@ def composite_value(case: Case) -> Iterator[Finding]:
             if isinstance(column, Field) and shapes.classify(column.sample).kind == "json":
                 continue  # queries have functions for the members of a document
             if composite := shapes.split_composite(column.sample):
-                yield _finding(measurement, column, composite)
+                yield _taken_apart(measurement, column, composite) or _finding(measurement, column, composite)
 
 
 def _finding(measurement: Measurement, column: Tag | Field, composite: Composite) -> Finding:
@@ -101,6 +101,38 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
         facts=("tag_values",) if role == "tag" else ("field_values",),
         source=figure.source if figure else None,
     )
+
+
+def _taken_apart(measurement: Measurement, column: Tag | Field, composite: Composite) -> Finding | None:
+    """What is left to say if each attribute has a column of its own already; None if not."""
+    others: tuple[Tag | Field, ...] = (*measurement.tags, *measurement.fields)
+    columns = {c.key.lower(): c for c in others if c is not column}
+    found = [columns.get(_proposed(column.key, part).lower()) for part in composite.parts]
+    own = [c for c in found if c is not None and _holds(c, column)]
+    if len(own) < len(composite.parts):
+        return None
+    names = listed([c.key for c in own])
+    role = "tag" if isinstance(column, Tag) else "field"
+    figure = column.values if isinstance(column, Tag) else column.distinct
+    return Finding(
+        subject=subject_of(measurement, column.key),
+        severity=Severity.INFO,
+        message=f"Values of {role} {column.key} repeat {names}.",
+        fix=f"Stop writing {column.key} once no key and no query needs it.",
+        observed=len(own),
+        unit="attributes per value",
+        guilty=column.key,
+        samples=column.sample[:3],
+        evidence=tuple(Evidence(c.key, "has the same values") for c in own),
+        facts=("tag_values",) if role == "tag" else ("field_values",),
+        source=figure.source if figure else None,
+    )
+
+
+def _holds(other: Tag | Field, column: Tag | Field) -> bool:
+    """Whether values of another column occur in this one's. Both are samples, so not all of them need to."""
+    seen = [value for value in other.sample if value]
+    return bool(seen) and sum(any(value in whole for whole in column.sample) for value in seen) * 2 > len(seen)
 
 
 def _without_values(composite: Composite) -> str:

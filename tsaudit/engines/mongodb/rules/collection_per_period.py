@@ -130,6 +130,12 @@ def _forecast(case: Case, files: int) -> Forecast | None:
     return growth.forecast(days, values, case.limit("max_files").value, unit="files")
 
 
+def _into(family: CollectionFamily, beside: Sequence[CollectionFamily]) -> str:
+    """A name for one collection of all periods: days and weeks of one kind of documents are not mixed."""
+    stem = family.stem or "all_periods"
+    return f"{stem}_by_{family.unit}" if beside else stem
+
+
 def _finding(
     case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int, forecast: Forecast | None
 ) -> Finding:
@@ -148,7 +154,7 @@ def _finding(
             f"{many(count, 'collection')} named {family.template} {held} {size(family.data_bytes)}, and "
             f"{size(family.index_bytes)} of indexes{reached}."
         ),
-        changes=(OneCollection(Subject(family.database, family.template), family.stem or "all_periods"),),
+        changes=(OneCollection(Subject(family.database, family.template), _into(family, beside)),),
         observed=float(count),
         limit=limit,
         unit="collections",

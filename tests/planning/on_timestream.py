@@ -1,0 +1,80 @@
+"""Plans carried out on the stand-in for Timestream, and what is gone of its values afterward."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+from tests.engines.timestream.double import Timestream
+from tests.engines.timestream.proposals import arguments, copied
+from tests.engines.timestream.sql import RefusedError
+from tests.planning.losses import Run, one_form
+from tests.plans import MOST_SPANS
+from tsaudit.model.plan import Plan
+from tsaudit.model.profile import Profile
+
+_OWN: Final = frozenset({"time", "measure_name"})
+
+
+@dataclass(frozen=True, slots=True)
+class TimestreamHand:
+    """Runs the queries, and does what the commands of the AWS CLI ask for."""
+
+    server: Timestream
+    database: str
+
+    @property
+    def writes(self) -> bool:
+        return True
+
+    def contents(self, profile: Profile) -> Counter[str]:
+        """How often each value is stored, whatever its column and its table."""
+        found: Counter[str] = Counter()
+        for rows in self.server.stored(self.database):
+            for name in rows.column_names:
+                if name not in _OWN:
+                    found.update(one_form(value) for value in rows[name].to_pylist() if value is not None)
+        return found
+
+    def carry_out(self, plans: Sequence[Plan], first: datetime, last: datetime) -> list[Run]:
+        found = []
+        for plan in plans:
+            found.append(done := Run())
+            try:
+                self._carry_out(plan, done, first.date(), last.date())
+            except (RefusedError, AssertionError) as error:
+                done.refused.append(str(error))
+        return found
+
+    def _carry_out(self, plan: Plan, done: Run, first: date, last: date) -> None:
+        scheduled: dict[str, Any] = {}
+        days = -(-((last - first).days + 1) // MOST_SPANS)
+        ends = [last + timedelta(days=1 - number * days) for number in range(MOST_SPANS)]
+        for step in plan.steps:
+            if step.language == "sql":
+                for line in step.text.splitlines():
+                    done.executed += 1
+                    self.server.answer(line)
+            for command in step.text.splitlines() if step.language == "sh" else ():
+                asked = arguments(command)
+                done.executed += 1
+                if "create-table" in command:
+                    self.server.create_table(asked.pop("DatabaseName"), asked.pop("TableName"), asked)
+                elif "create-scheduled-query" in command:
+                    scheduled = asked
+                elif "execute-scheduled-query" in command:
+                    for end in ends:
+                        copied(scheduled, end, self.server, days)
+                elif "delete-table" in command:
+                    self.server.delete_table(asked["DatabaseName"], asked["TableName"])
+                else:
+                    assert "delete-scheduled-query" in command, command
+
+    def lost(self, before: Counter[str], after: Counter[str], plans: Sequence[Plan], done: Sequence[Run]) -> list[str]:
+        """Values; none where a plan says that records overwrite each other, or expire."""
+        if any(step.loses and not step.loses.startswith("all records of") for p in plans for step in p.steps):
+            return []
+        return [f"{value}: {count} times" for value, count in (before - after).items()]
