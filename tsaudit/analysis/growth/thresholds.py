@@ -48,6 +48,8 @@ RUN: Final = 4
 `RUN_LEAST` a day. By chance once in 50,000 days; and no step takes more than three days."""
 BEFORE_RUN: Final = 14
 RUN_LEAST: Final = 0.01
+RUN_ALIKE: Final = 0.2
+"""Share of the largest that the smallest of them must reach, or they are a step of three days and noise."""
 SHORT_RUN: Final = 3
 SHORT_RUN_DAYS: Final = 6
 """Audits that far apart show growth with `SHORT_RUN` such changes if the count has doubled in them."""
@@ -61,6 +63,9 @@ NOISY_SLOPE: Final = 0.006
 """... and rises by so much a day. Lines over 28 counts and more are only examined where noise hides shorter ones:"""
 NOISY: Final = 0.1
 NOISY_FEWEST: Final = 28
+NOISY_LEVEL_POINTS: Final = 7
+NOISY_NEW_BY_NOISE: Final = 0.3
+"""There, the median of so many counts must be above earlier ones, by so many times the noise of daily changes."""
 SLOW_POINTS: Final = 28
 SLOW: Final = 0.0045
 """Slow: a day, over `SLOW_POINTS` counts, if both straight and steady beyond doubt."""
@@ -69,7 +74,7 @@ SLOW_STEADY: Final = 2.5
 SLOW_FEWEST: Final = 21
 
 # Steps are taken out before a line is fitted: changes beyond `LONELY` times the next largest ones.
-STEP_CHANGES: Final = {14: 2, 21: 2, 28: 3, 42: 5, 56: 5}
+STEP_CHANGES: Final = {14: 3, 21: 3, 28: 3, 42: 5, 56: 5}
 """How many changes in a window may be parts of steps."""
 LONELY: Final = 4.0
 LONELY_LEAST: Final = 0.03
@@ -91,6 +96,8 @@ SEEN_BY_NOISE: Final = 1.0
 """From as low to within this much of as high, as every tooth of a retention does, and every month of a season."""
 SEEN_FROM: Final = 0.25
 """As low: within this share of the rise."""
+HELD_POINTS: Final = 5
+"""As high: as the median of so many counts, so a burst of two days is no rise."""
 
 # What keeps a growth open, until the level has stopped rising.
 STILL: Final = 0.003
@@ -103,7 +110,11 @@ STILL_NOISY: Final = 0.05
 # When it began, how fast it is, and what it does.
 ONSET_BEFORE: Final = 28
 ONSET_AFTER: Final = 7
-"""Points around the opening among which the bend upwards is looked for."""
+"""Points around the opening among which the bend upwards is looked for ..."""
+ONSET_FEWEST: Final = 10
+"""... and days, where that many points lie in them."""
+ONSET_STEP_SHARE: Final = 4
+"""Of so many counts, one change may be part of a step: of few counts, three would be the growth itself."""
 UNDATED_POINTS: Final = 30
 """A growth that opens within so many counts of the oldest one examined may be older: older counts are asked."""
 RATE_POINTS: Final = 7
