@@ -158,12 +158,13 @@ class Evidence:
     @cached_property
     def _fast(self) -> Flags:
         steady = self._steadiness(limits.STEADY_POINTS) / limits.STEADY
-        steady = np.where(self._lines(limits.STEP_POINTS).step_leaves > limits.STEP_BETTER, steady, 0.0)
         straight = np.max([self._lines(width).certainty / most for width, most in limits.LINES.items()], axis=0)
+        stepped = self._lines(limits.STEP_POINTS).step_leaves <= limits.STEP_BETTER
+        steady, straight = np.where(stepped, 0.0, steady), np.where(stepped, 0.0, straight)
         evidence = np.maximum(steady, straight)
         news = (self._new | (evidence > limits.STRONG)) & self._unseen
         rises = self._lines(limits.FASTEST_POINTS).slope > limits.FAST
-        sure = self._mature | (np.minimum(steady, straight) > 1)
+        sure = (self._mature & (self.noise < limits.WOBBLY)) | (np.minimum(steady, straight) > limits.AGREE)
         found: Flags = rises & (evidence > 1) & news & (self._without_largest > limits.REST) & sure
         return found
 
@@ -193,7 +194,10 @@ class Evidence:
                 continue
             line = self._lines(width)
             straight = (line.certainty > limits.NOISY_LINE) & (line.widened > least)
-            fits = (line.gain > limits.NOISY_GAIN) & (line.slope > limits.NOISY_SLOPE)
+            least_gain = np.where(
+                line.widened > limits.UNALIKE * line.certainty, limits.UNALIKE_GAIN, limits.NOISY_GAIN
+            )
+            fits = (line.gain > least_gain) & (line.slope > limits.NOISY_SLOPE)
             enough = self._points >= min(width, limits.NOISY_FEWEST)
             found |= straight & fits & enough & (hidden | (not long))
         calmed = self._above_earlier(self._median(limits.NOISY_LEVEL_POINTS), limits.NOISY_NEW_BY_NOISE)
