@@ -47,6 +47,7 @@ record-influxdb2: $(VENV)/.dev ## record again the conversations of the tests wi
 		$(BIN)/pytest -q -p no:xdist -k "influxdb2 or test_family" tests
 
 bench: $(VENV)/.dev ## print the ratios that are promised; fails where one is not reached
+	@.ci/install $(VENV) --group bench
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 servers: ## real servers and a browser for the tests, from Debian's packages, where we may install them

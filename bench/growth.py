@@ -1,12 +1,16 @@
 """How often the growth detector cries wolf, how late it is, and whether its forecasts hold, on simulated histories.
 
 Counts of known truth, with noise that lasts some days, 2% of wild days and 8% of missing ones, are judged day by day
-on the last 56 days; two growing runs in a row are an alarm, which ends with the first run that is not. Next to it
-stand slopes and sums whose thresholds are set on the same quiet histories. Some truths are no course it knows.
+on the last 90 days, as the product does; two growing runs in a row are an alarm, which ends with the first run that is
+not. Next to it stand slopes and sums whose thresholds are set on the same quiet histories. Some truths are no course
+it knows.
 
 On those, and on quiet kinds, every alarm is false but one: a logistic course does grow while it rises, so there only an
 alarm is false that begins when the rise is over or has not begun, the truth growing less in the week around it than the
 0.3% a day below which nothing is called growth. A burst that falls back within days never was growth.
+
+Then growth is planted after steps, retentions, earlier growth and missing days, in counts of ten and in noise that
+lasts, and real counts are judged beside the rivals: those of a file or folder, or of a package in the group `bench`.
 
 The detector was tuned on the first seed, among others, and not on the second. Exits with 1 when a bound is missed on
 any seed, or the detector is not ahead of each of the others.
@@ -29,7 +33,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from simulated import baselines
+from observed import scores
+from simulated import baselines, plants
 from simulated.histories import GROWING, HISTORY, ONE_STEP, ONSET, OUTSIDE, QUIET, Series, many
 
 from tsaudit.analysis.growth import detection as growth
@@ -39,7 +44,9 @@ Array = np.ndarray
 YEAR, AHEAD, WAIT = 360, 30, 60
 FIRST = date(2026, 1, 5)
 SEEDS = (1001, 20261121)
-MOST_QUIET, MOST_OUTSIDE, MOST_DELAY, COVERAGE = 0.2, 0.5, 8.0, (0.65, 0.92)
+MOST_QUIET, MOST_OUTSIDE, MOST_DELAY, COVERAGE = 0.2, 0.5, 8.0, 0.65
+"""The intervals are as wide as real growth makes them, which slows down. Simulated growth never does, so they may hold
+it more often than the 80% they promise, but not less."""
 BASELINE_ALARMS = 1.0
 """A series and year, averaged over the quiet kinds: what a baseline's threshold is set to."""
 
@@ -195,8 +202,8 @@ def forecasts(pool: Executor, count: int, seed: int) -> Iterator[str]:
         told = [held for held in found if held is not None]
         covered = mean(told) if told else 0.0
         print(f"  {kind}: {covered:.0%}, no forecast {1 - len(told) / len(found):.0%}", flush=True)
-        if not COVERAGE[0] <= covered <= COVERAGE[1]:
-            yield f"coverage of {kind} {covered:.0%}, {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}"
+        if covered < COVERAGE:
+            yield f"coverage of {kind} {covered:.0%}, at least {COVERAGE:.0%}"
 
 
 def intervals_hold(series: Series, kind: str) -> list[bool | None]:
@@ -232,10 +239,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--series", type=int, default=16, help="of a year for each kind; of growths four times as many")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="the figures of each have to hold")
+    parser.add_argument("--real", type=Path, help="JSON file, or folder of JSON and CSV files, with real daily counts")
+    parser.add_argument("--days", type=int, default=120, help="of each real count that are judged")
     given = parser.parse_args()
     began = time.monotonic()
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         lines = [f"seed {seed}: {line}" for seed in given.seeds for line in missed(pool, given.series, seed)]
+        lines += plants.missed(pool, given.series, given.seeds[0])
+        lines += scores.missed(pool, given.real, given.days)
     print(f"\n{time.monotonic() - began:.0f} s")
     for line in lines:
         print(f"missed: {line}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-HISTORY = 56
-"""Days that are looked back."""
+HISTORY = 90
+"""Days that are looked back, as the product does."""
 ONSET = 90
 """Day on which growing kinds begin to grow, and a single step happens."""
 

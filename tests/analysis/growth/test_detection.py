@@ -315,6 +315,16 @@ def test_a_limit_beyond_a_year_is_not_dated():
     assert ahead.growth_per_day > 0.003
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_slow_noisy_growth_far_from_its_limit_is_not_forecast_soon(seed):
+    """Two years away at the present rate: what real counts did within 120 days says nothing about it."""
+    counts = noisy(1e4 * np.exp(0.006 * since(20, 89)), seed, deviation=0.005)
+    ahead = forecast(days(89), counts, 1e6)
+    assert ahead is not None
+    assert ahead.days is None
+    assert ahead.days_low is None or ahead.days_low > 60
+
+
 def test_exponential_growth_is_forecast_on_its_curve_where_it_follows_one():
     counts = [1e4 * 1.05**n for n in since(40, 65)]
     ahead = forecast(days(65), counts, 1e4 * 1.05**54)
@@ -350,7 +360,8 @@ def test_intervals_of_noisy_histories_cover_the_truth_most_of_the_time():
         ahead = forecast(days(75), noisy(1e4 * (1 + 0.04 * since(45, 75)), seed), 1e4 * (1 + 0.04 * 59))
         assert ahead is not None
         assert ahead.days is not None
-        assert ahead.days == pytest.approx(30, rel=0.5)
+        # Real growth of a month slows down more often than this straight line does.
+        assert ahead.days == pytest.approx(30, rel=0.75)
         inside += (ahead.days_low or 0) <= 30 <= (ahead.days_high or 365)
     assert inside >= 9
 

@@ -173,6 +173,8 @@ def _begin(history: Daily, is_open: Flags) -> int | None:
     """
     opened = len(is_open) - int(np.argmin(is_open[::-1])) if not is_open.all() else 0
     first = max(opened - limits.ONSET_BEFORE, 0)
+    recent = int(np.searchsorted(history.times, history.times[min(opened, len(is_open) - 1)] - limits.ONSET_BEFORE))
+    first = max(first, min(recent, opened - limits.ONSET_FEWEST), 0)
     around = slice(first, opened + limits.ONSET_AFTER + 1)
     times, logs = history.times[around], history.logs[around]
     bend = max(_best_bend(times, logs), _best_bend(times, np.exp(logs - logs.max())))[1]
@@ -181,7 +183,8 @@ def _begin(history: Daily, is_open: Flags) -> int | None:
 
 def _best_bend(times: Array, values: Array) -> tuple[float, int]:
     """How much a line that is level up to some point and rises from there explains, 0 to 1, and that point."""
-    values = without_steps(values[None, :], np.ones((1, len(values)), bool), limits.STEP_CHANGES[14])[0]
+    changes = min(limits.STEP_CHANGES[limits.FASTEST_POINTS], len(values) // limits.ONSET_STEP_SHARE)
+    values = without_steps(values[None, :], np.ones((1, len(values)), bool), changes)[0]
     bends = np.maximum(times - times[:-3, None], 0.0)
     bends -= bends.mean(axis=1, keepdims=True)
     off = values - values.mean()

