@@ -58,6 +58,8 @@ class AuditRun:
     seconds: float
     error: str | None
     """One line if anything went wrong that must fail the run; otherwise None."""
+    is_first: bool = False
+    """Whether it was audited, and on no earlier day."""
 
     @property
     def verdict(self) -> Verdict:
@@ -137,6 +139,7 @@ def _audit_alone(
         report=location,
         seconds=time.monotonic() - began,
         error="; ".join(filter(None, (_error(result), alarm, report_error))) or None,
+        is_first=profile is not None and timeline.is_empty,
     )
 
 

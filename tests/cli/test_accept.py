@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import a_finding, a_result, a_rule_result
+from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit.cli.errors import Exit
 from tsaudit.config.settings import Incidents
@@ -155,3 +155,12 @@ def test_command_when_it_cannot_be_meant(tsaudit: Tsaudit, arguments: tuple[str,
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
     assert _decided(tsaudit) == {}
+
+
+def test_first_audit_proposes_the_baseline_and_later_ones_do_not(tsaudit: Tsaudit) -> None:
+    first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-tell") for n in (0, 1))
+    offer = "`tsaudit accept --all --target shop --dry-run` shows what it covers"
+    assert offer in first.stdout
+    assert "--target plant" not in first.stdout, "it has no findings"
+    assert "first audit" not in second.stdout
+    assert tsaudit("accept", "--all", "--target", "shop", "--dry-run").exit_code == Exit.OK

@@ -340,3 +340,10 @@ def test_huge_values_do_not_make_a_huge_page() -> None:
     result = a_result(a_rule_result(finding, reason=long, why=long), target="t")
     page = html.page(sample.the_story(result=result, profile=a_profile(table, gaps=(gap,)), incidents=()))
     assert len(page) < 100_000
+
+
+def test_first_report_of_a_target_proposes_the_baseline() -> None:
+    offer = "accept --all --target"
+    assert offer in html.page(sample.the_story(timeline=Timeline()))
+    assert offer not in html.page(sample.the_story())
+    assert offer not in html.page(sample.the_story(timeline=Timeline(), profile=None))

@@ -8,7 +8,7 @@ import click
 
 from tsaudit.cli import show
 from tsaudit.text import many, size
-from tsaudit.text.findings import sentence
+from tsaudit.text.findings import baseline_offer, sentence
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
@@ -29,6 +29,7 @@ def of_run(run: AuditRun) -> dict[str, Any]:
     return found | {
         "error": run.error,
         "complete": run.is_complete,
+        "first": run.is_first,
         "report": run.report.url if run.report else None,
         "seconds": run.seconds,
         "cost": _cost(run.profile) if run.profile else None,
@@ -64,6 +65,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "plans": [],
         "not_judged": [],
         "complete": False,
+        "first": False,
         "rules": [],
         "error": None,
         "report": None,
@@ -141,6 +143,8 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         show.paragraph(reason, "    ")
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         show.line(f"  cost    {_charged(cost)}")
+    if found["first"] and any(one["severity"] != "info" for one in findings):
+        show.paragraph(baseline_offer(found["target"]), "  ")
     if found["report"]:
         show.line(f"  report  {found['report']}")
 

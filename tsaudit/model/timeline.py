@@ -69,6 +69,11 @@ class Timeline:
     plans: tuple[Plan, ...] = ()
     """What earlier audits asked for, and somebody may have done since `previous`."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known of earlier days."""
+        return self.previous is None and not self.points and not self.episodes
+
     def of(self, name: str, subject: Subject) -> tuple[Point, ...]:
         """The values of one figure, oldest first; empty if it was never measured."""
         return self.points.get((name, subject), ())

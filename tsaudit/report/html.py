@@ -47,6 +47,7 @@ from tsaudit.text import (
     size,
 )
 from tsaudit.text.figures import figure
+from tsaudit.text.findings import baseline_offer
 from tsaudit.text.numbers import NOT_KNOWN
 
 if TYPE_CHECKING:
@@ -113,6 +114,13 @@ class Story:
     @property
     def _rules(self) -> list[RuleResult]:
         return [r for r in self.result.results if r.code not in RULELESS_CODES]
+
+    @property
+    def baseline_offer(self) -> str:
+        """What to do about many findings at first; empty later, and if there are none."""
+        loud = any(count for severity, count in self.counts.items() if severity is not Severity.INFO)
+        is_first = self.profile is not None and self.timeline.is_empty
+        return baseline_offer(self.result.target) if loud and is_first else ""
 
     @property
     def headline(self) -> str:

@@ -22,6 +22,15 @@ def sentence(finding: Finding) -> str:
     return "; ".join([message, *(clause for clause in _clauses(finding, message) if clause)]) + "."
 
 
+def baseline_offer(target: str) -> str:
+    """After the first audit of a target with findings: how to be notified only about what is new."""
+    return (
+        "This is the first audit of the target. If you know these findings and will not mend all of them soon, accept "
+        f"them as the baseline, and only what is new or grows notifies: `tsaudit accept --all --target {target} "
+        "--dry-run` shows what it covers."
+    )
+
+
 def measured(finding: Finding) -> str:
     """`12,000 series (400 before), limit 10,000 (default), 1.2 times as much`; empty without a figure and a limit."""
     observed, limit, unit = finding.observed, finding.limit, finding.unit
