@@ -30,7 +30,7 @@ def _zeek(dirty: bool) -> Script:
                 orig_pkts INTEGER)""",
             f"""INSERT INTO conn SELECT TIMESTAMP '2026-03-31 05:59:57' - (29999 - i) * INTERVAL '2 seconds',
                 'C' || substr(md5(i::VARCHAR), 1, 17), '192.168.' || hash(i) % 4 || '.' || 2 + hash(i + 1) % 90,
-                (1024 + hash(i + 2) % 60000)::INTEGER, '93.184.' || hash(i + 3) % 256 || '.' || hash(i + 4) % 256,
+                (1024 + hash(i + 2) % 60000)::INTEGER, '93.184.' || hash(i + 3) % 4 || '.' || hash(i + 4) % 200,
                 [443, 53, 80, 22][1 + i % 4], ['tcp', 'udp', 'tcp', 'tcp'][1 + i % 4],
                 ['ssl', 'dns', 'http', NULL][1 + i % 4],
                 CASE WHEN i % 9 = 0 THEN {unset} ELSE (round(hash(i + 5) % 90000 / 1e3, 6))::{of("DOUBLE")} END,
@@ -86,7 +86,7 @@ def _trades(dirty: bool) -> Script:
             {"" if dirty else f"'{symbol.upper()}' AS ticker,"} {100 + 13 * number} + (hash(i + {number}) % 900) / 100.0
             AS price, (1 + hash(i * {number + 3}) % 900)::INTEGER AS size, [4, 7, 10,
             11][1 + i % 4]::TINYINT AS exchange,
-            ((i + 1) * 37)::BIGINT AS sequence_number, (hash(i + {number}) % 10**8)::VARCHAR AS id,
+            ((i + 1) * 37)::BIGINT AS sequence_number, (hash(i * 30 + {number}) % 10**8)::VARCHAR AS id,
             CASE WHEN i % 3 = 0 THEN [12, 37] END AS conditions FROM generate_series(0, 399) g(i)"""
 
     parts = [of(symbol, n) for n, symbol in enumerate(_SYMBOLS)]
