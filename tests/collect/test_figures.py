@@ -108,3 +108,21 @@ def test_tag_that_separates_numbers_from_texts() -> None:
         "attribute", ("flow",), ("state",)
     )
     assert numbers_by(field, value, {"attribute": attribute}) is None
+
+
+@pytest.mark.parametrize(
+    ("others", "share"),
+    [
+        (["-"] * 5, 1.0),
+        (["N/A", "n/a", "NULL", "none", "\\N", "", " ", "?", "nan"], 1.0),
+        (["unknown"] * 5, 0.5),
+        (["off"] * 5, 0.5),
+    ],
+)
+def test_what_stands_for_no_value_is_no_text(others: list[str], share: float) -> None:
+    found = _described(["1", "2.5", "-3", "1e5", "7", *others], kind="VARCHAR").number_ratio
+    assert found is not None
+    assert found.value == pytest.approx(share)
+    nothing = _described(["-", "N/A"], kind="VARCHAR").number_ratio
+    assert nothing is not None
+    assert nothing.value == 0.0

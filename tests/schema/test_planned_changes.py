@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.audit import audit
+from tsaudit.engines.mongodb.kinds import UseAsId
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -68,6 +69,11 @@ DONE = [
     (cpu(), [a_measurement("cpus")], Rename(AT, "", "cpus")),
     (cpu(), [a_measurement("all")], MergeMeasurements(DATABASE, "all", "{host}", (Merged("cpu", ()),))),
     (cpu(), [cpu(fields=()), a_measurement("events")], SplitMeasurement(AT, "events", ("usage",))),
+    (
+        cpu(tags=(), fields=(a_field("_id", ("objectId",)), a_field("orderNo", ("string",)))),
+        [cpu(tags=(), fields=(a_field("_id", ("string",)),))],
+        UseAsId(AT, "orderNo", "orderNo_1", ("cpu",)),
+    ),
 ]
 
 

@@ -12,7 +12,7 @@ from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.excerpts import measure_extent
 from tsaudit.collect.label_columns import open_labels
 from tsaudit.collect.table_kinds import kind_of_table
-from tsaudit.collect.value_texts import NUMBER, as_text
+from tsaudit.collect.value_texts import as_text, number_share
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.columns import TimeColumn
@@ -206,9 +206,8 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
         values = as_text(draft.sample.column(column.name)).drop_null()
         count = len(values)
         if count:
-            numbers = pc.sum(pc.match_substring_regex(values, NUMBER)).as_py()
             length = pc.mean(pc.utf8_length(values)).as_py()
-            found[column.name] = roles.Values(count, length, numbers / count)
+            found[column.name] = roles.Values(count, length, number_share(values))
         else:
             found[column.name] = roles.Values(0, 0.0, 0.0)
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tsaudit.collect.value_texts import NUMBER, as_text
+from tsaudit.collect.value_texts import NUMBER, as_text, number_share
 from tsaudit.engines.sql.types import is_text
 from tsaudit.model.profile import (
     FREQUENT,
@@ -151,7 +151,7 @@ def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None
 def _number_ratio(column: pa.ChunkedArray) -> float | None:
     """The share of the texts that are numbers; None without values."""
     texts = as_text(column).drop_null()
-    return float(pc.mean(pc.match_substring_regex(texts, NUMBER).cast(pa.float64())).as_py()) if len(texts) else None
+    return number_share(texts) if len(texts) else None
 
 
 def _frequent_ratio(column: pa.ChunkedArray) -> float | None:

@@ -9,6 +9,16 @@ if TYPE_CHECKING:
 
 NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 """A string that is a number."""
+PLACEHOLDER: Final = r"^\s*(-+|[nN]/?[aA]|(?i:null|none|nil|nan|undefined)|\\N|\?+)?\s*$"
+"""A string that stands for no value. States such as `unknown` do not: somebody may look for them."""
+
+
+def number_share(texts: pa.ChunkedArray) -> float:
+    """The share of the strings that are numbers, without null and what stands for it; 0 if nothing is left."""
+    import pyarrow.compute as pc
+
+    said = texts.filter(pc.invert(pc.match_substring_regex(texts, PLACEHOLDER)))
+    return float(pc.mean(pc.match_substring_regex(said, NUMBER).cast("float64")).as_py()) if len(said) else 0.0
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.sql.types import is_integer, is_number, is_text
 from tsaudit.model.change import Merged, MergeMeasurements
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import SERIES_KINDS, Field, Measurement, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case
 
@@ -66,28 +66,36 @@ def grids_of(case: Case, inside: Mapping[str, Measurement]) -> list[Grid]:
 
 
 def families_of_one_schema(case: Case, database: str) -> list[tuple[NameFamily, MergeMeasurements]]:
-    """Tables of series with the same columns, whose names differ in data or in one word, with the merge of each.
+    """Tables of series or events with the same columns, whose names differ in data or in one word, with the merge of
+    each.
 
-    Tables of periods are left to the rules about periods.
+    Tables of events need measured values or a period in their names: a log of changes for each table has a schema of
+    its own by design.
     """
     from tsaudit.analysis.shapes import shapes
-    from tsaudit.analysis.shapes.periods import period_families
 
-    inside = {m.name: m for m in case.measurements if m.database == database and m.kind and m.kind.has_series}
-    periods = period_families(list(inside), now=case.profile.window.end)
-    for name in {member.name for family in periods for member in family.members}:
-        del inside[name]
+    inside = {m.name: m for m in case.measurements if m.database == database and m.kind in _LASTING}
     found: list[tuple[NameFamily, MergeMeasurements]] = []
     for family in shapes.name_families(list(inside)):
         alike: dict[frozenset[str], list[str]] = defaultdict(list)
         for name in family.members:
             alike[frozenset(inside[name].columns)].append(name)
         members = max(alike.values(), key=len)
-        if len(members) > 1 and _is_wide(inside[members[0]]):
+        is_dated = "{date}" in family.template
+        if len(members) > 1 and (is_dated or _has_values(inside[members[0]])):
             same = dataclasses.replace(family, members=tuple(members))
             found.append((same, merged(database, same)))
-    rest = {name: m for name, m in inside.items() if not any(name in family.members for family, _ in found)}
+    taken = {name for family, _ in found for name in family.members}
+    rest = {name: m for name, m in inside.items() if name not in taken and _has_values(m)}
     return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest))]
+
+
+_LASTING: Final = SERIES_KINDS | {TableKind.EVENTS}
+
+
+def _has_values(measurement: Measurement) -> bool:
+    is_log = measurement.kind is TableKind.EVENTS and not any(map(_is_measured, measurement.fields))
+    return _is_wide(measurement) and not is_log
 
 
 def _is_wide(measurement: Measurement) -> bool:

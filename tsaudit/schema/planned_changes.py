@@ -72,7 +72,9 @@ def _becomes(claims: Mapping[Claim, str], column: str, was: Column, now: Column)
     # A column of numbers names no source.
     role_fits = was.role is now.role or role == now.role or (kind is not None and now.role is Role.FIELD)
     fits = _KINDS.get(kind or "", lambda _: False)
-    type_fits = was.types == now.types or (bool(now.types) and all(map(fits, now.types)))
+    # It takes over the values of another column, and with them their type.
+    type_fits = was.types == now.types or ("values", column) in claims
+    type_fits = type_fits or (bool(now.types) and all(map(fits, now.types)))
     return role_fits and type_fits
 
 

@@ -16,7 +16,7 @@ from tsaudit.audit import audit
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.sql.columns import Column
 from tsaudit.engines.sql.row_evidence import Seen
-from tsaudit.engines.sql.table_kinds import Evidence, decide
+from tsaudit.engines.sql.table_kinds import Evidence, decide, never_source
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TableKind
 
@@ -86,3 +86,19 @@ def test_kind_is_kept_from_the_day_before_if_the_evidence_is_close() -> None:
     assert decide(close, TableKind.EVENTS).kind is TableKind.EVENTS  # type: ignore[union-attr]
     clear = Evidence(columns, "ts", seen=seen, rows=900, coverage=1.0, regular_share=1.0)
     assert decide(clear, TableKind.EVENTS).kind is TableKind.SERIES  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "is_of_row"),
+    [
+        ("uid", {"is_random": True, "distinct": 1_000}, True),
+        ("trade_id", {"distinct": 960}, True),
+        ("trade", {"distinct": 1_000}, False),
+        ("request_id", {"is_random": True, "distinct": 940}, False),
+    ],
+)
+def test_id_that_differs_in_nearly_all_rows_is_no_source(name: str, changes: dict[str, Any], is_of_row: bool) -> None:
+    columns = [Column("ts", "TIMESTAMP"), Column(name, "VARCHAR"), Column("value", "DOUBLE")]
+    seen = {name: Seen(is_text=True, **changes), "value": Seen(is_measure=True)}
+    assert (name in never_source(Evidence(columns, "ts", seen=seen, rows=1_000))) == is_of_row
+    assert name not in never_source(Evidence(columns, "ts", seen=seen, rows=999)), "too few rows"

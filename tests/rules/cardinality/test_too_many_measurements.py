@@ -113,9 +113,11 @@ def test_columns_proposed_when_names_hold_hosts() -> None:
 CITIES = ("berlin", "bremen", "essen", "jena", "kiel")
 
 
-def _alike(names: Iterable[str], *fields: str, kind: TableKind = TableKind.SERIES) -> Profile:
+def _alike(
+    names: Iterable[str], *fields: str, kind: TableKind = TableKind.SERIES, types: tuple[str, ...] = ("DOUBLE",)
+) -> Profile:
     """SQL tables with the same columns."""
-    columns = tuple(a_field(f, ("DOUBLE",)) for f in fields)
+    columns = tuple(a_field(f, types) for f in fields)
     return a_profile(*(a_measurement(n, fields=columns, kind=kind) for n in names), engine="duckdb")
 
 
@@ -139,9 +141,14 @@ def test_tables_with_the_same_columns_are_one_list() -> None:
         ([f"{what}_level" for what in CITIES], ("height",), {}),
         ([f"flow_{grain}" for grain in ("raw", "1m", "1h", "daily", "month")], ("rate_in", "rate_out"), {}),
         ([f"{city}_orders" for city in CITIES], ("price", "weight"), {"kind": TableKind.ENTITY}),
-        ([f"flow_2026_0{month}" for month in range(1, 7)], ("rate_in", "rate_out"), {}),
+        ([f"flow_2026_0{month}" for month in range(1, 5)], ("rate_in", "rate_out"), {}),
+        (
+            [f"{city}_changes" for city in CITIES],
+            ("entry", "user_number"),
+            {"kind": TableKind.EVENTS, "types": ("BIGINT",)},
+        ),
     ],
-    ids=["few", "statistics", "one field", "resolutions", "no series", "periods"],
+    ids=["few", "statistics", "one field", "resolutions", "no series", "few periods", "logs"],
 )
 def test_tables_with_the_same_columns_that_are_no_list(
     names: list[str], fields: tuple[str, ...], changes: dict[str, Any]
@@ -155,3 +162,20 @@ def test_tables_with_the_same_columns_and_data_in_their_names_are_told_once() ->
     assert family.message == "60 measurements have names that differ only in data: device_{id}."
     (alike,) = judge(rule, _alike(names[:9], "temperature", "battery")).findings
     assert alike.message == "9 tables named device_{id} have the same columns; one table with the column id would do."
+
+
+def test_tables_of_periods_with_the_same_columns_are_one() -> None:
+    days = [f"acct_202603{day:02}" for day in range(1, 8)]
+    for kind, types in ((TableKind.SERIES, ("DOUBLE",)), (TableKind.EVENTS, ("BIGINT",))):
+        (finding,) = judge(rule, _alike(days, "packets", "bytes", kind=kind, types=types)).findings
+        assert finding.message == (
+            "7 tables named acct_{date} have the same columns; one table for all periods would do."
+        )
+
+
+def test_tables_of_events_with_measured_values_are_one_list() -> None:
+    trades = _alike(
+        [f"{name}_trades" for name in ("aapl", "msft", "sap", "ibm", "tsla")], "price", "size", kind=TableKind.EVENTS
+    )
+    (finding,) = judge(rule, trades).findings
+    assert finding.subject.measurement == "{part_1}_trades"

@@ -19,7 +19,7 @@ class UseAsId(Change):
     """In the order of their periods; one if the collection is not part of a family."""
 
     def claims(self) -> Mapping[Claim, str]:
-        return {("_id", ""): self.field}
+        return {("_id", ""): self.field, ("name", self.field): "_id", ("values", "_id"): self.field}
 
 
 @dataclass(frozen=True, slots=True)

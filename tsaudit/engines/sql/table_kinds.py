@@ -28,6 +28,7 @@ from tsaudit.engines.sql.kind_words import (
     VALUE,
 )
 from tsaudit.engines.sql.name_words import words_of
+from tsaudit.engines.sql.roles import names_id
 from tsaudit.engines.sql.row_evidence import Life, Seen
 from tsaudit.model.profile import TableKind
 from tsaudit.text import percent
@@ -38,6 +39,8 @@ ENOUGH: Final = 20
 """Fewer rows prove nothing by themselves."""
 SMALL: Final = 1_000
 """A table with fewer rows and without a time is a list, whatever its key."""
+_APART: Final = 0.95
+"""Share of the rows with a value of their own, from which on it names the row and not a source."""
 _MOSTLY: Final = 0.5
 _COVERED: Final = 0.7
 """The share of further rows from sources that are known already, from which sources come again."""
@@ -119,9 +122,16 @@ def never_source(evidence: Evidence) -> dict[str, str]:
     for name, seen in evidence.seen.items():
         if seen.is_text and seen.is_measure and not _in_key(evidence, name):
             found[name] = f"numbers stored as text ({percent(seen.number_share)} of the values read)"
+        elif _is_id_of_row(evidence, name, seen):
+            found[name] = "an ID of the row: it is different in nearly all rows read"
         elif attribute and _is_value(name) and name != attribute:
             found[name] = f"the value of the attribute that {attribute} names"
     return found
+
+
+def _is_id_of_row(evidence: Evidence, name: str, seen: Seen) -> bool:
+    is_apart = evidence.rows >= SMALL and (seen.distinct or 0) >= _APART * evidence.rows
+    return is_apart and (seen.is_random or names_id(name)) and not _in_key(evidence, name)
 
 
 def _in_key(evidence: Evidence, name: str) -> bool:

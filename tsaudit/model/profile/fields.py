@@ -60,7 +60,9 @@ class Field:
     whole_ratio: Ratio | None = None
     """Share of the values read that are integers; None for fields that are not floats."""
     number_ratio: Ratio | None = None
-    """Share of the texts read that are numbers; None for fields that are not text."""
+    """Share of the texts read that are numbers, without those that stand for no value, such as `-` and `N/A`; None for
+    fields that are not text.
+    """
     frequent_ratio: Ratio | None = None
     """Share of the texts read whose value occurs in at least FREQUENT rows; None for fields that are not text."""
     numbers_by: NumbersBy | None = None

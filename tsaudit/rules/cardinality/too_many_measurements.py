@@ -75,9 +75,9 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     (`server_databases`), that is information.
 
     A family is a set of names that differ only in data, such as `cpu_server_1` and `cpu_server_2`, or `events_2024_01`.
-    In SQL databases, more than `max_alike` tables of series are reported as well if they have the same columns, several
-    measured values, and names that differ only in data or in one word, such as a table per site. Tables of the same
-    readings at several resolutions are not.
+    In SQL databases, more than `max_alike` tables of series or events are reported as well if they have the same
+    columns, and names that differ only in a period, or several measured values and names that differ only in data or in
+    one word, such as a table per site. Tables of the same readings at several resolutions are not.
 
     ## Why it matters
 
@@ -223,8 +223,8 @@ def _alike(case: Case, database: str, family: NameFamily, merge: MergeMeasuremen
     return Finding(
         subject=Subject(database, family.template),
         severity=Severity.WARN,
-        message=f"{number(size)} tables named {family.template} have the same columns; one table with the column "
-        f"{columns} would do.",
+        message=f"{number(size)} tables named {family.template} have the same columns; one table "
+        f"{f'with the column {columns}' if family.tags else 'for all periods'} would do.",
         changes=(merge,),
         observed=size,
         limit=case.limit("max_alike"),

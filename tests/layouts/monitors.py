@@ -243,7 +243,7 @@ def _pair(name: str, engine: str, source: str, made: Any, *wanted: Wanted, fine:
     return Layout(name, engine, source, lambda: made(True), lambda: made(False), wanted, fine)
 
 
-UNSEEN: Final = (
+LAYOUTS: Final = (
     _pair(
         "airflow-statsd",
         "influxdb1",
