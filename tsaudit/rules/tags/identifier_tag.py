@@ -124,7 +124,8 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value and not fleet:
         ratio = values / rows.value
         if ratio > limit.value:
-            again = "hardly any is used again" if ratio > 0.5 else f"each in {number(round(1 / ratio))} of them on average"
+            each = number(round(1 / ratio))
+            again = "hardly any is used again" if ratio > 0.5 else f"each in {each} of them on average"
             return f"{values_of(tag.values)} in {many(rows.value, 'row')}, {again}", ratio, limit
     limit = case.limit("max_short_lived", measurement)
     if values > limit.value and _is_replaced(case, measurement, tag) and ends != "bounded":
