@@ -214,9 +214,11 @@ def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: 
         drafts = families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
     answers = {f: rows_about(asker, f, database, singly) for f in STORAGE_FACTS if f in asked}
+    # Uses are counted up to now, whatever day is audited.
+    today = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
     for fact, rows in answers.items():
         with asker.understanding(fact, database):
-            drafts = describe_storage(drafts, {fact: rows}, utc_now())
+            drafts = describe_storage(drafts, {fact: rows}, today)
     if answers.get("storage") is not None:
         _note_unknown_sizes(asker, drafts)
     families.note_left_out(asker, drafts, asked)

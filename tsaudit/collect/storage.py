@@ -92,7 +92,7 @@ def describe_storage(
 ) -> list[Draft]:
     """The drafts of one database with their storage from the catalog.
 
-    `answers`: each queried fact to its rows, None for a gap. `now`: when they were queried.
+    `answers`: each queried fact to its rows, None for a gap. `now`: the day on which they were queried.
     """
     described = list(drafts)
     for fact, rows in answers.items():

@@ -92,9 +92,10 @@ def test_kind_is_kept_from_the_day_before_if_the_evidence_is_close() -> None:
     ("name", "changes", "is_of_row"),
     [
         ("uid", {"is_random": True, "distinct": 1_000}, True),
-        ("trade_id", {"distinct": 960}, True),
+        ("ID", {"distinct": 960}, True),
         ("trade", {"distinct": 1_000}, False),
-        ("request_id", {"is_random": True, "distinct": 940}, False),
+        ("uid", {"is_random": True, "distinct": 940}, False),
+        ("request_id", {"is_random": True, "distinct": 1_000}, False),
     ],
 )
 def test_id_that_differs_in_nearly_all_rows_is_no_source(name: str, changes: dict[str, Any], is_of_row: bool) -> None:

@@ -28,7 +28,6 @@ from tsaudit.engines.sql.kind_words import (
     VALUE,
 )
 from tsaudit.engines.sql.name_words import words_of
-from tsaudit.engines.sql.roles import names_id
 from tsaudit.engines.sql.row_evidence import Life, Seen
 from tsaudit.model.profile import TableKind
 from tsaudit.text import percent
@@ -41,6 +40,7 @@ SMALL: Final = 1_000
 """A table with fewer rows and without a time is a list, whatever its key."""
 _APART: Final = 0.95
 """Share of the rows with a value of their own, from which on it names the row and not a source."""
+_OWN_IDS: Final = frozenset({"id", "_id", "uid", "uuid", "guid", "pk", "row_id", "rowid", "record_id", "log_id"})
 _MOSTLY: Final = 0.5
 _COVERED: Final = 0.7
 """The share of further rows from sources that are known already, from which sources come again."""
@@ -130,8 +130,9 @@ def never_source(evidence: Evidence) -> dict[str, str]:
 
 
 def _is_id_of_row(evidence: Evidence, name: str, seen: Seen) -> bool:
+    """Its name says nothing but that: a `request_id` is that of a request, and may come again."""
     is_apart = evidence.rows >= SMALL and (seen.distinct or 0) >= _APART * evidence.rows
-    return is_apart and (seen.is_random or names_id(name)) and not _in_key(evidence, name)
+    return is_apart and name.lower() in _OWN_IDS and not _in_key(evidence, name)
 
 
 def _in_key(evidence: Evidence, name: str) -> bool:
@@ -327,8 +328,7 @@ def _attribute_of(evidence: Evidence) -> str | None:
     names = [c.name for c in columns if words_of(c.name) & ATTRIBUTE and _few(evidence, c.name)]
     names = [name for name in names if name not in values]
     others = [n for n in _numbers(evidence) if n not in values]
-    is_narrow = len(columns) <= _NARROW
-    return names[0] if is_narrow and len(values) == 1 and names and not others else None
+    return names[0] if len(columns) <= _NARROW and len(values) == 1 and names and not others else None
 
 
 def _is_value(name: str) -> bool:

@@ -42,7 +42,7 @@ class Index:
     counted_since: datetime | None = None
     """None: since always, or not known."""
     scans_since: datetime | None = None
-    """When an audit first saw this number of uses. None if the engine does not count."""
+    """The day on which an audit first saw this number of uses. None if the engine does not count."""
     valid: bool = True
     """False if no query uses it, because it was never finished."""
     sorting: tuple[str, ...] = ()
