@@ -108,3 +108,12 @@ def test_events_may_have_attributes_but_not_without_end() -> None:
     (finding,) = judge(rule, of(51)).findings
     assert finding.severity is Severity.WARN
     assert finding.message == "51 of its 80 fields are null in more than 95% of the rows."
+
+
+def test_only_the_kinds_of_tables_that_the_rule_is_about() -> None:
+    rare = (a_field("installed_on"), a_field("removed_on", null_ratio=0.99))
+    meters = a_measurement("meters", tags=(), fields=rare, rows=a_count(1000), time_column=None)
+    (finding,) = judge(rule, a_profile(meters, engine="postgresql")).findings
+    assert finding.changes == (), "moved to a table of their own, the values would belong to nothing"
+    reference = dataclasses.replace(meters, kind=TableKind.REFERENCE)
+    assert not judge(rule, a_profile(reference, engine="postgresql")).findings

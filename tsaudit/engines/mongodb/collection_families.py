@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
@@ -17,6 +16,7 @@ from tsaudit.text import many, number
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.periods import PeriodFamily
+    from tsaudit.rule import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,15 @@ def families_by_member(profile: Profile) -> dict[tuple[str, str], CollectionFami
     return {(f.database, member.name): f for f in collection_families(profile) for member in f.members}
 
 
-def once_for_family(profile: Profile, judge: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
-    """The findings about each measurement; for collections of one family only once, about the newest one they apply to.
+def once_for_family(case: Case, judge: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
+    """The findings about each measurement that the rule judges; for collections of one family only once, about the
+    newest one they apply to.
 
     The family is then the subject, so the subject stays the same when the next period begins.
     """
-    families = families_by_member(profile) if ENGINES[profile.engine].keeps_documents else {}
+    families = families_by_member(case.profile) if case.engine.keeps_documents else {}
     told: set[Subject] = set()
-    for measurement in reversed(profile.measurements):
+    for measurement in reversed(case.measurements):
         family = families.get((measurement.database, measurement.name))
         for finding in judge(measurement):
             if family is None:

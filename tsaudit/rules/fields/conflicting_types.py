@@ -46,7 +46,7 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     - Write errors:
       https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

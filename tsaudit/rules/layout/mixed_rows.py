@@ -69,7 +69,7 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
     - Homogeneous measurements:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

@@ -82,7 +82,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     - Sparse schemas:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
@@ -188,7 +188,9 @@ def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tup
 
 def _moved(measurement: Measurement, columns: list[str]) -> tuple[Change, ...]:
     """Columns that are hardly ever set, where others stay behind."""
-    if len(columns) >= len(measurement.fields):
+    is_named = bool(measurement.tags) or measurement.time_column is not None
+    if len(columns) >= len(measurement.fields) or not is_named:
+        # Without anything that identifies a row, nobody could tell any more what the values belong to.
         return ()
     return (SplitMeasurement(subject_of(measurement), f"{measurement.name}_{columns[0]}", tuple(columns)),)
 

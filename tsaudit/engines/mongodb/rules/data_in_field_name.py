@@ -49,7 +49,7 @@ def data_in_field_name(case: Case) -> Iterator[Finding]:
       https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
     - $objectToArray: https://www.mongodb.com/docs/manual/reference/operator/aggregation/objectToArray/
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

@@ -65,7 +65,7 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
     - Choosing the metaField: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-considerations/
     - Buckets: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-bucketing/
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

@@ -60,7 +60,7 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
     - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
     - Limitations: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-limitations/
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

@@ -51,7 +51,7 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
     - Unbounded arrays: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/unbounded-arrays/
     - Limits: https://www.mongodb.com/docs/manual/reference/limits/#bson-documents
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

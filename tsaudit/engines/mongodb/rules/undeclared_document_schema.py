@@ -64,7 +64,7 @@ def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     - Handling of existing documents:
       https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
     """
-    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
