@@ -247,7 +247,7 @@ def _tables(tables: list[Measurement], others: int) -> None:
             show.paragraph(f"time: {table.time_reason}", indent + "  ")
         show.paragraph(table.override, indent + "  ")
     if others:
-        show.paragraph(f"and {many(others, 'smaller table')}: the report shows all of them", indent)
+        show.paragraph(f"and {many(others, 'other table')}: the report's JSON file lists all of them", indent)
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tsaudit.analysis.shapes.shapes import NameFamily
     from tsaudit.analysis.tables.grids import Grid
 
+_MERGED_KINDS: Final = SERIES_KINDS | {TableKind.EVENTS}
+"""Of what is in such tables, one table can hold all."""
 _STATISTIC: Final = re.compile(
     r"(n|num|count|counter|sum|mean|avg|average|median|min|minimum|max|maximum|upper|lower|std|stddev|std_dev|var"
     r"|variance|first|last|value|gauge|rate|delta|histogram|(m\d+|mean|one_minute|five_minute|fifteen_minute)_?rate"
@@ -74,7 +76,7 @@ def families_of_one_schema(case: Case, database: str) -> list[tuple[NameFamily, 
     """
     from tsaudit.analysis.shapes import shapes
 
-    inside = {m.name: m for m in case.measurements if m.database == database and m.kind in _LASTING}
+    inside = {m.name: m for m in case.measurements if m.database == database and m.kind in _MERGED_KINDS}
     found: list[tuple[NameFamily, MergeMeasurements]] = []
     for family in shapes.name_families(list(inside)):
         alike: dict[frozenset[str], list[str]] = defaultdict(list)
@@ -88,9 +90,6 @@ def families_of_one_schema(case: Case, database: str) -> list[tuple[NameFamily, 
     taken = {name for family, _ in found for name in family.members}
     rest = {name: m for name, m in inside.items() if name not in taken and _has_values(m)}
     return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest))]
-
-
-_LASTING: Final = SERIES_KINDS | {TableKind.EVENTS}
 
 
 def _has_values(measurement: Measurement) -> bool:

@@ -26,8 +26,8 @@ def baseline_offer(target: str) -> str:
     """After the first audit of a target with findings: how to be notified only about what is new."""
     return (
         "This is the first audit of the target. If you know these findings and will not mend all of them soon, accept "
-        f"them as the baseline, and only what is new or grows notifies: `tsaudit accept --all --target {target} "
-        "--dry-run` shows what it covers."
+        "them as the baseline, except for critical ones, and hear only about what is new or gets worse: "
+        f"`tsaudit accept --all --target {target} --dry-run` shows what it covers."
     )
 
 

@@ -24,7 +24,7 @@ _LEAST_FILLED: Final = 0.6
 """Share of all combinations: words that merely follow each other fill a small part."""
 _LONGEST: Final = 4
 """Fewest words in one of the places: shorter lists are often the parts of one thing."""
-FEWEST_ALIKE: Final = 5
+_FEWEST_ALIKE: Final = 5
 """Names that differ in one word only, of tables with the same columns."""
 _RESOLUTION: Final = re.compile(
     r"\d+(ms|s|sec|m|mi|min|h|hr|d|w|mo|y)|raw|(per)?(second|minute|hour|day|week|month|quarter|year)s?"
@@ -79,7 +79,7 @@ def lists(names: Collection[str]) -> list[Grid]:
     """Names that are the same but for one word, by template; for tables known to have the same columns."""
     found: list[Grid] = []
     for group in _alike(names).values():
-        grid = _grid(group) if len(group) >= FEWEST_ALIKE else None
+        grid = _grid(group) if len(group) >= _FEWEST_ALIKE else None
         if grid is not None and len(grid.parts) == 1 and grid.measurement and not _are_resolutions(grid.words[0]):
             found.append(grid)
     return sorted(found, key=lambda g: g.template)
@@ -96,7 +96,7 @@ def _are_resolutions(words: Sequence[str]) -> bool:
 
 def whole(names: Collection[str]) -> list[Grid]:
     """All names as one list, if there are enough; for tables of readings known to have the same columns."""
-    if len(names) < FEWEST_ALIKE or _name_resolutions(names):
+    if len(names) < _FEWEST_ALIKE or _name_resolutions(names):
         return []
     ordered = tuple(sorted(names))
     return [Grid("{part_1}", ordered, "", (Part("part_1", ordered[0]),), (ordered,), is_whole=True)]
