@@ -6,7 +6,7 @@ LOWEST := $(VENV)-lowest
 # A file or two for each library: its connector, reports, the component.
 ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_opening.py \
 	tests/engines/influxdb2/test_connector.py tests/engines/influxdb3/test_connector.py \
-	tests/engines/greptimedb/test_connector.py tests/report/test_html.py \
+	tests/engines/greptimedb/test_connector.py tests/report/test_html.py tests/cli/test_progress.py \
 	tests/dagster_tsaudit/test_component.py tests/dagster_tsaudit/test_checks.py
 # The suite runs on Debian's PostgreSQL; these run on the newest one, too.
 ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/planning/test_dependents.py tests/collect/test_contract.py \
@@ -15,7 +15,7 @@ export DAGSTER_DISABLE_TELEMETRY := 1
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
-.PHONY: audit test lowest coverage dev lint golden record-influxdb2 bench servers clean
+.PHONY: audit test lowest coverage dev lint docs golden record-influxdb2 bench servers clean
 
 audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
@@ -38,6 +38,9 @@ lint: $(VENV)/.dev ## ruff, mypy --strict and the import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.dev ## the documentation as a site, in build/site; fails on a link that leads nowhere
+	$(BIN)/python -m docs.site
 
 golden: $(VENV)/.dev ## regenerate the golden files and generated documents; review the diff
 	TSAUDIT_REBASELINE=1 $(BIN)/pytest -q -m golden

@@ -44,11 +44,18 @@ Array = np.ndarray
 YEAR, AHEAD, WAIT = 360, 30, 60
 FIRST = date(2026, 1, 5)
 SEEDS = (1001, 20261121)
-MOST_QUIET, MOST_OUTSIDE, MOST_DELAY, COVERAGE = 0.2, 0.5, 8.0, 0.65
+MOST_QUIET, MOST_OUTSIDE = 0.2, 0.5
+MOST_DELAY = {"linear": 15.0, "exponential": 8.0, "linear + season": 15.0}
+"""Days, the median. Linear growth by 0.5% to 3% a day was once held to 8 days as well: no method reaches that with so
+few false alarms, and thresholds that come near it call steps growth (docs/growth.md)."""
+COVERAGE = 0.65
 """The intervals are as wide as real growth makes them, which slows down. Simulated growth never does, so they may hold
-it more often than the 80% they promise, but not less."""
-BASELINE_ALARMS = 1.0
-"""A series and year, averaged over the quiet kinds: what a baseline's threshold is set to."""
+it more often than the 80% they promise, but not less. Once 92% was the most: intervals so narrow hold only 70% of what
+real counts do in 30 days."""
+MOST_MS, TIMES = 5.0, 51
+BASELINE_ALARMS = MOST_QUIET
+"""A series and year, averaged over the quiet kinds: what a baseline's threshold is set to. It is the detector's own
+bound: with more false alarms, anything is faster."""
 
 
 def dates(days: Array) -> list[date]:
@@ -125,8 +132,8 @@ class Figures:
         if (rate := mean(self.quiet.values())) > MOST_QUIET:
             yield f"{rate:.2f} false alarms a year on quiet kinds, at most {MOST_QUIET:g}"
         for kind, found in self.delays.items():
-            if (middle := median(found)) > MOST_DELAY:
-                yield f"median delay of {kind} {middle:g} days, at most {MOST_DELAY:g}"
+            if (middle := median(found)) > MOST_DELAY[kind]:
+                yield f"median delay of {kind} {middle:g} days, at most {MOST_DELAY[kind]:g}"
         if self.steps:
             yield f"{self.steps:.1%} of the steps called growth, none allowed"
         for kind, rate in self.outside.items():
@@ -134,14 +141,9 @@ class Figures:
                 yield f"{rate:.2f} false alarms a year on {kind}, at most {MOST_OUTSIDE:g}"
 
     def not_ahead_of(self, other: Figures) -> Iterator[str]:
-        """Fewer false alarms, fewer steps called growth, and no later, all at once."""
-        for what, own, others in (
-            ("false alarms on quiet kinds", mean(self.quiet.values()), mean(other.quiet.values())),
-            ("false alarms on outside kinds", mean(self.outside.values()), mean(other.outside.values())),
-            ("steps called growth", self.steps, other.steps),
-        ):
-            if own >= others:
-                yield f"{what} {own:.2f}, not below {others:.2f}"
+        """No more steps called growth, and no later, at as many false alarms as both may have."""
+        if self.steps > other.steps:
+            yield f"steps called growth {self.steps:.1%}, not within {other.steps:.1%}"
         for kind, found in self.delays.items():
             if median(found) > median(other.delays[kind]):
                 yield f"median delay of {kind} {median(found):g} days, not within {median(other.delays[kind]):g}"
@@ -224,6 +226,23 @@ def _interval_holds(series: Series, kind: str, day: int) -> bool | None:
     return low <= AHEAD <= high
 
 
+def costs() -> Iterator[str]:
+    """Prints what judging one count of 90 days takes; yields a bound that is missed."""
+    random, days = np.random.default_rng(1), np.arange(HISTORY)
+    for what, level in (("a level", np.ones(HISTORY)), ("a growth", 1.03 ** np.maximum(days - 60, 0))):
+        for noise in (0.01, 0.2):
+            values = np.round(1e5 * level * np.exp(random.normal(0, noise, HISTORY)))
+            took = []
+            for _ in range(TIMES):
+                began = time.process_time()
+                detector(days, values)
+                took.append(time.process_time() - began)
+            ms = 1000 * float(np.median(took))
+            print(f"  judging {what} of {HISTORY} days with {noise:.0%} noise: {ms:.1f} ms")
+            if ms > MOST_MS:
+                yield f"judging {what} took {ms:.1f} ms, at most {MOST_MS:g}"
+
+
 def missed(pool: Executor, count: int, seed: int) -> Iterator[str]:
     """Prints every figure of a seed; yields the bounds missed."""
     print(f"\nseed {seed}: {count} series of {YEAR} days a kind, history of {HISTORY} days")
@@ -237,16 +256,18 @@ def missed(pool: Executor, count: int, seed: int) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--series", type=int, default=16, help="of a year for each kind; of growths four times as many")
+    parser.add_argument("--series", type=int, default=8, help="of a year for each kind; of growths four times as many")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="the figures of each have to hold")
     parser.add_argument("--real", type=Path, help="JSON file, or folder of JSON and CSV files, with real daily counts")
     parser.add_argument("--days", type=int, default=120, help="of each real count that are judged")
+    parser.add_argument("--cross-validate", action="store_true", help="judge each source by what the others chose, too")
     given = parser.parse_args()
     began = time.monotonic()
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         lines = [f"seed {seed}: {line}" for seed in given.seeds for line in missed(pool, given.series, seed)]
         lines += plants.missed(pool, given.series, given.seeds[0])
-        lines += scores.missed(pool, given.real, given.days)
+        lines += scores.missed(pool, given.real, given.days, given.cross_validate)
+    lines += costs()
     print(f"\n{time.monotonic() - began:.0f} s")
     for line in lines:
         print(f"missed: {line}")

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 import click
 import dagster as dg
 
+from dagster_tsaudit.audited import history
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
 from dagster_tsaudit.plan import Plan, make_plan
-from dagster_tsaudit.step import history
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Settings
 from tsaudit.demo import DAYS, DemoError, World

@@ -18,6 +18,21 @@ from tsaudit.engines.registry import ENGINES
 _GRACE: Final = timedelta(hours=2)
 """How late an audit may be before Dagster marks its asset as stale."""
 
+_AUDITED_TODAY: Final = dg.AutomationCondition.newly_updated().since(
+    dg.AutomationCondition.cron_tick_passed("0 0 * * *")
+)
+
+# New data counts only while there is no audit of the day: otherwise the next day would begin with one, before its own
+# data is there.
+_NEW_DATA: Final[dg.AutomationCondition[Any]] = dg.AutomationCondition.any_deps_updated() & ~_AUDITED_TODAY
+
+AFTER_INGESTION: Final = (
+    _NEW_DATA.since_last_handled()
+    & ~dg.AutomationCondition.any_deps_in_progress()
+    & ~dg.AutomationCondition.in_progress()
+).with_label("after ingestion, at most once a day")
+"""An upstream asset was materialized, and the target was not yet audited on that day (UTC)."""
+
 
 def database_specs(plan: Plan) -> list[dg.AssetSpec]:
     """The audited databases that are not assets yet. None with one asset per group: there would be thousands."""
@@ -50,10 +65,13 @@ def database_key(target: Target) -> dg.AssetKey:
 
 
 def owners(settings: Settings, target: Target) -> list[str]:
-    """The target's owner in Dagster's format: an email address, or `team:<name>`."""
-    name = target.owner or "default"
-    email = settings.owners[name].email
-    return [email if email and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email) else f"team:{encode(name)}"]
+    """The target's owner in Dagster's format: an email address, or `team:<name>`. Empty if the configuration names
+    none, and `default` has no address.
+    """
+    email = settings.owners[target.owner or "default"].email
+    if email and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email):
+        return [email]
+    return [f"team:{encode(target.owner)}"] if target.owner else []
 
 
 def kind(engine: str) -> str:
@@ -104,4 +122,5 @@ def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:
         owners=holders,
         metadata={"group" if whole else "target": unit.name, "schedule": f"{unit.schedule} UTC"},
         freshness_policy=freshness(unit.schedule),
+        automation_condition=AFTER_INGESTION if plan.is_after_ingestion(unit) else None,
     )

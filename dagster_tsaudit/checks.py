@@ -1,5 +1,6 @@
 """An audit's results as Dagster checks: one per rule family, and one for what was not measured."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_tsaudit.words import findings_table, first_steps, sentence, table
+from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.words import escape, findings_table, in_markdown, table
+from tsaudit import story
 from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
-from tsaudit.model.timeline import Point
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
@@ -24,101 +27,73 @@ _SERIES_LIMIT: Final = "high-series-cardinality.max_series"
 Metadata = dict[str, dg.MetadataValue]
 
 
-def check_specs(key: dg.AssetKey) -> list[dg.AssetCheckSpec]:
-    """The checks of one audit asset."""
-    specs = [dg.AssetCheckSpec(name=family, asset=key, description=_rules_of(family)) for family in families()]
+def check_specs(key: dg.AssetKey, prefix: str = "") -> list[dg.AssetCheckSpec]:
+    """The checks of one asset; `prefix` is part of their names."""
+    specs = [dg.AssetCheckSpec(name=prefix + family, asset=key, description=_rules_of(family)) for family in families()]
     what = "Everything could be measured, the target could be reached, and no rule failed."
-    return [*specs, dg.AssetCheckSpec(name=COVERAGE, asset=key, description=what)]
+    return [*specs, dg.AssetCheckSpec(name=prefix + COVERAGE, asset=key, description=what)]
 
 
-def check_results(key: dg.AssetKey, run: "AuditRun", series: Sequence[Point]) -> Iterator[dg.AssetCheckResult]:
-    """The checks' results for one target. None for a family if none of its rules applies.
+def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
+    """The checks' results for one target, each with the story of its worst finding. None for a family if none of its
+    rules applies.
 
-    `series` is the target's series over the days up to the audited one. Only `ok` passes; only `critical` is an ERROR.
-    Unknown results do not pass, and say why.
+    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why.
     """
+    run = found.run
     for family in families():
-        found = [r for r in run.result.results if r.family == family] if run.result else []
         if run.result is None or run.profile is None:
-            yield _result(key, family, Verdict.UNKNOWN, {"reason": _text(f"not audited: {run.error}")})
+            why = _why_not(run)
+            reason = {"reason": text(f"not audited: {why}")}
+            yield result(key, prefix + family, Verdict.UNKNOWN, reason, escape(f"Not audited: {why}"))
             continue
-        verdicts = [v for r in found if (v := r.verdict) is not None]
+        rules = [r for r in run.result.results if r.family == family]
+        verdicts = [v for r in rules if (v := r.verdict) is not None]
         if verdicts:
-            metadata = _family_metadata(family, found, run, series)
-            steps = first_steps([f for _, f in ordered(found)], run.result.plans, run.target)
-            yield _result(key, family, Verdict.worst(verdicts), metadata, steps)
-    yield _coverage(key, run)
+            verdict = Verdict.worst(verdicts)
+            metadata = _family_metadata(family, rules, verdict, found)
+            yield result(key, prefix + family, verdict, metadata, description_of(family, found))
+    yield _coverage(key, prefix + COVERAGE, run)
 
 
-def worst_with_figure(findings: Iterable[Finding]) -> Finding | None:
-    """The first of the worst findings that has a figure; None if none has one."""
-    return max((f for f in findings if f.observed is not None), key=lambda f: f.severity.rank, default=None)
+def description_of(family: str, found: Audited) -> str:
+    """The story of the family's worst finding; without one, what was evaluated, and why something was not.
 
-
-def number(value: float) -> dg.MetadataValue | None:
-    """As a number that Dagster plots: an integer if it is whole. None if it is not finite."""
-    if not math.isfinite(value):
-        return None
-    return dg.MetadataValue.int(int(value)) if float(value).is_integer() else dg.MetadataValue.float(float(value))
+    As Markdown. The target has been audited.
+    """
+    run = found.run
+    assert run.result is not None
+    assert run.profile is not None
+    rules = tuple(r for r in run.result.results if r.family == family)
+    # What other families lack is in the check `coverage`, and in theirs.
+    own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
+    told = in_markdown(story.of_result(*own, found.settled))
+    reasons = [escape(reason) for reason in _reasons(rules)]
+    return "\n\n".join([told, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 
 
 def numbers(**values: float | None) -> Metadata:
-    """The given figures without unknown ones."""
-    found = {name: number(value) for name, value in values.items() if value is not None}
-    return {name: value for name, value in found.items() if value is not None}
+    """The given figures as numbers that Dagster plots, integers if they are whole. Unknown and infinite ones are left
+    out.
+    """
+    known = {name: value for name, value in values.items() if value is not None and math.isfinite(value)}
+    return {
+        name: dg.MetadataValue.int(int(value)) if float(value).is_integer() else dg.MetadataValue.float(float(value))
+        for name, value in known.items()
+    }
 
 
-def _result(
-    key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata, description: str = ""
-) -> dg.AssetCheckResult:
+def result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata, description: str) -> dg.AssetCheckResult:
+    """A check's result: only `ok` passes, and only `critical` is an ERROR."""
     severity = dg.AssetCheckSeverity.ERROR if verdict is Verdict.CRITICAL else dg.AssetCheckSeverity.WARN
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=name,
         passed=verdict is Verdict.OK,
         severity=severity,
-        metadata={"verdict": _text(verdict.value), **metadata},
-        description=description or None,
+        metadata={"verdict": text(verdict.value), **metadata},
+        description=description,
     )
-
-
-def _family_metadata(family: str, found: list[RuleResult], run: "AuditRun", series: Sequence[Point]) -> Metadata:
-    findings = [f for _, f in ordered(found)]
-    metadata = _figures(family, found, findings, run, series)
-    for severity in Severity:
-        metadata[f"findings_{severity}"] = dg.MetadataValue.int(sum(f.severity is severity for f in findings))
-    reasons = [f"{r.code}: {r.reason}" for r in found if r.verdict is Verdict.UNKNOWN or (r.findings and r.gaps)]
-    if reasons:
-        metadata["reason"] = _text("\n".join(reasons))
-    if findings:
-        pairs = ordered(found)
-        metadata["worst_finding"] = _text(sentence(*pairs[0]))
-        metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
-    return metadata
-
-
-def _figures(
-    family: str, found: list[RuleResult], findings: list[Finding], run: "AuditRun", series: Sequence[Point]
-) -> Metadata:
-    """`value`, `threshold`, and `baseline`, plotted over time by Dagster, and what they describe.
-
-    Cardinality always shows the target's series, so that the plot has one meaning; the others show their worst finding.
-    """
-    if family == Family.CARDINALITY and run.profile and run.profile.series is not None:
-        before = [point.value for point in series if point.day < run.day]
-        limit = series_limit(found)
-        figures = numbers(
-            value=run.profile.series,
-            threshold=limit.value if limit else None,
-            baseline=before[-1] if before else None,
-        )
-        return {**figures, "value_of": _text("series of the whole target")}
-    worst = worst_with_figure(findings)
-    if worst is None or worst.observed is None:
-        return numbers(value=0, threshold=0) | {"value_of": _text("findings")} if not findings else {}
-    threshold = worst.limit.value if worst.limit else None
-    figures = numbers(value=worst.observed, threshold=threshold, baseline=worst.baseline)
-    return {**figures, "value_of": _text(f"{worst.subject}: {worst.limit.name if worst.limit else worst.unit}")}
 
 
 def series_limit(results: Iterable[RuleResult]) -> Limit | None:
@@ -126,26 +101,90 @@ def series_limit(results: Iterable[RuleResult]) -> Limit | None:
     return next((limit for r in results for limit in r.limits if limit.name == _SERIES_LIMIT), None)
 
 
-def _coverage(key: dg.AssetKey, run: "AuditRun") -> dg.AssetCheckResult:
+def text(line: str) -> dg.MetadataValue:
+    return dg.MetadataValue.text(line)
+
+
+def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: Audited) -> Metadata:
+    pairs = ordered(rules)
+    metadata = _figures(family, rules, [f for _, f in pairs], verdict, found)
+    # As text: Dagster plots each number, and one plot shows more than four.
+    counts = {severity: sum(f.severity is severity for _, f in pairs) for severity in reversed(Severity)}
+    metadata["severities"] = text(", ".join(f"{count} {severity}" for severity, count in counts.items()))
+    if reasons := _reasons(rules):
+        metadata["reason"] = text("\n".join(reasons))
+    if pairs:
+        metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
+    return metadata
+
+
+def _figures(
+    family: str, rules: list[RuleResult], findings: list[Finding], verdict: Verdict, found: Audited
+) -> Metadata:
+    """`value`, plotted over time by Dagster, and what it is; for cardinality with its `threshold` and `baseline`.
+
+    The same figure and unit on all days: the target's series for cardinality, otherwise the number of findings. A
+    figure that was not measured is left out, and so is a number of findings if not all rules could look for them.
+    """
+    profile = found.run.profile
+    if family == Family.CARDINALITY:
+        before = [point.value for point in found.series if point.day < found.run.day]
+        limit = series_limit(rules)
+        figures = numbers(
+            value=profile.series if profile else None,
+            threshold=limit.value if limit else None,
+            baseline=before[-1] if before else None,
+        )
+        return {**figures, "value_of": text("series of the whole target")}
+    bad = sum(f.severity is not Severity.INFO for f in findings)
+    figures = numbers(value=None if verdict is Verdict.UNKNOWN else bad)
+    return {**figures, "value_of": text(f"findings about {family} at warning and above")}
+
+
+def _reasons(rules: Iterable[RuleResult]) -> list[str]:
+    """Why rules are unknown, or did not see everything."""
+    return [f"{r.code}: {r.reason}" for r in rules if r.verdict is Verdict.UNKNOWN or (r.findings and r.gaps)]
+
+
+def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResult:
     if run.result is None or run.profile is None:
-        return _result(key, COVERAGE, Verdict.UNKNOWN, {"reason": _text(run.error or "not audited")})
+        why = _why_not(run)
+        return result(key, name, Verdict.UNKNOWN, {"reason": text(why)}, escape(f"Not audited: {why}"))
     gaps = run.profile.gaps
     # What could not be audited is in the run's error already.
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
-    metadata = numbers(value=len(gaps), threshold=0)
-    metadata["value_of"] = _text("things not measured")
+    metadata = numbers(value=len(gaps))
+    metadata["value_of"] = text("things not measured")
     silenced = [f"{r.code}: {f.message}" for r in run.result.results if r.code == SILENCED_CODE for f in r.findings]
     reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *silenced]
     if reasons:
-        metadata["reason"] = _text("\n".join(reasons))
-    if gaps:
-        rows = (("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps)
+        metadata["reason"] = text("\n".join(reasons))
+    rows = [("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps]
+    if rows:
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
-    return _result(key, COVERAGE, Verdict.OK if run.is_complete else Verdict.UNKNOWN, metadata)
+    verdict = Verdict.OK if run.is_complete else Verdict.UNKNOWN
+    return result(key, name, verdict, metadata, _coverage_in_words(run, reasons, rows))
 
 
-def _text(text: str) -> dg.MetadataValue:
-    return dg.MetadataValue.text(text)
+def _coverage_in_words(run: "AuditRun", reasons: Sequence[str], missing: Sequence[tuple[str, ...]]) -> str:
+    """One sentence when everything was measured, otherwise what was not."""
+    assert run.profile is not None
+    if run.is_complete:
+        tables = many(len(run.profile.measurements), "measurement")
+        statements = many(sum(cost.statements for cost in run.profile.costs), "statement")
+        return f"Everything was measured: {tables} with {statements}."
+    said = [escape(reason) for reason in reasons]
+    if missing:
+        where, fact, _, detail = missing[0]
+        example = escape(f"{fact} of {where or 'the target'}: {detail}")
+        said.append(f"{many(len(missing), 'figure')} not measured, such as {example}")
+    return "\n\n".join(said) or "Not every rule had all the figures it needs; see the other checks."
+
+
+def _why_not(run: "AuditRun") -> str:
+    """Why a target was not audited, in one line."""
+    missed = run.result.not_audited if run.result else None
+    return run.error or (missed.reason if missed else "") or "nothing could be measured"
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """The component that turns a `tsaudit.yaml` into assets, checks, a job, schedules, and sensors."""
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,8 @@ from dagster_tsaudit.plan import PlanError, make_plan
 from dagster_tsaudit.scaffold import AuditScaffolder
 from dagster_tsaudit.source import SettingsSource
 from tsaudit.config.file import ConfigError
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.version import VERSION
 
 
 @dg.scaffold_with(AuditScaffolder)
@@ -35,7 +38,26 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
     )
     shard_size: int = Field(100, ge=1, description="Number of assets audited in one step.")
     workers: int = Field(4, ge=1, description="Number of targets a step audits at once.")
+    schedules: Literal["auto", "running", "stopped"] = Field(
+        "auto",
+        description="Whether schedules start switched on; auto: yes, except in `dg dev` on a developer's machine.",
+    )
+    after_ingestion: bool = Field(
+        False,
+        description="Audit targets with an `asset_key` when that asset was materialized, at most once a day (UTC), "
+        "and not on a schedule.",
+    )
     dagster_url: str | None = Field(None, description="Address of the Dagster UI, for links in alerts and reports.")
+
+    @classmethod
+    def get_spec(cls) -> dg.ComponentTypeSpec:
+        """What the component's page in Dagster shows."""
+        return dg.ComponentTypeSpec(
+            description="Scheduled schema audits of live time-series databases: cardinality, nulls, names, drift.",
+            owners=["team:tsaudit"],
+            tags=["data-quality", "schema", "time-series", *ENGINES],
+            metadata={"version": VERSION},
+        )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Opens no database and needs no environment variable: an unset `${NAME}` fails the run, not the load."""
@@ -50,6 +72,8 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
                 shard_size=self.shard_size,
                 workers=self.workers,
                 dagster_url=self.dagster_url.rstrip("/") if self.dagster_url else None,
+                starts_running=self.schedules == "running" or (self.schedules == "auto" and not _is_development()),
+                after_ingestion=self.after_ingestion,
             )
         except (ConfigError, PlanError) as error:
             raise dg.DagsterInvalidDefinitionError(str(error)) from None
@@ -60,3 +84,8 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
             raise dg.DagsterInvalidDefinitionError(f"{context.path}/defs.yaml: set either `config` or `target`")
         folder = Path(context.path)
         return SettingsSource(folder, Path(context.project_root), self.config, self.target)
+
+
+def _is_development() -> bool:
+    """Whether `dg` or `dagster dev` loads the definitions; a deployment loads them with a code server of its own."""
+    return bool(os.environ.get("DAGSTER_IS_DEV_CLI"))

@@ -5,35 +5,52 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_tsaudit.checks import CHECK_NAMES, COVERAGE, numbers
-from dagster_tsaudit.words import table
-from tsaudit.model.finding import Verdict
+from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.checks import CHECK_NAMES, COVERAGE, Metadata, check_results, numbers, result, text
+from dagster_tsaudit.words import escape, table
+from tsaudit.model.finding import Severity, Verdict, ordered, worst_first
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 
-def group_check_results(key: dg.AssetKey, runs: Sequence["AuditRun"]) -> Iterator[dg.AssetCheckResult]:
-    """One result per family that applies to at least one target, and one for what was not measured."""
+def group_check_results(key: dg.AssetKey, found: Sequence[Audited]) -> Iterator[dg.AssetCheckResult]:
+    """One result per family that applies to at least one target, and one for what was not measured.
+
+    Each has the story of the worst target.
+    """
     for name in CHECK_NAMES:
-        verdicts = {run.target: verdict for run in runs if (verdict := _verdict(run, name)) is not None}
+        verdicts = {one.run.target: verdict for one in found if (verdict := _verdict(one.run, name)) is not None}
         if not verdicts:
             continue
-        worst = Verdict.worst(verdicts.values())
-        bad = sorted((v.rank, t) for t, v in verdicts.items() if v is not Verdict.OK)
-        rows = [(target, verdicts[target]) for _, target in reversed(bad)]
-        yield dg.AssetCheckResult(
-            asset_key=key,
-            check_name=name,
-            passed=worst is Verdict.OK,
-            severity=dg.AssetCheckSeverity.ERROR if worst is Verdict.CRITICAL else dg.AssetCheckSeverity.WARN,
-            metadata={
-                "verdict": dg.MetadataValue.text(worst.value),
-                **numbers(value=len(bad), threshold=0, targets=len(verdicts)),
-                "value_of": dg.MetadataValue.text("targets that are not ok"),
-                **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
-            },
+        bad = sorted(
+            (one for one in found if verdicts.get(one.run.target, Verdict.OK) is not Verdict.OK),
+            key=lambda one: (-verdicts[one.run.target].rank, _worst(one, name), one.run.target),
         )
+        rows = [(one.run.target, verdicts[one.run.target]) for one in bad]
+        metadata: Metadata = {
+            **numbers(value=len(bad), targets=len(verdicts)),
+            "value_of": text("targets that are not ok"),
+            **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
+        }
+        yield result(key, name, Verdict.worst(verdicts.values()), metadata, _in_words(key, name, bad, len(verdicts)))
+
+
+def _in_words(key: dg.AssetKey, name: str, bad: Sequence[Audited], count: int) -> str:
+    """How many targets are not ok, and what the check of the worst one says."""
+    if not bad:
+        return f"{many(count, 'target')} evaluated, all of them ok"
+    worst = bad[0]
+    (said,) = [r.description for r in check_results(key, worst) if r.check_name == name]
+    return f"{len(bad)} of {many(count, 'target')} not ok. The worst is {escape(worst.run.target)}:\n\n{said}"
+
+
+def _worst(found: Audited, name: str) -> tuple[object, ...]:
+    """Sort key of a target by its worst finding of the check's family."""
+    results = [r for r in found.run.result.results if r.family == name] if found.run.result else []
+    pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.INFO]
+    return (0, worst_first(pairs[0][0].code, pairs[0][1])) if pairs else (1,)
 
 
 def _verdict(run: "AuditRun", name: str) -> Verdict | None:

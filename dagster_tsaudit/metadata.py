@@ -1,15 +1,19 @@
 """An audit's results as metadata of a materialization: numbers that Dagster plots, and text."""
 
 import base64
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Self
 
 import dagster as dg
 
+from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.words import findings_table, first_steps, sentence, table
+from dagster_tsaudit.words import findings_table, in_markdown, table
+from tsaudit import story
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
-from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, percent, sparkline
 
@@ -26,44 +30,75 @@ def soonest(result: AuditResult) -> tuple[Finding, Forecast] | None:
     return min(dated, key=lambda pair: pair[1].days or 0.0, default=None)
 
 
-def target_metadata(run: "AuditRun", result: AuditResult, profile: Profile, series: Sequence[Point]) -> Metadata:
+def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
     """Everything about one audited target. Figures that were not measured are left out."""
+    run = found.run
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(result.verdict.value),
         "day": dg.MetadataValue.text(run.day.isoformat()),
+        "story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.settled))),
     }
     if run.report:
         metadata["report"] = link(run.report)
-    if picture := _picture(result, series):
+    if picture := _picture(result, found.series):
         metadata["series_over_time"] = dg.MetadataValue.md(picture)
     pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.INFO]
     if pairs:
-        metadata["worst_finding"] = dg.MetadataValue.text(sentence(*pairs[0]))
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
-    if steps := first_steps([f for _, f in result.findings()], result.plans, result.target):
-        metadata["what_to_do"] = dg.MetadataValue.md(steps)
-    return metadata | _counts(run, result, profile) | _biggest_table(profile)
+    metadata |= _counts(run, result, profile) | _bill(profile.costs)
+    if profile.costs:
+        metadata["cost"] = dg.MetadataValue.md(_cost_table(profile.costs))
+    return metadata | _single_table(profile)
 
 
-def observation_metadata(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
+def observation_metadata(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
     """What the owner of the audited database sees on their own asset."""
-    metadata = {"tsaudit_verdict": dg.MetadataValue.text(result.verdict.value)} | _counts(run, result, profile)
-    if run.report:
-        metadata["report"] = link(run.report)
-    return metadata
+    metadata: Metadata = {
+        "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
+        "tsaudit_story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.settled))),
+    }
+    if found.run.report:
+        metadata["report"] = link(found.run.report)
+    return metadata | _counts(found.run, result, profile) | _single_table(profile)
 
 
-def group_metadata(runs: Sequence["AuditRun"]) -> Metadata:
+def group_metadata(found: Sequence[Audited]) -> Metadata:
     """A group's targets counted by verdict, and the worst of them."""
+    runs = [one.run for one in found]
     verdicts = [run.verdict for run in runs]
-    counts = {f"targets_{v}": float(sum(found is v for found in verdicts)) for v in Verdict}
-    ordered = sorted(runs, key=lambda run: (-run.verdict.rank, -_weight(run), run.target))
-    rows = [(run.target, run.verdict, _first(run), run.report.url if run.report else "") for run in ordered]
+    counts = {f"targets_{v}": float(sum(one is v for one in verdicts)) for v in Verdict}
+    ordered = sorted(found, key=lambda one: (-one.run.verdict.rank, -_weight(one.run), one.run.target))
+    rows = [(o.run.target, o.run.verdict, _headline(o), o.run.report.url if o.run.report else "") for o in ordered]
     return {
         "verdict": dg.MetadataValue.text(Verdict.worst(verdicts).value),
         **numbers(targets=len(runs), seconds=round(sum(run.seconds for run in runs), 3), **counts),
-        "worst_targets": dg.MetadataValue.md(table(("target", "verdict", "first finding", "report"), rows)),
+        **_bill([cost for run in runs if run.profile for cost in run.profile.costs]),
+        "worst_targets": dg.MetadataValue.md(table(("target", "verdict", "headline", "report"), rows)),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class DayRow:
+    """What one audited day is in a table of several."""
+
+    day: date
+    target: str
+    verdict: Verdict
+    series: int | None
+    error: str | None
+
+    @classmethod
+    def of(cls, run: "AuditRun") -> Self:
+        return cls(run.day, run.target, run.verdict, run.profile.series if run.profile else None, run.error)
+
+
+def days_metadata(rows: Sequence[DayRow]) -> Metadata:
+    """A line for each audited day, newest first, if there are several."""
+    if len({row.day for row in rows}) < 2:
+        return {}
+    ordered = sorted(rows, key=lambda row: (-row.day.toordinal(), row.target))
+    cells = ((row.day, row.target, row.verdict, _shown(row.series), row.error or "") for row in ordered)
+    return {"days": dg.MetadataValue.md(table(("day", "target", "verdict", "series", "error"), cells))}
 
 
 def link(report: "ReportLocation") -> dg.MetadataValue:
@@ -75,23 +110,62 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
 
 def _counts(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
     findings = [f for _, f in result.findings()]
-    rows = [m.rows.value for m in profile.measurements if m.rows is not None]
     limit = series_limit(result.results)
     forecast = soonest(result)
-    metadata = numbers(
+    return numbers(
         series=profile.series,
         series_limit=limit.value if limit else None,
+        rows=_rows(profile),
         measurements=len(profile.measurements) if profile.all_listed() else None,
         seconds=round(run.seconds, 3),
-        statements=sum(cost.statements for cost in profile.costs),
         not_measured=len(profile.gaps),
         days_to_limit=round(forecast[1].days, 1) if forecast and forecast[1].days is not None else None,
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )
-    if rows and len(rows) == len(profile.measurements) and profile.all_listed():
-        # Some of the rows would look like all of them.
-        metadata["dagster/row_count"] = dg.MetadataValue.int(sum(rows))
-    return metadata
+
+
+def _rows(profile: Profile) -> int | None:
+    """All rows of the target; None if some were not counted, which would look like all of them."""
+    rows = [m.rows.value for m in profile.measurements if m.rows is not None]
+    complete = rows and len(rows) == len(profile.measurements) and profile.all_listed()
+    return sum(rows) if complete else None
+
+
+def _bill(costs: Sequence[Cost]) -> Metadata:
+    """What the audit cost the database; bytes only if they are known of all statements."""
+    return numbers(
+        statements=sum(cost.statements for cost in costs),
+        rows_read=sum(cost.rows for cost in costs),
+        bytes_received=_total(cost.bytes for cost in costs),
+        bytes_scanned=_total(cost.bytes_scanned for cost in costs),
+        bytes_billed=_total(cost.bytes_metered for cost in costs),
+    )
+
+
+def _total(parts: Iterable[int | None]) -> int | None:
+    known = list(parts)
+    found = [part for part in known if part is not None]
+    return sum(found) if found and len(found) == len(known) else None
+
+
+def _cost_table(costs: Iterable[Cost]) -> str:
+    """The facts with what they cost, most expensive first. Without columns in which nothing is known."""
+    ordered = sorted(costs, key=lambda cost: (-cost.seconds, cost.fact))
+    columns: dict[str, list[str]] = {
+        "fact": [cost.fact for cost in ordered],
+        "statements": [str(cost.statements) for cost in ordered],
+        "seconds": [f"{cost.seconds:.3f}" for cost in ordered],
+        "rows": [str(cost.rows) for cost in ordered],
+        "bytes received": [_shown(cost.bytes) for cost in ordered],
+        "bytes scanned": [_shown(cost.bytes_scanned) for cost in ordered],
+        "bytes billed": [_shown(cost.bytes_metered) for cost in ordered],
+    }
+    known = {name: cells for name, cells in columns.items() if any(cells)}
+    return table(tuple(known), list(zip(*known.values(), strict=True)))
+
+
+def _shown(figure: int | None) -> str:
+    return "" if figure is None else str(figure)
 
 
 def _picture(result: AuditResult, series: Sequence[Point]) -> str:
@@ -102,32 +176,24 @@ def _picture(result: AuditResult, series: Sequence[Point]) -> str:
     return f"![series over time](data:image/svg+xml;base64,{image})" if drawn else ""
 
 
-def _biggest_table(profile: Profile) -> Metadata:
-    """Columns of the table with the most rows; the asset represents all tables, but Dagster shows one schema."""
-    biggest = max(profile.measurements, key=_rows, default=None)
-    if biggest is None:
+def _single_table(profile: Profile) -> Metadata:
+    """Name, rows, and columns where Dagster expects those of one table: only if the target is a single table."""
+    if len(profile.measurements) != 1 or not profile.all_listed():
         return {}
-    name = "/".join(filter(None, (biggest.database, biggest.name)))
-    place = (
-        f"the largest of {many(len(profile.measurements), 'table')}"
-        if len(profile.measurements) > 1
-        else "the only table"
-    )
-    return {
-        "dagster/table_name": dg.MetadataValue.text(name),
-        "dagster/column_schema": dg.MetadataValue.table_schema(_schema(biggest, place)),
+    (only,) = profile.measurements
+    metadata: Metadata = {
+        "dagster/table_name": dg.MetadataValue.text("/".join(filter(None, (only.database, only.name)))),
+        "dagster/column_schema": dg.MetadataValue.table_schema(_schema(only)),
     }
+    if only.rows is not None:
+        metadata["dagster/row_count"] = dg.MetadataValue.int(only.rows.value)
+    return metadata
 
 
-def _rows(measurement: Measurement) -> tuple[int, int]:
-    rows, series = measurement.rows, measurement.series
-    return (rows.value if rows else 0, series.value if series else 0)
-
-
-def _schema(measurement: Measurement, place: str) -> dg.TableSchema:
+def _schema(measurement: Measurement) -> dg.TableSchema:
     columns = []
     if measurement.time_column is not None:
-        columns.append(dg.TableColumn(measurement.time_column, "time", f"time of {measurement.name}, {place}"))
+        columns.append(dg.TableColumn(measurement.time_column, "time", "time"))
     for tag in measurement.tags:
         values = f", {many(tag.values.value, 'value')}" if tag.values else ""
         absent = f", absent in {percent(tag.absent.value)} of the series" if tag.absent and tag.absent.value else ""
@@ -144,6 +210,8 @@ def _weight(run: "AuditRun") -> int:
     return sum(f.severity is not Severity.INFO for _, f in run.result.findings()) if run.result else 0
 
 
-def _first(run: "AuditRun") -> str:
-    finding = next((f for _, f in run.result.findings()), None) if run.result else None
-    return finding.message if finding else run.error or ""
+def _headline(found: Audited) -> str:
+    run = found.run
+    if run.result is None or run.profile is None:
+        return run.error or "not audited"
+    return story.of_result(run.result, run.profile, found.settled).headline

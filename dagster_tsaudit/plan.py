@@ -17,6 +17,9 @@ AUTO_LIMIT: Final = 500
 
 KEY_PREFIX: Final = "tsaudit"
 
+JOB_TAG: Final = "tsaudit/component"
+"""Tag on every run of a component's job: the component's name."""
+
 Granularity = Literal["target", "group"]
 
 
@@ -29,6 +32,8 @@ class AuditConfig(dg.Config):
 
     day: str | None = None
     """The logical day to audit, `YYYY-MM-DD`; today (UTC) by default."""
+    days: list[str] | None = None
+    """Several days to audit one after the other: each `YYYY-MM-DD`, or a range `YYYY-MM-DD..YYYY-MM-DD`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,10 @@ class Plan:
     shards: tuple[Shard, ...]
     workers: int
     dagster_url: str | None
+    starts_running: bool
+    """Whether schedules are switched on until somebody stops them, and otherwise off until somebody starts them."""
+    after_ingestion: bool
+    """Whether targets that name an asset are audited when it was materialized, and not on a schedule."""
 
     @property
     def keys(self) -> frozenset[dg.AssetKey]:
@@ -79,6 +88,14 @@ class Plan:
     def run_config(self, day: date, shards: Iterable[Shard]) -> dg.RunConfig:
         """Run configuration for the given shards to audit `day`."""
         return dg.RunConfig(ops={shard.name: AuditConfig(day=day.isoformat()) for shard in shards})
+
+    def is_after_ingestion(self, unit: Unit) -> bool:
+        """Whether the unit is audited when an asset was materialized, and not on a schedule."""
+        return self.after_ingestion and any(target.asset_key for target in unit.targets)
+
+    def scheduled(self, shard: Shard) -> tuple[Unit, ...]:
+        """The shard's units that are audited on a schedule."""
+        return tuple(unit for unit in shard.units if not self.is_after_ingestion(unit))
 
     def schedule_name(self, unit: Unit) -> str:
         """Name of the schedule of one unit; the job's own name if there is no other unit."""
@@ -96,6 +113,8 @@ def make_plan(
     shard_size: int = 100,
     workers: int = 4,
     dagster_url: str | None = None,
+    starts_running: bool = True,
+    after_ingestion: bool = False,
 ) -> Plan:
     """The plan for the targets of `settings`. Raises PlanError."""
     many = len(settings.targets) > AUTO_LIMIT
@@ -104,7 +123,7 @@ def make_plan(
     units = per(settings, schedule, name)
     encoded = encode(name)
     shards = tuple(_shards(encoded, units, shard_size))
-    return Plan(encoded, settings, load, chosen, shards, workers, dagster_url)
+    return Plan(encoded, settings, load, chosen, shards, workers, dagster_url, starts_running, after_ingestion)
 
 
 def _per_target(settings: Settings, schedule: str | None, component: str) -> list[Unit]:

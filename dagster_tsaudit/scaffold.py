@@ -1,21 +1,30 @@
 """What `dg scaffold defs` writes: a component that loads, with a tsaudit.yaml to fill in."""
 
-import os
+import re
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 import dagster as dg
+import yaml
 from dagster.components.component_scaffolding import scaffold_component
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from tsaudit.engines.registry import ENGINES
 
 _CONFIG: Final = """\
 # What tsaudit audits; the command line reads the same file: tsaudit --help.
-# Secrets are written ${{NAME}} and read from the environment when an audit runs. Paths are relative to this file.
-history: sqlite:///{root}/.tsaudit/history.db
+# Secrets are written ${{NAME}} and read from the environment when an audit runs; list their names in defs.yaml, too.
+# Paths are relative to this file.
+#
+# The history and the reports have to outlive the machine. In a container, use PostgreSQL and an object store:
+# history: ${{TSAUDIT_HISTORY}}  # postgresql://user:password@host/tsaudit
+# report:
+#   folder: s3://bucket/tsaudit
+#   base_url: https://reports.example.com/tsaudit
+history: sqlite:///.tsaudit/history.db
 report:
-  folder: {root}/.tsaudit/reports
+  folder: .tsaudit/reports
 
 owners:
   default:
@@ -30,8 +39,10 @@ targets:
   - name: {name}
     engine: {engine}
     url: {url}
-    schedule: "0 6 * * *"  # daily at 06:00 UTC
+{token}    schedule: "0 6 * * *"  # daily at 06:00 UTC
 """
+
+_IGNORED: Final = "# History and reports of a local tsaudit\n.tsaudit/\n"
 
 
 class AuditScaffoldParams(BaseModel):
@@ -40,9 +51,23 @@ class AuditScaffoldParams(BaseModel):
     engine: Literal[tuple(ENGINES)] = Field("duckdb", description="Database engine.")  # type: ignore[valid-type]
     url: str | None = Field(None, description="The address; write credentials as ${NAME}.")
 
+    @field_validator("url")
+    @classmethod
+    def _no_password(cls, url: str | None) -> str | None:
+        try:
+            password = urlsplit(url).password if url else None
+        except ValueError as error:
+            raise ValueError(f"is not an address: {error}") from None
+        if password and not re.fullmatch(r"\$\{\w+\}", password):
+            raise ValueError("contains a password; write its variable's name in its place, such as ${SHOP_PASSWORD}")
+        return url
+
 
 class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
-    """Writes defs.yaml and a tsaudit.yaml with one target named after the folder."""
+    """Writes defs.yaml, a tsaudit.yaml with one target named after the folder, and a .gitignore for what audits write.
+
+    A file that is there already is kept.
+    """
 
     @classmethod
     def get_scaffold_params(cls) -> type[AuditScaffoldParams]:
@@ -51,13 +76,34 @@ class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
     def scaffold(self, request: dg.ScaffoldRequest[AuditScaffoldParams]) -> None:
         scaffold_component(request, {"config": "tsaudit.yaml"})
         folder = request.target_path.parent if request.append else request.target_path
-        root = os.path.relpath(request.project_root or folder, folder)
-        _write_config(folder / "tsaudit.yaml", root, request.params)
+        config = _text(folder.name, request.params)
+        _write(folder / "tsaudit.yaml", config)
+        _write(folder / ".gitignore", _IGNORED)
+        if request.scaffold_format == "yaml":
+            _require(request.target_path if request.append else folder / "defs.yaml", variables(config))
 
 
-def _write_config(file: Path, root: str, params: AuditScaffoldParams) -> None:
-    if file.exists():
-        return
-    name = file.parent.name
-    url = params.url or ENGINES[params.engine].example_url.format(name=name)
-    file.write_text(_CONFIG.format(root=root, name=name, engine=params.engine, url=url), encoding="utf-8")
+def variables(config: str) -> list[str]:
+    """The names of the environment variables that a tsaudit.yaml needs, in alphabetical order."""
+    # Comments are gone once it is parsed.
+    return sorted(set(re.findall(r"\$\{(\w+)\}", yaml.safe_dump(yaml.safe_load(config), width=10_000))))
+
+
+def _text(name: str, params: AuditScaffoldParams) -> str:
+    engine = ENGINES[params.engine]
+    url = params.url or engine.example_url.format(name=name)
+    variable = f"TSAUDIT_{re.sub('[^A-Z0-9]', '_', name.upper())}_TOKEN"
+    token = f"    password: ${{{variable}}}\n" if engine.signs_in_by_token else ""
+    return _CONFIG.format(name=name, engine=params.engine, url=url, token=token)
+
+
+def _write(file: Path, text: str) -> None:
+    if not file.exists():
+        file.write_text(text, encoding="utf-8")
+
+
+def _require(file: Path, names: list[str]) -> None:
+    """Have `dg check yaml` and Dagster+ know which variables the component needs."""
+    if names:
+        with file.open("a", encoding="utf-8") as defs:
+            defs.write(yaml.safe_dump({"requirements": {"env": names}}, sort_keys=False))

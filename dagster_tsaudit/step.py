@@ -1,29 +1,25 @@
 """One audit step: audit its targets with `tsaudit.run`, and show the results in Dagster."""
 
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from dagster_tsaudit.audited import Audited, audited, history
 from dagster_tsaudit.checks import check_results
+from dagster_tsaudit.days import audited_days
 from dagster_tsaudit.group_checks import group_check_results
-from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
+from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
+from dagster_tsaudit.owner_checks import owner_results, record
 from dagster_tsaudit.plan import AuditConfig, Plan, Shard, Unit
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
-from tsaudit.model.profile import utc_now
-from tsaudit.model.subject import Subject
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
-    from tsaudit.run import AuditRun
-
-_SHOWN_DAYS: Final = 90
 
 Event = dg.MaterializeResult[None] | dg.AssetCheckResult
 
@@ -48,7 +44,7 @@ def audit_shard(context: dg.AssetExecutionContext, config: AuditConfig, plan: Pl
 def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, shard: Shard) -> Iterator[Event]:
     from tsaudit import run
 
-    day = audited_day(config)
+    days = audited_days(config)
     settings = _settings(plan)
     selected = context.selected_asset_keys | {key.asset_key for key in context.selected_asset_check_keys}
     units = [unit for unit in shard.units if unit.key in selected]
@@ -58,41 +54,25 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
     gone = sorted(set(unit_of) - {target.name for target in targets})
     problems = [f"{name}: no longer in the configuration; reload the code location" for name in gone]
     url = f"{plan.dagster_url}/runs/{context.run.run_id}" if plan.dagster_url else None
+    rows: dict[str, list[DayRow]] = defaultdict(list)
     with history(settings) as store:
-        done: dict[str, list[AuditRun]] = {}
-        for found in run.audit_targets(targets, settings, store, day=day, workers=plan.workers, run_url=url):
-            context.log.info(f"{found.target}: {found.error or found.verdict}")
-            if found.error:
-                problems.append(f"{found.target}: {found.error}")
-            unit = unit_of[found.target]
-            done.setdefault(unit.name, []).append(found)
-            if len(done[unit.name]) == expected[unit.name]:
-                yield from _results(context, plan, store, unit, done.pop(unit.name))
+        for day in days:
+            done: dict[str, list[Audited]] = {}
+            for found in run.audit_targets(targets, settings, store, day=day, workers=plan.workers, run_url=url):
+                name = found.target if len(days) == 1 else f"{found.target} on {day}"
+                context.log.info(f"{name}: {found.error or found.verdict}")
+                if found.error:
+                    problems.append(f"{name}: {found.error}")
+                unit = unit_of[found.target]
+                rows[unit.name].append(DayRow.of(found))
+                if day != days[-1]:
+                    continue
+                done.setdefault(unit.name, []).append(audited(found, store))
+                if len(done[unit.name]) == expected[unit.name]:
+                    yield from _results(context, plan, unit, done.pop(unit.name), rows.pop(unit.name))
         problems += _send(context, settings, store)
     if problems:
         raise dg.Failure("\n".join(problems), allow_retries=False)
-
-
-def audited_day(config: AuditConfig) -> date:
-    """The day of the run configuration, or today in UTC. dg.Failure if it is not a day."""
-    if config.day is None:
-        return utc_now().date()
-    try:
-        return date.fromisoformat(config.day)
-    except ValueError:
-        raise dg.Failure(f"day `{config.day}` is not a day such as 2026-03-31", allow_retries=False) from None
-
-
-@contextmanager
-def history(settings: Settings) -> Iterator["Store"]:
-    """The opened history. dg.Failure if it cannot be used."""
-    from tsaudit.history.store import HistoryError, Store
-
-    try:
-        with Store.open(settings.history.get_secret_value()) as store:
-            yield store
-    except HistoryError as error:
-        raise dg.Failure(str(error), allow_retries=False) from None
 
 
 def _settings(plan: Plan) -> Settings:
@@ -103,33 +83,34 @@ def _settings(plan: Plan) -> Settings:
 
 
 def _results(
-    context: dg.AssetExecutionContext, plan: Plan, store: "Store", unit: Unit, runs: list["AuditRun"]
+    context: dg.AssetExecutionContext, plan: Plan, unit: Unit, found: list[Audited], rows: list[DayRow]
 ) -> Iterator[Event]:
-    """The unit's materialization, unless nothing in it could be audited, and its checks."""
+    """The unit's materialization, unless nothing in it could be audited, and its checks: those of the last day."""
     if plan.granularity == "group":
-        checks = group_check_results(unit.key, runs)
-        audited, metadata = any(r.profile for r in runs), group_metadata(runs)
+        checks = group_check_results(unit.key, found)
+        done, metadata = any(one.run.profile for one in found), group_metadata(found)
     else:
-        (found,) = runs
-        series = store.trend(found.target, "series", Subject(), days=_SHOWN_DAYS, until=found.day)
-        checks = check_results(unit.key, found, series)
-        audited = found.result is not None and found.profile is not None
-        if found.result and found.profile:
-            metadata = target_metadata(found, found.result, found.profile, series)
-    for observed in runs:
-        _observe(context, unit, observed)
+        (one,) = found
+        checks = check_results(unit.key, one)
+        done = one.run.result is not None and one.run.profile is not None
+        if one.run.result and one.run.profile:
+            metadata = target_metadata(one, one.run.result, one.run.profile)
+    for one in found:
+        _show_owner(context, unit, one)
     chosen = {key.name for key in context.selected_asset_check_keys if key.asset_key == unit.key}
-    if audited and unit.key in context.selected_asset_keys:
-        yield dg.MaterializeResult(asset_key=unit.key, metadata=metadata)
+    if done and unit.key in context.selected_asset_keys:
+        yield dg.MaterializeResult(asset_key=unit.key, metadata=metadata | days_metadata(rows))
     yield from (check for check in checks if check.check_name in chosen)
 
 
-def _observe(context: dg.AssetExecutionContext, unit: Unit, run: "AuditRun") -> None:
-    """Show the figures on the owner's own asset, if the configuration names one."""
-    target = next(t for t in unit.targets if t.name == run.target)
-    if target.asset_key and run.result and run.profile:
-        metadata = observation_metadata(run, run.result, run.profile)
+def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: Audited) -> None:
+    """Show figures and checks on the owner's own asset, if the configuration names one."""
+    target = next(t for t in unit.targets if t.name == found.run.target)
+    if target.asset_key and found.run.result and found.run.profile:
+        metadata = observation_metadata(found, found.run.result, found.run.profile)
         context.log_event(dg.AssetObservation(dg.AssetKey(list(target.asset_key)), metadata=metadata))
+    for check in owner_results(target, found):
+        record(context, check)
 
 
 def _send(context: dg.AssetExecutionContext, settings: Settings, store: "Store") -> list[str]:

@@ -5,18 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tsaudit.model.finding import Finding, RuleResult
-from tsaudit.model.plan import Plan
-from tsaudit.model.subject import Subject
-from tsaudit.planning import words
+from tsaudit.story import Story
 from tsaudit.text import number
 from tsaudit.text.findings import sentence as in_words
 
 MAX_ROWS: Final = 50
 """Rows in a table: Dagster stores each of them in its event log permanently, and pages become slow."""
-
-
-MAX_PLANS: Final = 5
-"""Of which the first step is shown: a description is read in a list of checks."""
 
 
 def escape(text: object) -> str:
@@ -35,11 +29,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines)
 
 
-def sentence(rule: RuleResult, finding: Finding) -> str:
-    """The finding in one plain line."""
-    return f"{rule.code} {finding.subject}: {in_words(finding)}"
-
-
 def findings_table(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
     """The findings with what to do, in the given order."""
     return table(
@@ -48,22 +37,25 @@ def findings_table(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
     )
 
 
-def first_steps(findings: Iterable[Finding], plans: Sequence[Plan], target: str) -> str:
-    """How the plans of the findings begin, and how to see the rest of each, as Markdown; empty without plans."""
-    asked = {plan.subject: plan for finding in findings if (plan := words.of_finding(finding, plans))}
-    said = [_first_step(plan, target) for plan in list(asked.values())[:MAX_PLANS]]
-    if len(asked) > MAX_PLANS:
-        said.append(f"{number(len(asked) - MAX_PLANS)} more: {code(words.command(Subject(), target))}")
-    return "\n\n".join(said)
+def in_markdown(told: Story) -> str:
+    """The story in the order of all outputs: headline, figures, first step with its statement, and the rest."""
+    parts = [f"**{escape(told.headline)}**"]
+    if told.figures:
+        parts.append("\n".join(f"- {escape(figure.label)}: {escape(figure.text)}" for figure in told.figures))
+    if told.first_step:
+        parts.append(escape(told.first_step))
+    if told.statement:
+        parts.append(code_block(told.statement))
+    if told.rest:
+        parts.append(f"The whole plan: {code(told.rest)}")
+    return "\n\n".join(parts)
 
 
-def _first_step(plan: Plan, target: str) -> str:
-    begins = words.beginning(plan, target)
-    assert begins is not None  # plans without steps are nobody's
-    lines = [f"{escape(plan.subject)}: {escape(begins.sentence)}"]
-    if begins.statement and "`" not in begins.statement:
-        lines.append(f"```\n{begins.statement}\n```")
-    return "\n\n".join([*lines, f"The whole plan: {code(begins.rest)}"])
+def code_block(text: str) -> str:
+    """The text as it is, to be copied: the fence is longer than any in the text."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
 
 
 def code(text: str) -> str:

@@ -11,13 +11,15 @@ from tsaudit.model.plan import Phase, Plan, Step
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?=[ T]00:00:00)")
 MOST_SPANS = 3
 """In which what is copied one day at a time is copied where it is old: such tables have thousands of days."""
+_OLDEST = datetime(1971, 1, 1, tzinfo=UTC)
+"""The begin of one more span, before the oldest row that the audit read: there may be older ones."""
 STATEMENTS = frozenset({"sql", "influxql", "flux", "mongosh"})
 
 
 def statements_of(step: Step, first: datetime, last: datetime, most: int | None = None) -> Iterator[str]:
     """The statements of a step, those about a day once for each day from `first` to `last`, the newest one first.
 
-    `most`: in how many spans at most, of whole days each; None: of one day each.
+    `most`: in how many spans at most, of whole days each, and one of all that is older; None: of one day each.
     """
     if step.language not in STATEMENTS:
         return
@@ -29,6 +31,8 @@ def statements_of(step: Step, first: datetime, last: datetime, most: int | None 
         each = -(-days // most) if most else 1
         ends = (end + timedelta(days=1 - number) for number in range(0, days, each))
         texts = [_about(step.text, until - timedelta(days=each), until) for until in ends]
+        if most:
+            texts.append(_about(step.text, _OLDEST, end + timedelta(days=1 - each * len(texts))))
     if step.language == "mongosh":
         yield from texts  # A script is one piece.
         return

@@ -20,11 +20,12 @@ from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
 from tests.servers import ADMIN, Influxd
 from tsaudit import run
-from tsaudit.config.settings import Incidents, Owner, Report, Settings, Slack, Target
+from tsaudit.config.settings import Incidents, Owner, Report, Settings, Target
+from tsaudit.config.slack import Slack
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
-from tsaudit.history import incidents
+from tsaudit.history import clock, incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
 from tsaudit.history.store import Store
@@ -396,46 +397,81 @@ class Killer:
         self._connection.abort()
 
 
+NEXT_DAY = DAY + timedelta(days=1)
+
+
+def digest_settings(tmp_path: Path, slack: slack_double.SlackDouble, *targets: Target, when: str) -> Settings:
+    return settings_for(
+        tmp_path,
+        *targets,
+        owners={"default": Owner(channel="#default")},
+        slack=Slack.model_validate(
+            {"token": slack_double.TOKEN, "base_url": slack.base_url, "digest_weekday": when},
+        ),
+    )
+
+
 def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(tmp_path: Path, store: Store) -> None:
     targets = [
         write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / f"{name}.db", name=name)
         for name in ("a", "b")
     ]
     with slack_double.running() as slack:
-        settings = settings_for(
-            tmp_path,
-            *targets,
-            owners={"default": Owner(channel="#default")},
-            slack=Slack(token=SecretStr(slack_double.TOKEN), base_url=slack.base_url),
-        )
-        run.audit_target(targets[0], settings, store, day=DAY)
+        settings = digest_settings(tmp_path, slack, *targets, when="daily")
+        for target in targets:
+            run.audit_target(target, settings, store, day=DAY)
+        run.tell(settings, store)
+        run.audit_target(targets[0], settings, store, day=NEXT_DAY)
         run.tell(settings, store)
         alone = len(slack.messages)
-        run.audit_target(targets[1], settings, store, day=DAY)
+        run.audit_target(targets[1], settings, store, day=NEXT_DAY)
         run.tell(settings, store)
         run.tell(settings, store)
 
-    assert alone == 1
+    assert alone == 2
     assert len(slack.messages) == 3
 
 
-def test_a_weekly_target_does_not_hold_the_digest_up(tmp_path: Path, store: Store) -> None:
+@pytest.mark.parametrize(
+    ("when", "sent"), [("daily", True), (f"{NEXT_DAY:%A}".lower(), True), (f"{DAY:%A}".lower(), False)]
+)
+def test_digest_is_sent_on_its_day_and_a_weekly_target_does_not_hold_it_up(
+    tmp_path: Path, store: Store, when: str, sent: bool
+) -> None:
     targets = [
         write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / f"{name}.db", name=name, schedule=line)
         for name, line in (("a", "0 6 * * *"), ("weekly", "0 6 * * sun"))
     ]
-    assert DAY.isoweekday() != 7
+    assert NEXT_DAY.isoweekday() != 7
     with slack_double.running() as slack:
-        settings = settings_for(
-            tmp_path,
-            *targets,
-            owners={"default": Owner(channel="#default")},
-            slack=Slack(token=SecretStr(slack_double.TOKEN), base_url=slack.base_url),
-        )
-        run.audit_target(targets[0], settings, store, day=DAY)
-        run.tell(settings, store)
+        settings = digest_settings(tmp_path, slack, *targets, when=when)
+        for day in (DAY, NEXT_DAY):
+            run.audit_target(targets[0], settings, store, day=day)
+            run.tell(settings, store)
 
-    assert len(slack.messages) == 2
+    assert len(slack.messages) == 1 + sent
+
+
+def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "today", lambda: NEXT_DAY)
+    target = write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / "a.db", name="a")
+    said: list[str] = []
+    with slack_double.running() as slack:
+        settings = digest_settings(tmp_path, slack, target, when="never")
+        list(run.audit_targets([target], settings, store, day=DAY))
+        run.tell(settings, store, said.append)
+        slack.messages[0].react("zzz", "U0ANN")
+        list(run.audit_targets([target], settings, store, day=NEXT_DAY))
+        run.tell(settings, store, said.append)
+        assert said == []
+        assert "all clear" in slack.messages[0].text, "the audit already knows that it is snoozed"
+        assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["snoozed", "a:"]
+        slack.scopes.remove("reactions:read")
+        assert run.tell(settings, store, said.append).errors == ()
+    assert len(said) == 1
+    assert "reactions:read" in said[0]
 
 
 def test_what_breaks_while_collecting_is_an_incident_too(

@@ -15,7 +15,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.planning.plans import plans_of, with_words
-from tsaudit.rule import Case, LimitPolicy, Rule, RulePolicy
+from tsaudit.rule import Case, Family, LimitPolicy, Rule, RulePolicy
 from tsaudit.rules import all_rules, foreign
 from tsaudit.rules import unusable as rules_unusable
 from tsaudit.rules.causes import one_per_cause
@@ -155,10 +155,18 @@ def of_other_kinds(case: Case) -> str:
     )
 
 
+_LEAVE_SERIES: Final = (Family.FIELDS, Family.NAMES, Family.STORAGE, Family.RETENTION)
+"""Families of rules about what neither adds series nor endangers them: the series of their measurement say nothing
+about how bad their findings are. A redundant index must not come before the tag whose
+values grow without bound.
+"""
+
+
 def _found(case: Case, switches: RulePolicy) -> tuple[Finding, ...]:
     rule = case.rule
     found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
-    kept = list(with_series(case.profile, [finding for finding in found if finding is not None]))
+    kept = [finding for finding in found if finding is not None]
+    kept = kept if rule.family in _LEAVE_SERIES else list(with_series(case.profile, kept))
     tags = {(m.database, m.name, t.key): t for m in case.measurements for t in m.tags if t.metrics} if kept else {}
     named = (_in_metric(tags.get(astuple(finding.subject)), finding) for finding in kept)
     return tuple(sorted(named, key=lambda finding: worst_first(rule.code, finding)))

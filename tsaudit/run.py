@@ -9,6 +9,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -38,6 +39,7 @@ from tsaudit.text import many
 
 Progress = Callable[[str], None]
 
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LEASE_GRACE_S: Final = lease.STALE_S + 30.0
 """Additional time for rules, report, and history after the deadline; later than that, the audit was killed."""
 
@@ -162,6 +164,9 @@ def audit_targets(
         say = (lambda line: progress(target.name, line)) if progress else None
         return audit_target(target, settings, store, day=day, run_url=run_url, progress=say)
 
+    with suppress(HistoryError):
+        # Before anything is queued: what people have decided since is no news. `tell` reports problems.
+        alerts.read_reactions(store, settings)
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
         futures = {pool.submit(one, target): target for target in targets}
         try:
@@ -178,10 +183,13 @@ def audit_targets(
 
 
 def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
-    """Send queued messages, and the digest of a day once everything due on it has been audited.
+    """Read reactions, send queued messages, and the digest of a day once everything due on it has been audited.
 
-    It takes at most `slack.deadline_s`. Messages that could not be sent by then stay queued; the report says so.
+    Reactions that cannot be read are reported to `out`; they fail nothing. Sending takes at most `slack.deadline_s`.
+    Messages that could not be sent by then stay queued; the report says so.
     """
+    for problem in alerts.read_reactions(store, settings).problems:
+        out(problem)
     if day := _digest_day(settings, store):
         alerts.queue_digest(store, settings, day)
     return alerts.send(store, settings, out)
@@ -211,6 +219,7 @@ def _collect(
             deadline=deadline,
         )
 
+    say(f"connecting to {target.engine}")
     try:
         profile = with_connection(target, measure)
     except ConnectorError as error:
@@ -250,12 +259,18 @@ def _error(result: AuditResult) -> str | None:
 
 
 def _digest_day(settings: Settings, store: Store) -> date | None:
-    """The newest audited day, once all targets due on it are audited. None before, and with nowhere to send it."""
-    if not settings.slack.digest or not (settings.slack.token or settings.slack.webhook or settings.sinks):
+    """The newest audited day, if it is one for a digest and once all targets due on it are audited. None otherwise, and
+    with nowhere to send it.
+    """
+    if settings.slack.digest_weekday == "never" or not (
+        settings.slack.token or settings.slack.webhook or settings.sinks
+    ):
         return None
     newest = store.newest_days()
     day = max((newest[target.name] for target in settings.targets if target.name in newest), default=None)
-    due = [target.name for target in settings.targets if day and cron.fires_on(target.schedule, day)]
+    if day is None or settings.slack.digest_weekday not in ("daily", _WEEKDAYS[day.weekday()]):
+        return None
+    due = [target.name for target in settings.targets if cron.fires_on(target.schedule, day)]
     return day if all(newest.get(target) == day for target in due) else None
 
 
@@ -279,7 +294,15 @@ def _report(
     known = incidents.current(store, target.name, day=result.day)
     try:
         location = report.write(
-            result, profile, timeline, known, settings.report, run_url=run_url, previous=previous, alarm=alarm
+            result,
+            profile,
+            timeline,
+            known,
+            settings.report,
+            run_url=run_url,
+            previous=previous,
+            alarm=alarm,
+            owner=target.owner or "",
         )
     except report.ReportError as error:
         return None, str(error)

@@ -18,6 +18,8 @@ LEVEL = 100_000
 """What the median of the first 30 counts is scaled to, so that one limit serves all."""
 SCALED_BY = 30
 FEWEST = 60
+FEWEST_FLIGHTS = 10_000
+"""A year, of an airline or airport: some 20 of them are enough."""
 FLOORS = {"epidemic": 100, "early": 30}
 """Counts that start from nothing are judged from these on."""
 
@@ -96,7 +98,7 @@ def installed() -> list[Counts]:
     for column in ("carrier", "origin", "dest"):
         for value, rows in flights.groupby(column).indices.items():
             at, tails = on[rows], flights.tailnum.to_numpy()[rows]
-            if len(rows) < 50 * FEWEST:
+            if len(rows) < FEWEST_FLIGHTS:
                 continue
             made += [
                 prepared(f"flights/{column}/{value}", "quiet-flights", first, np.bincount(at, minlength=365).tolist()),
@@ -107,7 +109,7 @@ def installed() -> list[Counts]:
 
 
 def _seen(at: Array, tails: Array, retention: int) -> list[float | None]:
-    """Distinct aircraft of the last days, for each day of the year."""
+    """Distinct aircraft of the last days, for each day of the year; None until a short retention is full."""
     on: dict[int, set[str]] = defaultdict(set)
     for day, tail in zip(at.tolist(), tails.tolist(), strict=True):
         if isinstance(tail, str):
@@ -116,5 +118,6 @@ def _seen(at: Array, tails: Array, retention: int) -> list[float | None]:
     found: list[float | None] = []
     for day in range(365):
         last |= dict.fromkeys(on[day], day)
-        found.append(float(sum(day - seen < retention for seen in last.values())))
+        known = retention >= 365 or day >= retention
+        found.append(float(sum(day - seen < retention for seen in last.values())) if known else None)
     return found

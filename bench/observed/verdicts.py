@@ -134,7 +134,10 @@ class Alarms:
 
     quiet: float
     """A quiet count and year."""
+    openings: int
+    """On quiet counts ..."""
     quiet_years: float
+    """... in so many years."""
     found: int
     """Growing days under alarm ..."""
     growing: int
@@ -150,7 +153,7 @@ def alarms(done: Sequence[Judged], name: str) -> Alarms:
     years = sum(len(one.at) for one in quiet) / 365
     openings = sum(one.openings(name) for one in quiet)
     lit = [bool(on) for one in done for n, on in zip(one.at, one.on(name), strict=True) if grows(one.counts.values, n)]
-    return Alarms(openings / years if years else 0.0, years, sum(lit), len(lit))
+    return Alarms(openings / years if years else 0.0, openings, years, sum(lit), len(lit))
 
 
 def never_called(done: Sequence[Judged]) -> tuple[int, int]:

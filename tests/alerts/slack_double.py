@@ -7,6 +7,7 @@ of all blocks (https://github.com/slackapi/bolt-js/issues/2509).
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,18 @@ class Stored:
     thread_ts: str | None = None
     metadata: dict[str, Any] | None = None
     edits: int = 0
+    reactions: dict[str, list[str]] = field(default_factory=dict)
+    """Name to the people who left it."""
+
+    def react(self, name: str, *people: str) -> None:
+        """Somebody leaves a reaction."""
+        self.reactions.setdefault(name, []).extend(people)
+
+    def take_back(self, name: str, person: str) -> None:
+        """The person's reaction is gone."""
+        self.reactions[name].remove(person)
+        if not self.reactions[name]:
+            del self.reactions[name]
 
     @property
     def delivery(self) -> str | None:
@@ -80,7 +93,9 @@ class SlackDouble:
     faults: list[Fault] = field(default_factory=list)
     joined: set[str] = field(default_factory=lambda: set(CHANNELS))
     archived: set[str] = field(default_factory=set)
-    scopes: set[str] = field(default_factory=lambda: {"chat:write", "channels:history", "channels:read"})
+    scopes: set[str] = field(
+        default_factory=lambda: {"chat:write", "channels:history", "channels:read", "reactions:read"}
+    )
     page: int = 100
     least_gap_s: float = 0.0
     """Two posts to one channel within less than this are too many."""
@@ -150,6 +165,11 @@ class SlackDouble:
         answer = getattr(self, f"_{name}")(arguments)
         if answer == "ratelimited":
             return 429, {"Retry-After": "1"}, {"ok": False, "error": answer}
+        if answer == "missing_scope":
+            # Only for the methods whose scope is known here; Slack always names it.
+            needed = {"reactions.get": "reactions:read"}.get(method)
+            more = {"needed": needed, "provided": ",".join(sorted(self.scopes))} if needed else {}
+            return 200, {}, {"ok": False, "error": answer} | more
         return 200, {}, {"ok": False, "error": answer} if isinstance(answer, str) else {"ok": True} | answer
 
     def _chat_postMessage(self, arguments: dict[str, Any]) -> dict[str, Any] | str:  # noqa: N802 -- Slack's name
@@ -184,6 +204,24 @@ class SlackDouble:
         found.metadata = arguments.get("metadata", found.metadata)
         found.edits += 1
         return {"channel": found.channel, "ts": found.ts, "text": found.text}
+
+    def _reactions_get(self, arguments: dict[str, Any]) -> dict[str, Any] | str:
+        """https://docs.slack.dev/reference/methods/reactions.get; without `full`, the lists of people may be cut."""
+        if "reactions:read" not in self.scopes:
+            return "missing_scope"
+        if self._channel(arguments["channel"], by_name=False) is None:
+            return "channel_not_found"
+        if "timestamp" not in arguments:
+            return "no_item_specified"
+        if not re.fullmatch(r"[0-9]+\.[0-9]+", arguments["timestamp"]):
+            return "bad_timestamp"
+        found = self._at(arguments["channel"], arguments["timestamp"])
+        if found is None:
+            return "message_not_found"
+        most = None if arguments.get("full") in ("1", "true") else 1
+        given = [{"name": n, "count": len(p), "users": p[:most]} for n, p in found.reactions.items()]
+        message = {"type": "message", "ts": found.ts, "text": found.text} | ({"reactions": given} if given else {})
+        return {"type": "message", "channel": found.channel, "message": message}
 
     def _conversations_history(self, arguments: dict[str, Any]) -> dict[str, Any] | str:
         return self._read(arguments, lambda m: m.thread_ts is None)
@@ -257,11 +295,41 @@ def problem_of(arguments: dict[str, Any], *, edit: bool = False) -> str | None:
 
 
 def _text_objects(block: dict[str, Any]) -> list[dict[str, Any]]:
+    if block.get("type") == "rich_text":
+        return [run for part in block["elements"] for run in part["elements"] if run["type"] == "text"]
     found: list[dict[str, Any]] = [block["text"]] if "text" in block else []
     return [*found, *block.get("fields", []), *block.get("elements", [])]
 
 
+def _is_person(run: dict[str, Any]) -> bool:
+    return run.keys() == {"type", "user_id"} and re.fullmatch(r"[UW][A-Z0-9]+", run["user_id"]) is not None
+
+
+def _is_valid_rich_text(block: dict[str, Any]) -> bool:
+    """https://docs.slack.dev/reference/block-kit/blocks/rich-text-block; stricter: nothing but text, in no style
+    that tsaudit does not use, and people.
+    """
+    parts = block.get("elements") or []
+    return bool(parts) and all(
+        part["type"] in ("rich_text_section", "rich_text_preformatted")
+        and part["elements"]
+        and all(
+            _is_person(run)
+            if run["type"] == "user"
+            else run.keys() <= {"type", "text", "style"}
+            and run["type"] == "text"
+            and run["text"]
+            and run.get("style", {"bold": True}) == {"bold": True}
+            and (part["type"] == "rich_text_section" or "style" not in run)
+            for run in part["elements"]
+        )
+        for part in parts
+    )
+
+
 def _is_valid(block: dict[str, Any]) -> bool:
+    if block.get("type") == "rich_text":
+        return _is_valid_rich_text(block)
     objects, kind = _text_objects(block), block.get("type")
     longest = {"header": 150, "section": 3_000, "context": 3_000, "divider": 0}.get(str(kind))
     if longest is None or (kind == "context" and not 1 <= len(objects) <= 10):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.alerts import builders
 from tests.alerts.builders import History, an_incident, found, subject
-from tests.alerts.slack_double import SlackDouble, problem_of
+from tests.alerts.slack_double import TOKEN, SlackDouble, problem_of
 from tests.alerts.test_escape import HOSTILE
 from tests.alerts.test_outbox import decide, states
 from tests.builders import DAY, a_finding
@@ -36,41 +36,89 @@ def sent_digests(history: History, slack: SlackDouble) -> list[str]:
 def test_nothing_open_and_nothing_resolved_is_not_worth_a_digest(history: History, slack: SlackDouble) -> None:
     history.audit([])
     assert queue_digest(history.store, history.settings, history.day) == []
-    history.next_day(found(1))
-    history.next_day([])
-    history.next_day([])
-    assert queue_digest(history.store, history.settings, history.day) == []
 
 
 def test_each_owner_gets_one_over_all_targets(history: History, slack: SlackDouble) -> None:
     history.settings = builders.with_token(
         slack, targets=TARGETS, routes=[{"owner": "dba", "measurements": ["table_1"]}]
     )
-    history.audit([*found(1), *found(2, severity=Severity.CRITICAL)], target="a")
-    history.audit(found(2), target="b")
+    for _ in range(2):
+        history.day += timedelta(days=1)
+        history.audit([*found(1), *found(2, severity=Severity.CRITICAL)], target="a")
+        history.audit(found(2), target="b")
     dba, default = sorted(sent_digests(history, slack))
-    assert dba.startswith("C0DBA tsaudit 2026-03-31: 1 open incident on 1 target\nwarn a main/table_1.host")
-    assert default.startswith("C0DEFAULT tsaudit 2026-03-31: 2 open incidents on 2 targets\ncritical a main/table_2")
+    assert dba.startswith("C0DBA tsaudit 2026-04-02: 1 open incident on 1 target\nwarn a main/table_1: Table 1")
+    assert default.startswith("C0DEFAULT tsaudit 2026-04-02: 2 open incidents on 2 targets\ncritical a main/table_2")
     blocks = str(next(m.blocks for m in slack.messages if m.channel == "C0DEFAULT" and m.text.startswith("tsaudit")))
-    assert "🔴 `a` 1 critical · 1 new · <https://reports.example/demo/2026-03-31.html|report>" in blocks
+    assert "🔴 `a` 1 critical · <https://reports.example/demo/2026-03-31.html|report>" in blocks
 
 
-def test_it_says_what_was_resolved_that_day(history: History, slack: SlackDouble) -> None:
+def test_what_the_messages_of_the_day_report_is_left_out(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    assert sent_digests(history, slack) == [], "all of it is new"
+    history.next_day([*found(1, severity=Severity.CRITICAL), *found(2, 3)])
+    (text,) = sent_digests(history, slack)
+    assert text.splitlines()[0].endswith("1 open incident on 1 target")
+    assert "table_2" in text
+    assert "Not counted: 2 incidents in today's other messages." in str(slack.messages[-1].blocks)
+
+
+def test_what_an_edit_shows_as_resolved_that_day_is_left_out(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    history.next_day(found(2))
+    (text,) = sent_digests(history, slack)
+    assert "1 open incident" in text
+    assert "resolved" not in str(slack.messages[-1].blocks)
+
+
+def test_the_end_of_a_thread_is_left_out_and_counted_later_in_the_week(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.next_day([])
+    assert sent_digests(history, slack) == []
+    history.next_day([])
+    (text,) = sent_digests(history, slack)
+    assert "0 open incidents on 1 target" in text
+    assert "1 resolved" in str(slack.messages[-1].blocks)
+
+
+def test_after_a_week_what_was_resolved_is_old(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.next_day([])
+    history.day += timedelta(days=7)
+    history.audit([])
+    assert sent_digests(history, slack) == []
+
+
+def test_a_daily_digest_is_about_the_day(history: History, slack: SlackDouble) -> None:
+    content = {"token": TOKEN, "base_url": slack.base_url, "digest_weekday": "daily"}
+    history.settings = builders.settings(slack=content, targets=TARGETS)
     history.audit(found(1, 2))
     history.next_day(found(1))
-    queue_digest(history.store, history.settings, history.day)
+    history.next_day(found(1))
+    (text,) = sent_digests(history, slack)
+    assert "1 open incident" in text
+    assert "resolved" not in str(slack.messages[-1].blocks)
+
+
+def test_without_edits_the_digest_says_what_was_resolved_that_day(store: Store, slack: SlackDouble) -> None:
+    history = History(store, builders.with_webhook(slack, targets=TARGETS))
+    history.audit(found(1, 2))
+    history.next_day(found(2))
     history.send()
+    assert len(sent_digests(history, slack)) == 1
     assert "🟠 `demo` 1 warn · 1 resolved" in str(slack.messages[-1].blocks)
 
 
 def test_what_was_silenced_is_left_out(history: History) -> None:
     history.audit(found(1))
     decide(history, "accept", DAY + timedelta(days=9))
+    history.next_day(found(1))
     assert queue_digest(history.store, history.settings, history.day) == []
 
 
 def test_the_same_day_again_sends_none_twice(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
+    history.next_day(found(1))
     assert len(sent_digests(history, slack)) == 1
     assert queue_digest(history.store, history.settings, history.day) == []
     assert len(sent_digests(history, slack)) == 1
@@ -78,15 +126,19 @@ def test_the_same_day_again_sends_none_twice(history: History, slack: SlackDoubl
     assert len(sent_digests(history, slack)) == 2
 
 
-def test_the_same_day_again_with_more_found_brings_it_up_to_date(history: History, slack: SlackDouble) -> None:
-    history.audit(found(1))
+def test_the_same_day_again_with_less_found_brings_it_up_to_date(history: History, slack: SlackDouble) -> None:
+    for target in ("a", "b", "c"):
+        history.audit(found(1), target=target)
+    history.day += timedelta(days=1)
+    for target in ("a", "b", "c"):
+        history.audit(found(1), target=target)
     first = queue_digest(history.store, history.settings, history.day)
-    history.audit(found(1), target="b")
+    history.audit([], target="a")
     assert queue_digest(history.store, history.settings, history.day) == first, "it still waited: rewritten"
     assert len(sent_digests(history, slack)) == 1
-    history.audit(found(1), target="c")
+    history.audit([], target="b")
     (text,) = sent_digests(history, slack)
-    assert "3 open incidents on 3 targets" in text
+    assert "1 open incident on 1 target" in text
     assert states(history.store)[-1] == ("edit", "sent")
 
 
@@ -97,12 +149,14 @@ def test_a_past_day_has_no_digest(history: History) -> None:
 
 def test_targets_no_longer_configured_are_left_out(history: History, slack: SlackDouble) -> None:
     history.audit(found(1), target="a")
+    history.next_day(found(1), target="a")
     history.settings = builders.with_token(slack)
     assert queue_digest(history.store, history.settings, history.day) == []
 
 
 def test_a_digest_that_failed_is_made_anew(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
+    history.next_day(found(1))
     history.send()
     slack.fail(2, error="invalid_blocks")
     assert sent_digests(history, slack) == []

@@ -1,83 +1,127 @@
+"""The block of one incident: the story as it is in all outputs, the notes, and the statement as it is."""
+
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests.alerts.builders import an_incident
+from tests.alerts.slack_double import problem_of
 from tests.builders import DAY, a_finding
-from tsaudit.alerts.figures import details
-from tsaudit.model.finding import Forecast, Limit
+from tsaudit.alerts.blocks import characters, texts
+from tsaudit.alerts.figures import story_block
+from tsaudit.history.incidents import Decision, DecisionKind, Incident
+from tsaudit.model.finding import Finding, Forecast, Limit, Severity
+from tsaudit.story import Figure, Story, of_finding
+
+LIMIT = Limit("x.y", 100.0, "values", "house", "default")
 
 
-def lines(**changes: Any) -> list[str]:
-    incident = an_incident(a_finding(**changes), first_seen=DAY)
-    return details(incident, DAY, full_values=False)
+def lines(finding: Finding, **changes: Any) -> list[str]:
+    incident = an_incident(finding, **changes)
+    story = of_finding(finding, incident.code, (), "demo", DAY)
+    return shown(incident, story)
 
 
-def test_what_a_finding_does_not_know_is_left_out() -> None:
-    assert lines() == ["Tag host has too many values.", "Since 2026-03-31", "Fix: Make host a field."]
+def shown(incident: Incident, story: Story, *, full_values: bool = False, with_step: bool = True) -> list[str]:
+    block = story_block(incident, story, "🟠", full_values=full_values, with_step=with_step)
+    assert problem_of({"text": "x", "blocks": [block]}) is None
+    return [line for text in texts(block) for line in text.splitlines()]
+
+
+def test_headline_figures_and_first_step_are_all_there_is() -> None:
+    forecast = Forecast(100.0, 12.0, 8.0, 20.0, 0.05, None, "linear", provisional=False, unit="values")
+    finding = a_finding(observed=60.0, limit=LIMIT, unit="values", forecast=forecast)
+    assert lines(finding) == [
+        "🟠 main/cpu: Tag host has too many values",
+        (
+            "Now: 60 values · Limit: 100 values (tsaudit's default, 60% of it reached) · "
+            "Time left: about 12 days (80% range 8 to 20)"
+        ),
+        "Make host a field.",
+    ]
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    assert lines(a_finding()) == ["🟠 main/cpu: Tag host has too many values", "Make host a field."]
+
+
+def test_the_headline_alone_is_bold() -> None:
+    story = Story("All *is* <!channel> lost", (Figure("Now", "3"),), "Act.")
+    block = story_block(an_incident(), story, "🟠", full_values=False, with_step=True)
+    runs = block["elements"][0]["elements"]
+    assert [run["text"] for run in runs if run.get("style") == {"bold": True}] == ["All *is* <!channel> lost"]
+
+
+def test_the_statement_is_a_code_block_as_it_is() -> None:
+    story = Story("Bad", (), "First step of 2: drop it.", "SELECT `a`, * FROM t WHERE b < 3 && c")
+    block = story_block(an_incident(), story, "🟠", full_values=False, with_step=True)
+    assert block["elements"][1] == {
+        "type": "rich_text_preformatted",
+        "elements": [{"type": "text", "text": "SELECT `a`, * FROM t WHERE b < 3 && c"}],
+    }
+
+
+@pytest.mark.parametrize("statement", ["SELECT 'a\u202eb'", "SELECT  'two  blanks'", "SELECT 1\nFROM t", "x" * 3_000])
+def test_a_statement_that_would_have_to_be_changed_is_not_shown(statement: str) -> None:
+    block = story_block(an_incident(), Story("Bad", (), "Do.", statement), "🟠", full_values=False, with_step=True)
+    assert [part["type"] for part in block["elements"]] == ["rich_text_section"]
+
+
+def test_a_step_that_stands_elsewhere_is_not_repeated() -> None:
+    story = Story("Bad", (), "First step of 2: drop it.", "DROP x", "tsaudit plan demo")
+    assert shown(an_incident(), story, with_step=False) == ["🟠 Bad"]
 
 
 @pytest.mark.parametrize(
-    ("days", "low", "high", "said"),
+    ("samples", "said"),
     [
-        (12.0, 8.0, 20.0, "in about 12 days (80% range 8 to 20), growing 5% a day"),
-        (12.0, 8.0, None, "in about 12 days (80% range 8 or more), growing 5% a day"),
-        (12.0, None, None, "in about 12 days, growing 5% a day"),
+        (("0190163d-8694-739b-aea5-966c26f8ad91", "0190163d-8694-739b-aea5-966c26f8ad92"), "UUID"),
+        (("d41d8cd98f00b204e9800998ecf8427e",), "hash"),
+        (("2026-03-01T12:00:00Z", "1772366400"), "timestamp"),
+        (("https://a.example/1", "web-01.example.com"), "URL, host name"),
+        (("Europe", "Asia"), ""),
+        (("0.0000000000000000000",), "decimal number"),
+        ((), ""),
     ],
 )
-def test_days_to_the_limit_come_with_their_interval(
-    days: float, low: float | None, high: float | None, said: str
-) -> None:
-    forecast = Forecast(100.0, days, low, high, 0.05, None, "linear", provisional=False)
-    assert lines(forecast=forecast)[2] == f"At this rate the limit of 100 is reached {said}"
+def test_samples_are_said_in_a_word(samples: tuple[str, ...], said: str) -> None:
+    notes = [line for line in lines(a_finding(samples=samples)) if line.startswith("Samples")]
+    assert notes == ([f"Samples: {said}"] if said else [])
 
 
-@pytest.mark.parametrize("days", [None, 0.0])
-def test_a_limit_not_in_sight_or_passed_is_no_forecast(days: float | None) -> None:
-    forecast = Forecast(100.0, days, None, None, 0.0, None, "linear", provisional=False)
-    assert len(lines(forecast=forecast)) == 3
+def test_samples_are_shown_in_full_if_configured() -> None:
+    incident = an_incident(a_finding(samples=("a-1", "b-2", "a-1", "c-3")))
+    assert "Samples: a-1, b-2" in shown(incident, Story("Bad"), full_values=True)
 
 
-def test_a_forecast_that_the_message_gives_is_not_given_again() -> None:
-    forecast = Forecast(100.0, 21.4, 21.0, 22.0, 0.05, None, "linear", provisional=False)
-    message = "Cpus grow; at this rate the limit of 100 is reached in about 21 days (80% range {} to 22)."
-    assert len(lines(message=message.format(21), forecast=forecast)) == 3
-    assert len(lines(message=message.format(9), forecast=forecast)) == 4
+def test_decisions_are_named() -> None:
+    ack = Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARN)
+    snooze = Decision(DecisionKind.SNOOZE, "bob", "later", datetime.now(UTC), DAY, Severity.WARN, 5.0, "values")
+    finding = a_finding(observed=9.0, unit="values")
+    assert "Acknowledged by ann: on it" in lines(finding, decision=ack)
+    back = lines(finding, lapsed=replace(snooze, until=DAY + timedelta(days=9)))
+    assert "Back, although snoozed by bob until 2026-04-09 (later): that covers up to 5 values, now 9 values" in back
 
 
-@pytest.mark.parametrize(
-    ("guilty", "share", "said"),
-    [("host", None, []), ("host", 0.5, ["Main contributor host (50%)"]), ("path", None, ["Main contributor path"])],
-)
-def test_the_guilty_one_is_not_named_twice(guilty: str, share: float | None, said: list[str]) -> None:
-    assert lines(guilty=guilty, share=share)[1:-2] == said
+def test_whoever_decided_by_a_reaction_is_named_by_slack() -> None:
+    ack = Decision(DecisionKind.ACK, "U0ANN", "reaction :eyes: in Slack", datetime.now(UTC), None, Severity.WARN)
+    block = story_block(an_incident(decision=ack), Story("Bad"), "🟠", full_values=False, with_step=True)
+    assert {"type": "user", "user_id": "U0ANN"} in block["elements"][0]["elements"]
+    assert problem_of({"text": "x", "blocks": [block]}) is None
 
 
-def test_what_was_measured_stands_beside_its_limit() -> None:
-    limit = Limit("x.y", 0.5, "ratio", "house", "default")
-    assert lines(observed=0.9, limit=limit, unit="ratio")[1] == "Measured 90%, limit 50% (default)"
-
-
-def test_since_counts_days() -> None:
-    assert lines(since=DAY - timedelta(days=1))[1] == "Since 2026-03-30 (1 day)"
-
-
-def test_the_lines_of_any_incident_fit_one_section() -> None:
-    long = "x" * 5_000
-    limit = Limit(long, 1.0, long, long, long)
-    forecast = Forecast(1.0, 1.0, 1.0, 1.0, 1.0, DAY, "linear", provisional=True)
-    said = lines(
-        message=long,
-        fix=long,
-        observed=9.0,
-        limit=limit,
-        unit=long,
-        guilty=long,
-        share=1.0,
-        samples=(long, long, long),
-        forecast=forecast,
-    )
-    assert sum(len(line) + 1 for line in said) <= 3_000
+def test_the_block_of_any_incident_is_bounded() -> None:
+    long = "<&" * 5_000
+    story = Story(long, (Figure(long, long, long),) * 3, long, long)
+    incident = an_incident(a_finding(samples=(long, long, long)))
+    block = story_block(incident, story, "🟠", full_values=True, with_step=True)
+    assert characters([block]) <= 5_500
+    # Even with a message of its own, a decision, and an earlier one, the first incident of an alert has to fit.
+    why = Decision(DecisionKind.ACK, long, long, datetime.now(UTC), None, Severity.WARN)
+    finding = a_finding(message=long, samples=(long, long, long))
+    said = story_block(an_incident(finding, decision=why, lapsed=why), story, "🟠", full_values=True, with_step=True)
+    assert characters([said]) <= 6_000

@@ -21,8 +21,11 @@ from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, te
 from tsaudit.alerts.escape import size
 from tsaudit.alerts.message import Closed
 from tsaudit.alerts.terminal import readable
+from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
+from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict
+from tsaudit.model.plan import Phase, Plan, Step
 from tsaudit.model.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -111,28 +114,47 @@ def body(made: Message) -> str:
     return "\n".join(text for block in made.blocks for text in texts(block))
 
 
-def test_alert_says_what_how_much_who_since_when_how_long_and_the_fix() -> None:
-    said = body(message.alert(a_context(), [full_incident()]))
-    for part in (
-        "Measurement table_1 has 1,234,567 series.",
-        "Measured 1,234,567 series, limit 100,000 (plan influxdb-cloud-free), 12.3 times as much",
-        "Main contributor host (92%)",
-        "Since 2026-03-01 (30 days)",
-        "in about 12 days (80% range 8 to 20), growing 5% a day since 2026-03-01; provisional: too little history",
-        "Fix: Drop tag host. Then wait.",
+def test_alert_tells_the_story_of_the_worst_first() -> None:
+    made = message.alert(a_context(), [an_incident(), full_incident()])
+    said = body(made)
+    assert [block["type"] for block in made.blocks[:3]] == ["header", "rich_text", "context"]
+    parts = (
+        "🔴 Measurement table_1 has 1,234,567 series, main contributor host (92%), since 2026-03-01",
+        "Now: 1,234,567 series · Limit: 100,000 series (of plan influxdb-cloud-free, 12.3 times as much)",
+        "Time left: about 12 days (80% range 8 to 20)",
+        "Drop tag host.",
+        f"`{full_incident().fingerprint}`",
         f"#f-{full_incident().fingerprint}|details>",
+        "🟠 main/cpu: Tag host has too many values",
         RUN,
-    ):
-        assert part in said
+    )
+    places = [said.index(part) for part in parts]
+    assert places == sorted(places)
 
 
-def test_samples_are_redacted_unless_configured_otherwise() -> None:
+def test_samples_are_words_unless_configured_otherwise() -> None:
     redacted = body(message.alert(a_context(), [full_incident()]))
     full = body(message.alert(a_context(), [full_incident()], full_values=True))
-    assert "web-01.example.com" not in redacted
-    assert "Samples: " in redacted
-    assert "Samples: web-01.example.com, web-02.example.com, db-01.example.com" in full
+    assert "web-01" not in redacted
+    assert "Samples: host name\n" in redacted
+    assert "Samples: web-01.example.com, web-02.example.com, db-01.example.com\n" in full
     assert "db-02" not in full
+
+
+def a_plan(at: Subject) -> Plan:
+    """Two steps, the first of which drops a tag."""
+    step = Step(Phase.REMOVE, "Drop tag host.", "ALTER TABLE t DROP COLUMN host")
+    return Plan(at, (), (step, step))
+
+
+def test_the_first_step_of_a_plan_stands_once() -> None:
+    at = Subject("main", "t")
+    change = LeaveOut(at, "host")
+    incidents = [full_incident(n, changes=(change,), subject=replace(at, column=f"c{n}")) for n in (1, 2)]
+    made = message.alert(a_context(plans=(a_plan(at),)), incidents)
+    assert body(made).count("First step of 2: Drop tag host.") == 1
+    assert body(made).count("ALTER TABLE t DROP COLUMN host") == 1
+    assert body(made).count("whole plan: `tsaudit plan demo t`") == 1
 
 
 @pytest.mark.parametrize("count", [1, 2, 20, 500, 5_000])
@@ -148,7 +170,7 @@ def test_worst_come_first_and_the_rest_is_counted() -> None:
     made = message.alert(a_context(), everything(500))
     shown = sum("details>" in text for block in made.blocks for text in texts(block))
     assert 10 <= shown < 30
-    assert "*warn*" not in body(made)
+    assert "🟠" not in body(made)
     assert f"and {500 - shown} more ({167 - shown} critical, 333 warn): the report lists them all" in body(made)
 
 
@@ -181,7 +203,9 @@ def test_no_foreign_text_rings_links_or_bursts_a_limit(words: list[str], count: 
         assert problem_of(made.to_payload()) is None
         assert characters(made.blocks) + size(made.text) <= MAX_TOTAL
         json.dumps(made.to_payload()).encode()
-        for piece in (made.text, body(made)):
+        # Rich text has no markup, and the double accepts nothing but text in it.
+        marked = "\n".join(t for block in made.blocks if block["type"] != "rich_text" for t in texts(block))
+        for piece in (made.text, marked):
             assert "<!" not in piece
             assert set(_after("<@", piece)) <= {"U0DBA>"}
             links = {part.split("|", 1)[0].split("#f-")[0] for part in _after("<http", piece)}
@@ -202,7 +226,7 @@ def test_text_alone_tells_the_worst() -> None:
     made = message.alert(a_context(), everything(100), mention="U0DBA")
     first, second, *_, last = made.text.splitlines()
     assert first.startswith("<@U0DBA> 🔴 critical: demo, 100 open incidents")
-    assert second.startswith("critical main/table_0.host: ")
+    assert second.startswith("critical main/table_0: Measurement table_1 has 1,234,567 series")
     assert last.startswith("(and ")
     assert last.endswith(" more)")
 
@@ -217,3 +241,11 @@ def test_readable_shows_names_as_they_are() -> None:
     assert "a < b & c" in said
     assert "report: https://reports.example/demo/2026-03-31.html" in said
     assert "`" not in said
+
+
+def test_reactions_that_do_something_are_named() -> None:
+    context = a_context(reactions=Reactions(snooze="", accept="tada", accept_for=timedelta(days=1)))
+    made = message.alert(context, [full_incident()])
+    assert "React to act on all of this: :eyes: acknowledges, :tada: accepts for 1 day" in body(made)
+    assert "React" not in body(message.alert(context, []))
+    assert "React" not in body(message.alert(a_context(), [full_incident()]))

@@ -10,6 +10,7 @@ from tests.alerts import builders
 from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tsaudit.alerts.blocks import texts
 from tsaudit.alerts.outbox import told_by
 from tsaudit.alerts.sending import SendReport
 from tsaudit.history import decisions, deliveries, incidents
@@ -70,7 +71,7 @@ def test_a_new_incident_edits_the_message_and_rings_in_its_thread(history: Histo
     assert "2 open incidents" in alert.text
     assert reply.thread_ts == alert.ts
     assert "demo: 1 new" in reply.text
-    assert "Table 2 is bad." in reply.text
+    assert "Table 2 is bad" in reply.text
     assert "Table 1" not in reply.text
 
 
@@ -234,7 +235,8 @@ def test_an_acknowledged_incident_is_shown_and_rings_when_worse(history: History
     history.next_day(found(1))
     history.send()
     assert len(slack.messages) == 1
-    assert "Acknowledged by ann: known" in str(slack.messages[0].blocks)
+    shown = "\n".join(text for block in slack.messages[0].blocks for text in texts(block))
+    assert "Acknowledged by ann: known" in shown
     history.next_day(found(1, severity=CRITICAL))
     history.send()
     assert "1 worse" in slack.messages[1].text

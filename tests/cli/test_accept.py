@@ -159,7 +159,7 @@ def test_command_when_it_cannot_be_meant(tsaudit: Tsaudit, arguments: tuple[str,
 
 def test_first_audit_proposes_the_baseline_and_later_ones_do_not(tsaudit: Tsaudit) -> None:
     first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-tell") for n in (0, 1))
-    offer = "`tsaudit accept --all --target shop --dry-run` shows what it covers"
+    offer = "`tsaudit accept --all --target shop --dry-run` shows what a baseline would cover"
     assert offer in first.stdout
     assert "--target plant" not in first.stdout, "it has no findings"
     assert "first audit" not in second.stdout

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tests.builders import DAY, a_profile, a_result
 from tests.cli.conftest import Tsaudit
 from tsaudit.alerts import SendReport
-from tsaudit.cli import results
+from tsaudit.cli import block, results
 from tsaudit.cli.audit import FAIL_ON
 from tsaudit.cli.errors import Exit
-from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.jsonfile import from_json
-from tsaudit.model.profile import Cost, Gap, Profile, Reason
-from tsaudit.model.subject import Subject
+from tsaudit.model.profile import Cost, Profile
 from tsaudit.run import AuditRun
 
 ON = ("--day", DAY.isoformat())
@@ -27,8 +25,9 @@ def test_audit_when_something_is_wrong_says_what_and_how_to_fix_it(tsaudit: Tsau
     done = tsaudit("audit", *ON)
     assert done.exit_code == Exit.FINDINGS
     assert "shop  warn  sqlite" in done.stdout
-    assert "main/cpu.usage" in done.stdout
-    assert "Fix: " in done.stdout
+    assert "  main/cpu: Field usage is stored as TEXT" in done.stdout
+    assert "First step of " in done.stdout
+    assert "  plan    tsaudit plan shop cpu\n" in done.stdout
     assert f"report  file://{folder}/.tsaudit/reports/shop/{DAY}.html" in done.stdout
     assert "2 targets: 1 warn, 1 ok" in done.stdout
     assert (folder / ".tsaudit" / "reports" / "shop" / f"{DAY}.html").exists()
@@ -54,6 +53,10 @@ def test_audit_when_json_is_asked_for(tsaudit: Tsaudit) -> None:
     shop, plant = json.loads(done.stdout)
     assert (shop["target"], shop["verdict"], plant["target"], plant["verdict"]) == ("shop", "warn", "plant", "ok")
     assert shop["findings"][0]["subject"] == "main/cpu.usage"
+    assert shop["story"]["headline"] == shop["findings"][0]["headline"]
+    assert shop["story"]["fingerprint"] == shop["findings"][0]["fingerprint"]
+    assert shop["story"]["rest"] == "tsaudit plan shop cpu"
+    assert plant["story"]["headline"].startswith("Nothing wrong was found")
     assert len(shop["findings"][0]["fingerprint"]) == 16
     assert shop["error"] is None
     assert shop["report"].endswith(f"/shop/{DAY}.html")
@@ -75,7 +78,7 @@ def test_exit_code_when_a_target_cannot_be_audited(tsaudit: Tsaudit, folder: Pat
     assert "plant  warn" not in done.stdout
     assert "plant  unknown" in done.stdout
     assert "shop  warn" in done.stdout
-    assert done.stdout.count("TGT001  ") == 1
+    assert done.stdout.count("TGT001 ") == 1
 
 
 def test_exit_code_when_a_report_cannot_be_written(tsaudit: Tsaudit, folder: Path) -> None:
@@ -206,17 +209,6 @@ def test_report_when_nothing_was_audited(tsaudit: Tsaudit) -> None:
     assert f"shop was not audited on 2020-01-01; the nearest day is {DAY}" in done.stderr
 
 
-def test_text_when_there_are_very_many_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    many = [a_finding(Subject("main", f"t{i:02}")) for i in range(25)]
-    found = results.of_result(a_result(a_rule_result(*many)), a_profile())
-    results.print_text(found, everything=False)
-    short = capsys.readouterr().out
-    assert short.count("Fix: ") == 20
-    assert "... and 5 findings more; pass --all to print them" in short
-    results.print_text(found, everything=True)
-    assert capsys.readouterr().out.count("Fix: ") == 25
-
-
 def test_cost_when_the_provider_charges_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     costs = (
         Cost("row_sample", 5, 2.5, 900, None, 14_100_000, 50_000_000),
@@ -232,44 +224,11 @@ def test_cost_when_the_provider_charges_for_it(capsys: pytest.CaptureFixture[str
         "bytes_scanned": 14_100_000,
         "bytes_metered": 100_000_000,
     }
-    results.print_text(found, everything=False)
+    block.print_block(found, everything=False)
     assert "  cost    11 statements, 14.1 MB scanned, 100 MB billed\n" in capsys.readouterr().out
     free = dataclasses.replace(run, profile=a_profile(costs=costs[2:]))
-    results.print_text(results.of_run(free), everything=False)
+    block.print_block(results.of_run(free), everything=False)
     assert "cost" not in capsys.readouterr().out
-
-
-def test_text_when_on_a_terminal_is_folded(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsaudit.cli.show.sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "60")
-    long = a_finding(message="word " * 100, fix="ALTER " * 100)
-    results.print_text(results.of_result(a_result(a_rule_result(long)), a_profile()), everything=False)
-    lines = capsys.readouterr().out.splitlines()
-    assert max(len(line) for line in lines) < 60
-    assert " ".join(lines).replace(".", "").split().count("word") == 100
-
-
-def test_text_when_names_are_hostile(capsys: pytest.CaptureFixture[str]) -> None:
-    nasty = a_finding(Subject("main", "cpu\x1b[2J\u202e\n"), Severity.CRITICAL, message="a\x07\nb", fix="c\r\nd")
-    results.print_text(results.of_result(a_result(a_rule_result(nasty)), a_profile()), everything=False)
-    text = capsys.readouterr().out
-    assert all(line.isprintable() for line in text.splitlines())
-    assert len(text.splitlines()) == 5
-
-
-def test_text_when_a_rule_could_not_be_judged_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    broken = a_rule_result(outcome=Outcome.ERROR, reason="ZeroDivisionError: by zero")
-    gap = Gap("series_listing", Reason.DENIED, "no SELECT")
-    blind = [a_rule_result(code=c, outcome=Outcome.OPEN, gaps=(gap,), reason="no SELECT") for c in ("TAG001", "TAG002")]
-    results.print_text(results.of_result(a_result(broken, *blind), a_profile()), everything=False)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:2] == ["demo", "unknown"]
-    assert lines[1:] == [
-        "  unknown   CAR001",
-        "    ZeroDivisionError: by zero",
-        "  unknown   TAG001, TAG002",
-        "    no SELECT",
-    ]
 
 
 def test_profile_of_nothing_is_written_and_judged_as_not_audited(tsaudit: Tsaudit, folder: Path) -> None:

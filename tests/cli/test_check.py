@@ -17,6 +17,7 @@ from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
 from tsaudit.audit import audit
 from tsaudit.cli.errors import Exit
+from tsaudit.collect import Probed
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Gap, Profile, Reason
@@ -29,8 +30,7 @@ def a_probe(*gaps: Gap, **changes: Any) -> Profile:
 
 def probing_finds(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     """Instead of what is on the target; no table is shown."""
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: profile)
-    monkeypatch.setattr(import_module("tsaudit.collect"), "tables_as_read", lambda *_, **__: ([], 0))
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: Probed(profile))
 
 
 def configure(folder: Path, top: str) -> None:

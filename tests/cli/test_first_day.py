@@ -13,7 +13,7 @@ from tests.cli.conftest import a_table
 from tests.command import CliRunner
 from tests.databases import Dataset, write
 from tests.servers import Influxd
-from tsaudit.cli import init, main
+from tsaudit.cli import discovery, main
 from tsaudit.cli.errors import Exit
 
 
@@ -27,15 +27,19 @@ def test_first_day_when_an_influxdb_runs_here(
     write(Dataset([a_table(text_numbers=True)]), "influxdb1", own_influxd.url)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
-    monkeypatch.setattr(init, "_address", lambda port: own_influxd.url if port == 8086 else "http://127.0.0.1:1")
+    monkeypatch.setattr(
+        discovery, "_address", lambda host, port: own_influxd.url if port == 8086 else "http://127.0.0.1:1"
+    )
+    # The tests' server has another port than a default installation.
+    monkeypatch.setattr(discovery, "_on", lambda host, url: own_influxd.url)
 
-    assert tsaudit("init").stdout.startswith("wrote tsaudit.yaml: 1 target\n  influxdb: influxdb1 at http://127.0.0.1:")
-    # The address of a default installation is written; the tests' server has another port.
-    written = tmp_path / "tsaudit.yaml"
-    written.write_text(written.read_text().replace("http://127.0.0.1:8086", own_influxd.url))
+    (database,) = discovery.databases_of("influxdb1", own_influxd.url)
+    assert tsaudit("init").stdout.startswith(
+        f"wrote tsaudit.yaml: 1 target\n  {database}: influxdb1 at {own_influxd.url} with {database}\n"
+    )
     checked = tsaudit("check")
     assert checked.exit_code == Exit.OK
-    assert "influxdb       ok       influxdb1 1." in checked.stdout
+    assert f"{database.ljust(14)} ok       influxdb1 1." in checked.stdout
 
     audited = tsaudit("audit", "--day", DAY.isoformat(), "--format", "json")
     assert audited.exit_code == Exit.FINDINGS
@@ -50,5 +54,5 @@ def test_first_day_when_an_influxdb_runs_here(
     own_influxd.stop()
     down = tsaudit("audit", "--day", DAY.isoformat())
     assert down.exit_code == Exit.NOT_AUDITED
-    assert "influxdb  unknown" in down.stdout
+    assert f"{database}  unknown" in down.stdout
     assert tsaudit("check").exit_code == Exit.NOT_AUDITED

@@ -13,8 +13,8 @@ import pytest
 from click.testing import Result
 
 from tests.command import CliRunner
+from tsaudit.cli import discovery, main
 from tsaudit.cli import init as module
-from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import advice, load
 from tsaudit.config.settings import Settings
@@ -31,7 +31,9 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def listening(monkeypatch: pytest.MonkeyPatch, ports: Mapping[int, int]) -> None:
     """On which ports servers are found instead of their usual ones; no others are."""
-    monkeypatch.setattr(module, "_address", lambda port: f"http://127.0.0.1:{ports.get(port, 1)}")
+    monkeypatch.setattr(discovery, "_address", lambda host, port: f"http://127.0.0.1:{ports.get(port, 1)}")
+    monkeypatch.setattr(discovery, "_on", lambda host, url: url.replace("127.0.0.1", host))
+    monkeypatch.setattr(discovery, "databases_of", lambda engine, url: ())
 
 
 def init(*arguments: str) -> Result:
@@ -184,6 +186,12 @@ def test_init_when_options_say_what(empty_folder: Path) -> None:
     [
         ("duckdb", "duckdb:///data/my file.duckdb", "my-file"),
         ("influxdb1", "http://db7.example.com:8086", "db7.example.com"),
+        ("influxdb1", "http://127.0.0.1:8086", "influxdb"),
+        ("influxdb1", "http://localhost:8086", "influxdb"),
+        ("influxdb2", "http://10.1.2.3:8086?org=acme", "influxdb"),
+        ("influxdb1", "http://[::1]:8086", "influxdb"),
+        ("mongodb", "mongodb://192.168.0.7:27017", "mongodb"),
+        ("postgresql", "postgresql://tsaudit@127.0.0.1/", "postgresql"),
         ("postgresql", "postgresql://tsaudit@db7.example.com/metrics", "metrics"),
     ],
 )
@@ -269,3 +277,87 @@ def test_init_when_the_address_is_a_region() -> None:
     (target,) = load("tsaudit.yaml").targets
     assert (target.name, target.engine) == ("eu-central-1", "timestream")
     assert (target.username, target.password) == (None, None)
+
+
+def found_influxdb(monkeypatch: pytest.MonkeyPatch, *databases: str) -> None:
+    monkeypatch.setattr(discovery, "databases_of", lambda engine, url: databases)
+
+
+def test_init_names_a_server_after_its_only_database(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found_influxdb(monkeypatch, "plant 7")
+    assert f"  plant-7: influxdb1 at {influxdb} with plant 7\n" in init().stdout
+    assert [t.name for t in written().targets] == ["plant-7"]
+
+
+def test_init_lists_the_databases_of_a_server(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found_influxdb(monkeypatch, "air", "it's", "web")
+    assert f"  influxdb: influxdb1 at {influxdb} with air, it's and web\n" in init().stdout
+    text = Path("tsaudit.yaml").read_text()
+    assert "    # databases: ['air', 'it''s', 'web']    # all that" in text
+    (target,) = written().targets
+    assert (target.name, target.databases) == ("influxdb", ())
+    Path("tsaudit.yaml").write_text(text.replace("    # databases: ['air'", "    databases: ['air'"))
+    assert written().targets[0].databases == ("air", "it's", "web")
+
+
+def test_init_looks_on_another_host(influxdb: str, empty_folder: Path) -> None:
+    """Files here have nothing to do with it."""
+    duckdb.connect(str(empty_folder / "events.duckdb")).close()
+    assert init("--host", "db7.example.com").exit_code == Exit.OK
+    assert [(t.name, t.url.get_secret_value()) for t in written().targets] == [
+        ("db7.example.com", "http://db7.example.com:8086")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "url", "expected"),
+    [
+        ("db7", "http://127.0.0.1:8086", "http://db7:8086"),
+        ("::1", "http://127.0.0.1:8086", "http://[::1]:8086"),
+        ("db7", "postgresql://tsaudit@127.0.0.1:5432/postgres", "postgresql://tsaudit@db7:5432/postgres"),
+    ],
+)
+def test_address_on_another_host(host: str, url: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert discovery._on(host, url) == expected
+
+
+def test_init_when_a_postgresql_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "_native", lambda address: "PostgreSQL")
+    assert "export TSAUDIT_POSTGRESQL_PASSWORD=...   # the password" in init().stdout
+    monkeypatch.setenv("TSAUDIT_POSTGRESQL_PASSWORD", "s3cret")
+    (target,) = load("tsaudit.yaml").targets
+    assert (target.name, target.url.get_secret_value()) == (
+        "postgresql",
+        "postgresql://tsaudit@127.0.0.1:5432/postgres",
+    )
+
+
+def test_init_on_a_terminal_asks_what_to_audit_and_how_to_name_it(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        duckdb.connect(str(empty_folder / f"{name}.duckdb")).close()
+    monkeypatch.setattr(module, "_is_asked", lambda: True)
+    answers = "\n".join(["y", "not valid!", "plant", "n", "", "plant", ""])
+    done = CliRunner().invoke(main, ["init"], input=answers + "\n")
+    assert done.exit_code == Exit.OK, done.output
+    assert "use only letters" in done.stdout
+    assert "another target has this name" in done.stdout
+    assert [(t.name, t.url.get_secret_value()[-8:]) for t in written().targets] == [
+        ("plant", "a.duckdb"),
+        ("c", "c.duckdb"),
+    ]
+
+
+def test_init_asks_nothing_with_yes_or_without_a_terminal(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    duckdb.connect(str(empty_folder / "a.duckdb")).close()
+    assert "?" not in init().stdout
+    monkeypatch.setattr(module, "_is_asked", lambda: True)
+    assert "?" not in init("--yes", "--force").stdout
+    assert [t.name for t in written().targets] == ["a"]
+
+
+def test_init_when_hosts_are_given_wrongly() -> None:
+    assert "`a b` is not the name of a host" in init("--host", "a b").stderr
+    assert "pass only one" in init("--host", "x", "--engine", "sqlite", "--url", "sqlite:///x").stderr

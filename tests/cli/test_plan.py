@@ -38,7 +38,7 @@ def orders(folder: Path) -> None:
 def test_steps_in_their_order_with_what_they_would_do(tsaudit: Tsaudit) -> None:
     audited = tsaudit("audit")
     assert "TAG002" in audited.output
-    assert "plans   1 plan; see `tsaudit plan shop`" in audited.output
+    assert "  plan    tsaudit plan shop checkout\n" in audited.output
     result = tsaudit("plan", "shop")
     assert result.exit_code == 0, result.output
     assert result.output.startswith("main/checkout  1 step\n")

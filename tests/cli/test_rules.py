@@ -160,3 +160,18 @@ def test_noise_of_rules_by_the_history(tmp_path: Path, monkeypatch: pytest.Monke
     heads, row = tsaudit("rules", "--noise").stdout.splitlines()
     assert row[heads.index("unwanted") :].startswith("50%")
     assert tsaudit("rules", "--noise", "--days", "1").stdout == f"no incident opened since {today}\n"
+
+
+@pytest.mark.parametrize("name", ["CAR004", "runaway_cardinality", "TGT001"])
+def test_explain_when_it_is_to_be_opened_writes_the_page_and_opens_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("click.get_app_dir", lambda _name: str(tmp_path))
+    monkeypatch.setattr("click.launch", opened.append)
+    done = CliRunner().invoke(main, ["explain", name, "--open"])
+    assert done.exit_code == 0
+    page = Path(done.output.strip())
+    assert opened == [page.as_uri()]
+    code = "CAR004" if "00" not in name else name
+    assert (page.name, code in page.read_text(encoding="utf-8")) == (f"{code}.html", True)

@@ -44,7 +44,7 @@ def test_what_is_not_declared_is_found(tsaudit: Tsaudit, folder: Path) -> None:
     (finding,) = json.loads(result.output)["findings"]
     assert finding["message"] == "usage is declared as a field of type REAL and is a field of type TEXT."
     result = tsaudit("schema", "check", "plant")
-    assert "SCH001  main/cpu.usage" in result.output
+    assert "main/cpu: usage is declared" in result.output
 
 
 def test_files_are_not_overwritten_unasked(tsaudit: Tsaudit) -> None:
@@ -93,7 +93,7 @@ def test_influxdb_round_trip_and_what_a_bucket_refuses(tsaudit: Tsaudit, folder:
     )
     result = tsaudit("schema", "check", "air", "-d", "columns")
     assert result.exit_code == 1, result.output
-    assert "flow is not declared." in result.output
+    assert "flow is not declared" in result.output
     assert "airSensors" not in result.output
 
 

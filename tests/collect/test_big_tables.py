@@ -149,7 +149,7 @@ def test_rules_find_the_ids_and_call_nothing_green_that_was_not_listed(big: Targ
 def test_probe_does_not_read_it_either(postgresql: Postgresql, big: Target) -> None:
     before = _counters(postgresql, big)
     with open_connection(big) as connection:
-        assert probe(big, connection).gaps == ()
+        assert probe(big, connection).profile.gaps == ()
     assert _counters(postgresql, big)[0] == before[0]
 
 

@@ -318,7 +318,7 @@ def test_measurement_without_tags(written_table: Writer) -> None:
 def test_probe_when_all_can_be_had(written: Writer) -> None:
     target = written(Dataset([_http()]))
     with open_connection(target) as connection:
-        gaps = probe(target, connection, NOW).gaps
+        gaps = probe(target, connection, NOW).profile.gaps
     # A server that is only compatible with MongoDB may lack commands; no other does.
     lacks = bool(MONGODB_URL) and written.engine == "mongodb"
     assert [g for g in gaps if not (lacks and g.reason is Reason.UNSUPPORTED) and not is_kept_back(g)] == []
@@ -356,7 +356,7 @@ def test_list_that_is_refused_leaves_the_target_unaudited(one_table: Writer, ref
     # Databases that are named need no list.
     asked = target.model_copy(update={"databases": ()}) if refused == "databases" else target
     with open_connection(target) as connection:
-        tried = probe(asked, Tampered(connection, tampering), NOW)
+        tried = probe(asked, Tampered(connection, tampering), NOW).profile
         result = audit(collect(asked, Tampered(connection, tampering), day=DAY, now=NOW))
     assert not_audited.unseen(tried) == f"{refused}: the password was changed"
     assert [rule.code for rule in result.results] == [UNREACHABLE_CODE]
@@ -384,7 +384,7 @@ def test_settings_that_match_nothing_are_named_and_those_that_match_are_not(one_
     }
     target = one_table(Dataset([_http()])).model_copy(update=changes)
     with open_connection(target) as connection:
-        tried = probe(target, connection, NOW)
+        tried = probe(target, connection, NOW).profile
     found = {(one.setting, one.value): one.detail for one in tried.unused_settings}
     noun = ENGINES[one_table.engine].words.measurement
     for setting, value in (("include", "dsk*"), ("exclude", "tmp_*"), ("measurements", "htp*")):

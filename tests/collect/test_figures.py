@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_source
-from tsaudit.collect.figures import TEXT_KEPT, filled_in, is_float, numbers_by, series_of_rows
-from tsaudit.model.profile import SAMPLE_SIZE, Field, NumbersBy
+from tsaudit.collect.figures import filled_in, is_float, numbers_by, series_of_rows
+from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
 SOURCE = a_source()
 

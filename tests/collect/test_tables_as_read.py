@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 import yaml
 
 from tests.builders import DAY, NOW
-from tests.collecting import collected
+from tests.collecting import Tampered, collected
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
 from tests.layouts.running import written
-from tsaudit.collect import tables_as_read
+from tsaudit.collect import probe
 from tsaudit.config.settings import Columns, Target
-from tsaudit.engines.opening import with_connection
+from tsaudit.engines.opening import open_connection, with_connection
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.text.table_roles import override
 
@@ -25,14 +28,15 @@ SOME = EMBEDDED[::3]
 """Reading all of them takes half a minute, and they differ little in this."""
 
 
-def read(target: Target, most: int = 100, previous: Profile | None = None) -> tuple[list[Measurement], int]:
-    return with_connection(
+def read(target: Target, most: int = 100, previous: Profile | None = None) -> tuple[tuple[Measurement, ...], int]:
+    probed = with_connection(
         target,
-        lambda connection, end: tables_as_read(target, connection, most=most, previous=previous, now=NOW, deadline=end),
+        lambda connection, end: probe(target, connection, NOW, end, most_tables=most, previous=previous),
     )
+    return probed.tables, probed.others
 
 
-def roles(measurements: list[Measurement] | tuple[Measurement, ...]) -> dict[str, tuple[object, ...]]:
+def roles(measurements: tuple[Measurement, ...]) -> dict[str, tuple[object, ...]]:
     return {m.name: (m.kind, m.time_column, [t.key for t in m.tags], [f.key for f in m.fields]) for m in measurements}
 
 
@@ -69,3 +73,22 @@ def test_roles_are_kept_from_the_last_audit(tmp_path: Path) -> None:
     target = written(layout.dirty(), layout.engine, tmp_path / "it.db")
     before = collected(target, day=DAY - timedelta(days=1), now=NOW - timedelta(days=1))
     assert roles(read(target, previous=before)[0]) == roles(read(target)[0])
+
+
+def test_the_catalog_is_read_once_for_gaps_and_tables(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "it.db") as connection:
+        connection.execute("CREATE TABLE a AS SELECT now() AS at, i AS value FROM range(30) t(i)")
+    target = Target(name="t", engine="duckdb", url=f"duckdb:///{tmp_path / 'it.db'}")
+    asked: Counter[str] = Counter()
+
+    def counting(fact: str, _: Mapping[str, Any]) -> None:
+        asked[fact] += 1
+
+    with open_connection(target) as connection:
+        probed = probe(target, Tampered(connection, counting), NOW, most_tables=9)
+    assert [table.name for table in probed.tables] == ["a"]
+    assert {fact: asked[fact] for fact in ("databases", "measurements", "columns")} == {
+        "databases": 1,
+        "measurements": 1,
+        "columns": 1,
+    }

@@ -124,7 +124,19 @@ CASES = {
     "unknown key": (TARGET + "    engin: x\n", "5: targets[0].engin: unknown key, did you mean engine?"),
     "unknown key, nothing near": (
         TARGET + "slack: {zzz: 1}\n",
-        "5: slack.zzz: unknown key; known here: token, webhook, digest, base_url",
+        "5: slack.zzz: unknown key; known here: token, webhook, digest_weekday, reactions, base_url",
+    ),
+    "a day that is none": (
+        TARGET + "slack: {digest_weekday: mondays}\n",
+        "5: slack.digest_weekday: unknown digest_weekday `mondays`, did you mean monday?",
+    ),
+    "a reaction that is none": (
+        TARGET + "slack: {reactions: {ack: 'thumbs up'}}\n",
+        "5: slack.reactions.ack: expected the name of a reaction such as `eyes`, got `thumbs up`",
+    ),
+    "a reaction twice": (
+        TARGET + "slack: {reactions: {ack: ':zzz:'}}\n",
+        "5: slack.reactions: ack, snooze, and accept must be three different reactions",
     ),
     "unknown top key": (TARGET + "histroy: x\n", "5: histroy: unknown key, did you mean history?"),
     "missing": ("targets:\n  - name: a\n    engine: duckdb\n", "2: targets[0].url: is missing"),

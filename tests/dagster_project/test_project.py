@@ -33,7 +33,7 @@ def test_the_shipped_definitions_are_loadable() -> None:
     graph = definitions.resolve_asset_graph()
     assert graph.executable_asset_keys == {dg.AssetKey(["tsaudit", "demo"]), dg.AssetKey(["demo", "database"])}
     assert graph.get(dg.AssetKey(["tsaudit", "demo"])).parent_keys == {dg.AssetKey(["demo", "database"])}
-    assert len(graph.asset_check_keys) == len(CHECK_NAMES)
+    assert len(graph.asset_check_keys) == 2 * len(CHECK_NAMES), "on the audit, and on the asset of the owner"
 
 
 def test_loading_the_code_location_imports_no_driver_and_no_sqlalchemy() -> None:

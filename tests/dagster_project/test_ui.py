@@ -70,8 +70,8 @@ def running(folder: Path) -> Iterator[str]:
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    """Until the server answers; fails when it ends or takes longer than a minute."""
-    for _ in range(240):
+    """Until the server answers; fails when it ends or takes longer than three minutes."""
+    for _ in range(720):
         assert process.poll() is None, "the web server ended; see server.log"
         try:
             urllib.request.urlopen(f"{address}/server_info", timeout=2).close()
@@ -148,7 +148,7 @@ def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, b
     assert link.get_attribute("href") == f"{REPORTS}/demo/{END}.html"
     picture = page.get_by_role("img", name="series over time").first
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
-    assert page.get_by_text("time of http_requests, the largest of 6 tables").is_visible()
+    assert page.get_by_text("main/http_requests: Tag request_id").first.is_visible()
     page.close()
 
 
@@ -160,3 +160,33 @@ def test_the_page_of_the_checks_lists_one_per_family_and_plots_their_numbers(ser
         page.get_by_text(name, exact=True).first.wait_for(timeout=30_000)
     page.locator("canvas").nth(2).wait_for(timeout=30_000)
     page.close()
+
+
+def test_a_failed_check_shows_the_story_of_its_worst_finding(server: str, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 1600})
+    page.goto(f"{server}/assets/tsaudit/demo?view=checks&checkDetail=tags")
+    headline = page.locator("strong", has_text="main/http_requests: Tag request_id").first
+    headline.wait_for(timeout=60_000)
+    assert page.get_by_text("Now: ").first.is_visible()
+    assert page.locator("code", has_text="tsaudit plan demo http_requests").first.is_visible()
+    page.close()
+
+
+def test_the_owners_asset_has_the_checks_of_the_audit(server: str) -> None:
+    keys = [("tsaudit/demo", "cardinality"), ("demo/database", "tsaudit_demo_cardinality")]
+    (audit, own) = (
+        ask(
+            server,
+            f"""{{ assetCheckExecutions(
+              assetKey: {{path: {json.dumps(key.split("/"))}}}, checkName: "{name}", limit: 10
+            )
+            {{ status evaluation {{ severity success description {ENTRIES} }} }} }}""",
+        )["assetCheckExecutions"]
+        for key, name in keys
+    )
+    assert len(own) == 4
+    for check in own:
+        entries = check["evaluation"]["metadataEntries"]
+        check["evaluation"]["metadataEntries"] = [entry for entry in entries if entry["label"] != "run"]
+        assert len(entries) == len(check["evaluation"]["metadataEntries"]) + 1
+    assert own == audit

@@ -67,11 +67,15 @@ def a_plan(config: Path, name: str = "shop", **options: Any) -> Plan:
 
 
 def execute(
-    plan: Plan, instance: dg.DagsterInstance, day: str = "2026-03-31", **options: Any
+    plan: Plan,
+    instance: dg.DagsterInstance,
+    day: str = "2026-03-31",
+    days: list[str] | None = None,
+    **options: Any,
 ) -> dg.ExecuteInProcessResult:
-    """Run the plan's job for a day."""
+    """Run the plan's job for a day, or for `days`."""
     job = definitions_of(plan).resolve_job_def(plan.job_name)
-    ops = {shard.name: {"config": {"day": day}} for shard in plan.shards}
+    ops = {shard.name: {"config": {"days": days} if days else {"day": day}} for shard in plan.shards}
     return job.execute_in_process(instance=instance, run_config={"ops": ops}, raise_on_error=False, **options)
 
 

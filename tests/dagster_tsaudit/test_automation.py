@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,9 +23,13 @@ from dagster._core.scheduler.instigation import (
 )
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
-from dagster_tsaudit.automation import DAY_TAG, definitions_of, send_queued
+from dagster_tsaudit.automation import DAY_TAG, definitions_of
+from dagster_tsaudit.plan import Plan
+from dagster_tsaudit.sensors import send_queued
 from tests.dagster_tsaudit.runs import a_plan, execute, fake_audits, write_config
-from tsaudit import run
+from tsaudit import alerts, run
+from tsaudit.config.settings import Settings
+from tsaudit.history.store import Store
 
 SIX = datetime(2026, 3, 31, 6, tzinfo=UTC)
 
@@ -129,6 +133,132 @@ def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> 
     sensors = list(definitions.sensors or ())
     assert {s.name for s in sensors} == {"tell_shop_success", "tell_shop_failure"}
     assert {s.default_status for s in sensors} == {dg.DefaultSensorStatus.RUNNING}
+
+
+def test_schedules_start_stopped_where_they_are_not_wanted(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a", extra="slack: {token: xoxb-1}", target_extra="asset_key: [orders]")
+    for plan in (a_plan(config, starts_running=False), a_plan(config, starts_running=False, after_ingestion=True)):
+        definitions = definitions_of(plan)
+        own = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+        assert all(s.default_status is dg.DefaultScheduleStatus.STOPPED for s in own)
+        status = {s.name: s.default_status.value for s in definitions.sensors or ()}
+        # Those that send what a run could not follow runs, which somebody launches.
+        assert {n for n, s in status.items() if s == "RUNNING"} == {"tell_shop_success", "tell_shop_failure"}
+        assert len(status) == 3 + plan.after_ingestion
+
+
+@pytest.fixture
+def ingested(tmp_path: Path) -> dg.Definitions:
+    """An owner's asset with an audit after each ingestion, and a target without one, which keeps its schedule."""
+
+    @dg.asset
+    def orders() -> None: ...
+
+    config = write_config(tmp_path, "a", target_extra="asset_key: [orders]")
+    config.write_text(config.read_text() + "  - {name: b, engine: duckdb, url: duckdb:///b.duckdb}\n")
+    return dg.Definitions.merge(dg.Definitions(assets=[orders]), definitions_of(a_plan(config, after_ingestion=True)))
+
+
+def test_after_ingestion_an_audit_runs_once_a_day(
+    ingested: dg.Definitions, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "audit_targets", fake_audits())
+    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=()))
+    orders, audit = dg.AssetKey("orders"), dg.AssetKey(["tsaudit", "a"])
+    job = ingested.resolve_implicit_global_asset_job_def()
+    cursor: dg.AutomationConditionCursor | None = None
+
+    def evaluate(moment: datetime) -> list[dg.AssetKey]:
+        """What is requested at the moment; it is executed, as the daemon would."""
+        nonlocal cursor
+        found = dg.evaluate_automation_conditions(ingested, kept_instance, cursor=cursor, evaluation_time=moment)
+        cursor = found.cursor
+        keys = [k for k in (orders, audit) if found.get_num_requested(k)]
+        for key in keys:
+            assert job.execute_in_process(instance=kept_instance, asset_selection=[key]).success
+        return keys
+
+    def ingest() -> None:
+        assert job.execute_in_process(instance=kept_instance, asset_selection=[orders]).success
+
+    at = datetime(2026, 3, 30, 1, tzinfo=UTC)
+    assert evaluate(at) == []
+    ingest()
+    assert evaluate(at + timedelta(minutes=1)) == [audit]
+    # The audit's own observation of the asset is no ingestion.
+    assert evaluate(at + timedelta(minutes=2)) == []
+    ingest()
+    assert evaluate(at + timedelta(hours=3)) == [], "already audited that day"
+    assert evaluate(at + timedelta(days=1)) == [], "the second ingestion was the day before"
+    ingest()
+    assert evaluate(at + timedelta(days=1, minutes=1)) == [audit]
+    ingest()
+    assert evaluate(at + timedelta(days=1, minutes=2)) == []
+
+
+def test_after_ingestion_only_targets_with_an_asset_lose_their_schedule(
+    ingested: dg.Definitions, kept_instance: dg.DagsterInstance
+) -> None:
+    assert [s.name for s in ingested.schedules or ()] == ["audit_shop__b"]
+    (request,) = requests_of(ingested, "audit_shop__b", kept_instance)
+    assert audited_by(request) == ["b"]
+    (sensor,) = [s for s in ingested.sensors or () if isinstance(s, dg.AutomationConditionSensorDefinition)]
+    assert sensor.run_tags["tsaudit/component"] == "shop"
+
+
+def test_reactions_are_read_only_where_there_is_a_bot(tmp_path: Path) -> None:
+    names = [
+        {s.name for s in definitions_of(a_plan(write_config(tmp_path, "a", extra=extra))).sensors or ()}
+        for extra in ("slack: {token: '${SLACK_TOKEN}'}", "slack: {webhook: 'https://hooks.example.com/x'}", "")
+    ]
+    assert [("reactions_shop" in found) for found in names] == [True, False, False]
+
+
+def reactions_tick(plan: Plan, instance: dg.DagsterInstance) -> str:
+    sensor = definitions_of(plan).get_repository_def().get_sensor_def("reactions_shop")
+    with dg.build_sensor_context(instance=instance) as context:
+        return sensor.evaluate_tick(context).skip_message or ""
+
+
+def test_reactions_are_read_and_answered(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan(write_config(tmp_path, "a", extra="slack: {token: xoxb-1}"))
+    calls: list[object] = []
+    report = SimpleNamespace(decided=0, undone=0, problems=())
+
+    def read(store: Store, settings: Settings) -> object:
+        assert isinstance(store, Store)
+        calls.append(settings)
+        return report
+
+    monkeypatch.setattr(alerts, "read_reactions", read, raising=False)
+    monkeypatch.setattr(
+        alerts, "send", lambda *_: calls.append("sent") or SimpleNamespace(errors=("#web: ratelimited",))
+    )
+    assert reactions_tick(plan, kept_instance) == "0 incidents decided, 0 decisions undone"
+    assert calls == [plan.load()], "nothing to answer"
+
+    report.decided = 1
+    assert reactions_tick(plan, kept_instance) == "1 incident decided, 0 decisions undone; #web: ratelimited"
+    assert calls[1:] == [plan.load(), "sent"]
+
+    report.decided, report.problems = 0, ("the scope reactions:read is missing",)
+    assert reactions_tick(plan, kept_instance).endswith("; the scope reactions:read is missing")
+
+
+def test_reactions_that_cannot_be_read_never_break_the_sensor(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan(write_config(tmp_path, "a", extra="slack: {token: xoxb-1}"))
+
+    def broken(*_: object) -> object:
+        raise OSError("connection refused")
+
+    monkeypatch.setattr(alerts, "read_reactions", broken, raising=False)
+    assert reactions_tick(plan, kept_instance) == "reactions could not be read: connection refused"
+    monkeypatch.delattr(alerts, "read_reactions")
+    assert reactions_tick(plan, kept_instance) == "this version of tsaudit reads no reactions"
 
 
 def told(monkeypatch: pytest.MonkeyPatch, tell: Callable[..., object]) -> list[tuple[object, ...]]:

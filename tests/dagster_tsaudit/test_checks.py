@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import dagster as dg
 import pytest
 
+from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import CHECK_NAMES, check_results, check_specs
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
-from dagster_tsaudit.words import MAX_ROWS, escape, table
+from dagster_tsaudit.words import MAX_ROWS, code_block, escape, in_markdown, table
 from tests.builders import (
     DAY,
     a_count,
@@ -23,8 +25,11 @@ from tests.builders import (
     a_tag,
 )
 from tests.dagster_tsaudit.runs import a_failed_audit, an_audit
-from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit import story
+from tsaudit.model.change import LeaveOut
+from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
+from tsaudit.model.plan import Effect, Phase, Plan, Step
+from tsaudit.model.profile import Cost, Gap, Profile, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.not_audited import Missed, result_of
@@ -37,7 +42,16 @@ SERIES = (Point(DAY - timedelta(days=2), 10.0), Point(DAY - timedelta(days=1), 2
 
 
 def checks_of(run: AuditRun, series: tuple[Point, ...] = ()) -> dict[str, dg.AssetCheckResult]:
-    return {str(result.check_name): result for result in check_results(KEY, run, series)}
+    return {str(result.check_name): result for result in check_results(KEY, Audited(run, series))}
+
+
+def group_checks_of(*runs: AuditRun) -> dict[str, dg.AssetCheckResult]:
+    return {str(result.check_name): result for result in group_check_results(KEY, [Audited(run) for run in runs])}
+
+
+def description(result: dg.AssetCheckResult) -> str:
+    assert result.description
+    return result.description
 
 
 def run_with(*findings: Finding, code: str = "CAR001", family: str = "cardinality", **changes: object) -> AuditRun:
@@ -86,7 +100,7 @@ def test_a_family_without_a_rule_that_applies_has_no_result() -> None:
 def test_only_critical_is_an_error(severity: Severity, passed: bool, shown: dg.AssetCheckSeverity) -> None:
     check = checks_of(run_with(a_finding(severity=severity)))["cardinality"]
     assert (check.passed, check.severity) == (passed, shown)
-    assert value(check, f"findings_{severity}") == 1
+    assert f"1 {severity}" in str(value(check, "severities"))
 
 
 def test_cardinality_always_shows_the_series_of_the_whole_target() -> None:
@@ -94,24 +108,106 @@ def test_cardinality_always_shows_the_series_of_the_whole_target() -> None:
     assert (value(check, "value"), value(check, "threshold"), value(check, "baseline")) == (3, 100_000, 20)
 
 
-def test_other_families_show_the_figure_of_their_worst_finding() -> None:
+def test_the_value_of_cardinality_never_becomes_another_figure() -> None:
+    """Not measured today: no point in the plot, and no figure of another kind."""
+    uncounted = a_profile(replace(a_measurement(), series=None))
+    check = checks_of(replace(run_with(a_finding(observed=5000.0)), profile=uncounted), SERIES)["cardinality"]
+    assert "value" not in check.metadata
+    assert value(check, "value_of") == "series of the whole target"
+
+
+@pytest.mark.parametrize("family", [name for name in CHECK_NAMES if name not in ("cardinality", "coverage")])
+def test_other_families_count_their_findings_on_all_days(family: str) -> None:
     limit = Limit("sparse-field.max_null_ratio", 0.5, "", "our default", "default")
     mild = a_finding(Subject("main", "air", "no2"), observed=0.6, limit=limit)
-    worst = a_finding(Subject("main", "air", "o3"), Severity.CRITICAL, observed=0.96, limit=limit, baseline=0.1)
-    check = checks_of(run_with(mild, worst, code="FLD001", family="fields"))["fields"]
-    assert [value(check, name) for name in ("value", "threshold", "baseline")] == [0.96, 0.5, 0.1]
-    assert value(check, "value_of") == "main/air.o3: sparse-field.max_null_ratio"
+    worst = a_finding(Subject("main", "air", "o3"), Severity.CRITICAL, observed=float("inf"), baseline=0.1)
+    note = a_finding(Subject("main", "air", "pm10"), Severity.INFO)
+    bad, good = (
+        checks_of(run_with(*findings, code="XYZ001", family=family))[family] for findings in ((mild, worst, note), ())
+    )
+    assert [value(bad, "value"), value(good, "value")] == [2, 0]
+    assert {value(c, "value_of") for c in (bad, good)} == {f"findings about {family} at warning and above"}
+    assert [value(c, "severities") for c in (bad, good)] == ["1 critical, 1 warn, 1 info", "0 critical, 0 warn, 0 info"]
+    plotted = {name for c in (bad, good) for name, item in c.metadata.items() if isinstance(item.value, int | float)}
+    assert plotted == {"value"}, "each number is a plot"
 
 
-def test_a_finding_without_figures_leaves_no_false_number() -> None:
-    check = checks_of(run_with(a_finding(), code="NAM001", family="names"))["names"]
+def test_what_could_not_be_evaluated_is_no_zero() -> None:
+    gap = Gap("row_sample", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
+    open_ = a_rule_result(code="FLD001", family="fields", outcome=Outcome.OPEN, gaps=(gap,), reason="1 gap")
+    check = checks_of(an_audit(result=a_result(open_)))["fields"]
     assert "value" not in check.metadata
-    assert value(check, "findings_warn") == 1
+    found = replace(open_, outcome=Outcome.FAIL, findings=(a_finding(),))
+    assert value(checks_of(an_audit(result=a_result(found)))["fields"], "value") == 1
 
 
-def test_figures_that_are_not_finite_are_left_out() -> None:
-    check = checks_of(run_with(a_finding(observed=float("inf")), code="NAM001", family="names"))["names"]
-    assert "value" not in check.metadata
+def story_run() -> tuple[AuditRun, Finding]:
+    """A target with findings in two families, the worst of them with all that a story has."""
+    at = Subject("main", "http_requests")
+    step = Step(Phase.WRITE, "Stop writing the tag.", 'ALTER TABLE "http_requests" DROP COLUMN "request_id"')
+    plan = Plan(at, (), (step, step), Effect())
+    worst = a_finding(
+        Subject("main", "http_requests", "request_id"),
+        Severity.CRITICAL,
+        message="Series grew from 10 to 30 since 2026-03-01.",
+        observed=30.0,
+        baseline=10.0,
+        unit="series",
+        per_day=5.0,
+        since=DAY - timedelta(days=30),
+        limit=Limit("runaway-cardinality.max", 100.0, "series", "our default", "default"),
+        changes=(LeaveOut(at, "request_id"),),
+        guilty="request_id",
+        share=0.9,
+    )
+    results = (
+        a_rule_result(a_finding(), worst, code="CAR004"),
+        a_rule_result(a_finding(severity=Severity.CRITICAL, message="Tag a is an ID."), code="TAG002", family="tags"),
+    )
+    return an_audit(result=a_result(*results, plans=(plan,))), worst
+
+
+def test_a_check_tells_the_story_of_the_worst_finding_of_its_family() -> None:
+    run, worst = story_run()
+    assert run.result is not None
+    told = story.of_finding(worst, "CAR004", run.result.plans, "demo", DAY)
+    said = description(checks_of(run)["cardinality"])
+    assert said == in_markdown(told)
+    parts = [escape(told.headline), *(escape(f.text) for f in told.figures), escape(told.first_step), told.statement]
+    assert len(told.figures) == 3
+    assert all(parts)
+    places = [said.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "request_id" in said.splitlines()[0].replace("\\", "")
+    assert description(checks_of(run)["tags"]).startswith("**main/cpu: Tag a is an ID")
+
+
+def test_an_accepted_finding_is_never_the_worst() -> None:
+    run, worst = story_run()
+    settled = frozenset({fingerprint("demo", "CAR004", worst.subject)})
+    (check,) = [c for c in check_results(KEY, Audited(run, settled=settled)) if c.check_name == "cardinality"]
+    assert description(check).startswith("**main/cpu: Tag host has too many values")
+    everything = settled | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
+    (check,) = [c for c in check_results(KEY, Audited(run, settled=everything)) if c.check_name == "cardinality"]
+    assert description(check).startswith("**Nothing new: 2 findings accepted or snoozed")
+
+
+def test_a_check_that_passes_says_what_was_evaluated() -> None:
+    gap = Gap("row_sample", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
+    rules = (a_rule_result(), a_rule_result(code="CAR002"), a_rule_result(code="FLD001", family="fields", gaps=(gap,)))
+    cost = Cost("series", 4, 0.1, 9, None)
+    checks = checks_of(an_audit(result=a_result(*rules[:2]), profile=a_profile(costs=(cost,))))
+    assert description(checks["cardinality"]) == "**Nothing wrong was found: 2 rules evaluated on complete figures**"
+    assert description(checks["coverage"]) == "Everything was measured: 1 measurement with 4 statements."
+    lacking = checks_of(an_audit(result=a_result(*rules), profile=a_profile(gaps=(gap,))))
+    assert description(lacking["cardinality"]) == description(checks["cardinality"]), "the gap is another family's"
+
+
+def test_a_statement_is_shown_as_it_is_whatever_is_in_it() -> None:
+    told = story.Story("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
+    assert code_block(told.statement) in in_markdown(told)
+    assert code_block(told.statement).startswith("````\nDROP TABLE `a```")
+    assert "`tsaudit plan demo 'a b'`" in in_markdown(told)
 
 
 def test_an_open_rule_does_not_pass_and_says_why() -> None:
@@ -122,6 +218,8 @@ def test_an_open_rule_does_not_pass_and_says_why() -> None:
     assert (checks["fields"].passed, checks["fields"].severity) == (False, dg.AssetCheckSeverity.WARN)
     assert value(checks["fields"], "verdict") == "unknown"
     assert value(checks["fields"], "reason") == "FLD001: 1 gap"
+    assert description(checks["fields"]).endswith("Not evaluated: FLD001: 1 gap")
+    assert "row\\_sample of main/cpu: took longer than 60 s" in description(checks["coverage"])
     assert not checks["coverage"].passed
     assert value(checks["coverage"], "value") == 1
     assert "took longer than 60 s" in str(value(checks["coverage"], "not_measured"))
@@ -134,7 +232,7 @@ def test_a_broken_rule_shows_in_its_family_and_in_coverage() -> None:
     assert not checks["cardinality"].passed
     assert not checks["coverage"].passed
     assert value(checks["coverage"], "reason") == "CAR001: ZeroDivisionError: division by zero"
-    group = {str(c.check_name): c for c in group_check_results(KEY, [an_audit("fine"), broken])}
+    group = group_checks_of(an_audit("fine"), broken)
     assert not group["coverage"].passed
     assert value(group["coverage"], "value") == 1
 
@@ -151,8 +249,7 @@ def test_coverage_passes_only_when_nothing_at_all_went_wrong(wrong: str) -> None
         "a database": an_audit(result=a_result(a_rule_result(), result_of([missed])), error="other: no right"),
     }[wrong]
     assert not checks_of(run)["coverage"].passed
-    (group,) = [c for c in group_check_results(KEY, [an_audit("fine"), run]) if c.check_name == "coverage"]
-    assert not group.passed
+    assert not group_checks_of(an_audit("fine"), run)["coverage"].passed
     assert all(check.passed for check in checks_of(an_audit()).values())
 
 
@@ -180,6 +277,7 @@ def test_a_target_that_was_not_audited_leaves_no_check_green() -> None:
     assert not any(check.passed for check in checks.values())
     assert {check.severity for check in checks.values()} == {dg.AssetCheckSeverity.WARN}
     assert value(checks["names"], "reason") == "not audited: no such file"
+    assert {description(check) for check in checks.values()} == {"Not audited: no such file"}
 
 
 def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
@@ -188,7 +286,6 @@ def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
     check = checks_of(run_with(*findings, worst))["cardinality"]
     text = str(value(check, "findings"))
     assert text.splitlines()[2].startswith("| critical |")
-    assert value(check, "worst_finding") == "CAR001 main/worst: Tag host has too many values."
     assert sum(line.startswith("| ") for line in text.splitlines()) == MAX_ROWS + 2  # with the two lines of the header
     assert text.endswith("11 more are in the report.")
 
@@ -206,73 +303,124 @@ def full_run() -> tuple[AuditRun, AuditResult, Profile]:
     big = a_measurement(
         "big", tags=(a_tag("host", 3),), fields=(a_field("usage", null_ratio=0.25), a_field("odd", ("float", "string")))
     )
-    profile, result = a_profile(small, big), a_result(a_rule_result(finding, limits=(LIMIT,)))
+    costs = (Cost("series", 2, 0.5, 10, 100, 4096, 10_000_000), Cost("row_sample", 3, 1.25, 20, 200, 4096, 10_000_000))
+    profile, result = a_profile(small, big, costs=costs), a_result(a_rule_result(finding, limits=(LIMIT,)))
     location = ReportLocation("https://audits.example.com/demo/2026-03-31.html", "/r/demo/2026-03-31.html")
     return an_audit(result=result, profile=profile, report=location), result, profile
 
 
-def test_a_materialization_carries_numbers_link_picture_and_schema() -> None:
+def test_a_materialization_carries_numbers_story_link_and_picture() -> None:
     run, result, profile = full_run()
-    metadata = target_metadata(run, result, profile, SERIES)
+    metadata = target_metadata(Audited(run, SERIES), result, profile)
     plain = {name: item.value for name, item in metadata.items()}
     assert plain["verdict"] == "warn"
+    assert plain["story"] == in_markdown(story.of_result(result, profile))
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
     assert (plain["findings_warn"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
-    assert plain["dagster/row_count"] == 1005
+    assert plain["rows"] == 1005
     assert isinstance(metadata["report"], dg.UrlMetadataValue)
     assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
-    schema = plain["dagster/column_schema"]
-    assert isinstance(schema, dg.TableSchema)
-    assert plain["dagster/table_name"] == "main/big"
-    assert [(c.name, c.type, c.description) for c in schema.columns] == [
-        ("time", "time", "time of big, the largest of 2 tables"),
-        ("host", "string", "tag, 3 values"),
-        ("usage", "float", "field, null in 25% of the rows"),
-        ("odd", "float or string", "field, null in 0% of the rows"),
-    ]
+
+
+def test_the_cost_has_statements_rows_and_bytes() -> None:
+    run, result, profile = full_run()
+    metadata = {name: item.value for name, item in target_metadata(Audited(run), result, profile).items()}
+    names = ("statements", "rows_read", "bytes_received", "bytes_scanned", "bytes_billed")
+    assert [metadata[name] for name in names] == [5, 30, 300, 8192, 20_000_000]
+    assert str(metadata["cost"]).splitlines()[2] == r"| row\_sample | 3 | 1.250 | 20 | 200 | 4096 | 10000000 |"
+
+
+def test_the_cost_has_no_columns_of_what_the_driver_does_not_report() -> None:
+    run, result, profile = full_run()
+    unknown = replace(profile, costs=(Cost("series", 2, 0.5, 10, None, 4096),))
+    cost = str(target_metadata(Audited(run), result, unknown)["cost"].value)
+    assert cost.splitlines()[0] == "| fact | statements | seconds | rows | bytes scanned |"
+    assert cost.splitlines()[2] == "| series | 2 | 0.500 | 10 | 4096 |"
+
+
+def test_bytes_of_some_statements_are_not_shown_as_those_of_all() -> None:
+    run, result, profile = full_run()
+    part = replace(profile, costs=(*profile.costs, Cost("rows", 1, 0.1, 1, None, 5)))
+    metadata = target_metadata(Audited(run), result, part)
+    assert metadata["bytes_scanned"].value == 8197
+    assert not {"bytes_received", "bytes_billed"} & metadata.keys()
+
+
+TABLE = {"dagster/table_name", "dagster/column_schema", "dagster/row_count"}
+
+
+def test_rows_and_columns_of_a_table_are_shown_where_the_target_is_one_table() -> None:
+    run, result, profile = full_run()
+    big = profile.measurements[1]
+    for metadata in (
+        target_metadata(Audited(run), result, replace(profile, measurements=(big,))),
+        observation_metadata(Audited(run), result, replace(profile, measurements=(big,))),
+    ):
+        plain = {name: item.value for name, item in metadata.items()}
+        assert (plain["dagster/table_name"], plain["dagster/row_count"]) == ("main/big", 1000)
+        schema = plain["dagster/column_schema"]
+        assert isinstance(schema, dg.TableSchema)
+        assert [(c.name, c.type, c.description) for c in schema.columns] == [
+            ("time", "time", "time"),
+            ("host", "string", "tag, 3 values"),
+            ("usage", "float", "field, null in 25% of the rows"),
+            ("odd", "float or string", "field, null in 0% of the rows"),
+        ]
+
+
+def test_no_table_of_several_stands_for_all() -> None:
+    run, result, profile = full_run()
+    assert not TABLE & target_metadata(Audited(run), result, profile).keys()
+    assert not TABLE & observation_metadata(Audited(run), result, profile).keys()
+    gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
+    part = replace(profile, measurements=profile.measurements[:1], gaps=(gap,))
+    assert not TABLE & target_metadata(Audited(run), result, part).keys()
 
 
 def test_rows_are_not_summed_when_a_table_was_not_counted() -> None:
     profile = a_profile(a_measurement("a"), a_measurement("b", rows=None))
     run = an_audit(profile=profile)
-    assert "dagster/row_count" not in target_metadata(run, a_result(), profile, ())
+    assert "rows" not in target_metadata(Audited(run), a_result(), profile)
 
 
 def test_a_part_is_not_shown_as_the_whole_when_tables_were_not_looked_at() -> None:
     gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 3 not looked at", "main")
     profile = a_profile(a_measurement("a"), a_measurement("b"), gaps=(gap,))
-    metadata = target_metadata(an_audit(profile=profile), a_result(), profile, ())
-    assert not {"dagster/row_count", "measurements", "series"} & metadata.keys()
+    metadata = target_metadata(Audited(an_audit(profile=profile)), a_result(), profile)
+    assert not {"rows", "measurements", "series"} & metadata.keys()
 
 
 def test_a_report_in_a_folder_is_a_path_and_one_on_a_server_a_link() -> None:
     run, result, profile = full_run()
     local = an_audit(report=ReportLocation("file:///r/x.html", "/r/x.html"))
-    assert isinstance(observation_metadata(run, result, profile)["report"], dg.UrlMetadataValue)
-    found = observation_metadata(local, result, profile)["report"]
+    assert isinstance(observation_metadata(Audited(run), result, profile)["report"], dg.UrlMetadataValue)
+    found = observation_metadata(Audited(local), result, profile)["report"]
     assert isinstance(found, dg.PathMetadataValue)
     assert found.value == "/r/x.html"
 
 
 def test_an_empty_database_has_no_schema_to_show() -> None:
     profile = a_profile(databases=(), measurements=())
-    assert "dagster/column_schema" not in target_metadata(an_audit(profile=profile), a_result(), profile, ())
+    assert "dagster/column_schema" not in target_metadata(Audited(an_audit(profile=profile)), a_result(), profile)
 
 
 def test_a_group_counts_its_targets_and_lists_the_worst_first() -> None:
     critical = run_with(a_finding(severity=Severity.CRITICAL, message="Too many series."))
     runs = [an_audit("fine"), critical, a_failed_audit("gone")]
-    metadata = {name: item.value for name, item in group_metadata(runs).items()}
+    metadata = {name: item.value for name, item in group_metadata([Audited(run) for run in runs]).items()}
     assert [metadata[f"targets_{v}"] for v in ("ok", "unknown", "warn", "critical")] == [1, 1, 0, 1]
     assert metadata["verdict"] == "critical"
     rows = str(metadata["worst_targets"]).splitlines()[2:]
     assert [row.split(" | ")[0] for row in rows] == ["| demo", "| gone", "| fine"]
-    checks = {c.check_name: c for c in group_check_results(KEY, runs)}
+    checks = group_checks_of(*runs)
     assert (value(checks["cardinality"], "value"), value(checks["cardinality"], "targets")) == (2, 3)
     assert checks["cardinality"].severity is dg.AssetCheckSeverity.ERROR
     assert (checks["names"].passed, value(checks["coverage"], "value")) == (False, 1)
+    said = description(checks["cardinality"])
+    assert said.startswith("2 of 3 targets not ok. The worst is demo:\n\n**main/cpu: Too many series")
+    assert description(checks["coverage"]).endswith("The worst is gone:\n\nNot audited: no such file")
 
 
 def test_a_group_of_healthy_targets_passes() -> None:
-    checks = {c.check_name: c for c in group_check_results(KEY, [an_audit("a"), an_audit("b")])}
+    checks = group_checks_of(an_audit("a"), an_audit("b"))
     assert all(check.passed for check in checks.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
 from dagster_tsaudit import AuditComponent
+from dagster_tsaudit.scaffold import AuditScaffoldParams
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
 from tsaudit.engines.registry import ENGINES
@@ -63,6 +66,31 @@ def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
     assert all(s.name.startswith("audit_my_shop__x") and s.name.endswith(f"__t{n}") for n, s in enumerate(schedules))
 
 
+@pytest.mark.parametrize(
+    ("schedules", "environment", "status"),
+    [
+        ("auto", "", "RUNNING"),
+        ("auto", "1", "STOPPED"),
+        ("running", "1", "RUNNING"),
+        ("stopped", "", "STOPPED"),
+    ],
+)
+def test_schedules_start_stopped_on_a_developers_machine(
+    monkeypatch: pytest.MonkeyPatch, schedules: str, environment: str, status: str
+) -> None:
+    monkeypatch.setenv("DAGSTER_IS_DEV_CLI", environment)
+    found = definitions_from({"target": TARGET, "schedules": schedules})
+    (schedule,) = [s for s in found.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+    assert schedule.default_status.value == status
+
+
+def test_the_component_describes_itself() -> None:
+    spec = AuditComponent.get_spec()
+    assert spec.owners
+    assert {"data-quality", "influxdb1"} <= set(spec.tags)
+    assert spec.description
+
+
 def test_loading_needs_no_environment_variable_and_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TSAUDIT_TEST_NOT_SET", raising=False)
     definitions_from({"target": {**TARGET, "password": "${TSAUDIT_TEST_NOT_SET}"}})
@@ -94,19 +122,51 @@ def test_scaffolding_writes_a_component_that_loads() -> None:
         )
         settings = config_file.load(path / "tsaudit.yaml")
         assert (settings.targets[0].name, settings.targets[0].engine) == ("shop", "sqlite")
-        assert Path(settings.report.folder).resolve() == (sandbox.project_root / ".tsaudit" / "reports").resolve()
+        assert Path(settings.report.folder).resolve() == (path / ".tsaudit" / "reports").resolve()
         with sandbox.load_component_and_build_defs(path) as (component, definitions):
             assert isinstance(component, AuditComponent)
             dg.Definitions.validate_loadable(definitions)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_scaffolding_knows_an_address_for_each_engine(engine: str) -> None:
+@pytest.mark.parametrize("url", [None, "http://${SHOP_USER}:${SHOP_PASSWORD}@db/shop"])
+def test_scaffolding_writes_what_the_engine_needs(engine: str, url: str | None) -> None:
+    """The variables in tsaudit.yaml are those in defs.yaml, and nothing is written outside the folder."""
     with create_defs_folder_sandbox() as sandbox:
+        before = set(sandbox.project_root.rglob("*"))
         path = sandbox.scaffold_component(
-            component_cls=AuditComponent, defs_path="audits/shop", scaffold_params={"engine": engine}
+            component_cls=AuditComponent, defs_path="audits/shop", scaffold_params={"engine": engine, "url": url}
         )
         config_file.load(path / "tsaudit.yaml", resolve_env=False)
+        new = {p for p in sandbox.project_root.rglob("*") if p.is_file()} - before
+        assert {p.name for p in new if p.parent == path} == {"defs.yaml", "tsaudit.yaml", ".gitignore"}
+        assert all(p.parent == path for p in new)
+        assert "../" not in (path / "tsaudit.yaml").read_text()
+        active = [line for line in (path / "tsaudit.yaml").read_text().splitlines() if not line.strip().startswith("#")]
+        used = sorted({name for line in active for name in re.findall(r"\$\{(\w+)\}", line)})
+        defs = yaml.safe_load((path / "defs.yaml").read_text())
+        assert defs.get("requirements", {}).get("env", []) == used
+        assert ("SHOP_PASSWORD" in used) is (url is not None)
+        assert ("TSAUDIT_SHOP_TOKEN" in used) is ENGINES[engine].signs_in_by_token
+        with sandbox.load_component_and_build_defs(path) as (_, definitions):
+            dg.Definitions.validate_loadable(definitions)
+
+
+def test_scaffolding_keeps_what_audits_write_out_of_git() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(component_cls=AuditComponent, defs_path="audits/shop")
+        settings = config_file.load(path / "tsaudit.yaml")
+        written = [Path(settings.report.folder), Path(settings.history.get_secret_value().removeprefix("sqlite:///"))]
+        subprocess.run(["git", "init", "-q"], cwd=sandbox.project_root, check=True)
+        for file in (folder / "x" for folder in written):
+            ignored = subprocess.run(["git", "check-ignore", "-q", str(file)], cwd=sandbox.project_root, check=False)
+            assert ignored.returncode == 0, file
+
+
+def test_scaffolding_writes_no_password() -> None:
+    with pytest.raises(ValueError, match="contains a password") as caught:
+        AuditScaffoldParams(engine="postgresql", url="postgresql://me:hunter2@db/shop")
+    assert "such as ${SHOP_PASSWORD}" in str(caught.value)
 
 
 def test_scaffolding_keeps_a_tsaudit_yaml_that_is_there() -> None:

@@ -91,19 +91,33 @@ def test_an_audit_may_be_two_hours_late(schedule: str, deadline: str | None) -> 
     assert freshness(schedule) == expected
 
 
-def test_specs_carry_owner_kind_group_and_the_real_name(tmp_path: Path) -> None:
-    extra = "owners:\n  default: {}\n  web:\n    email: web@example.com"
-    config = write_config(tmp_path, "a.b", "c", extra=extra, target_extra="group: shop one")
-    config.write_text(config.read_text() + "    owner: web\n")
+def test_specs_carry_kind_group_and_the_real_name(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a.b", "c", target_extra="group: shop one")
     graph = definitions_of(a_plan(config)).resolve_asset_graph()
     (encoded,) = [k for k in graph.executable_asset_keys if k.path[1].startswith("a_b")]
-    audit, mail = graph.get(encoded), graph.get(dg.AssetKey(["tsaudit", "c"]))
+    audit = graph.get(encoded)
     assert audit.metadata["target"] == "a.b"
-    assert (audit.owners, mail.owners) == (["team:default"], ["web@example.com"])
     assert audit.kinds == {"duckdb", "report"}
     assert audit.group_name.startswith("shop_one")
     assert audit.parent_keys == {dg.AssetKey(encoded.path[1])}
     assert graph.get(dg.AssetKey("c")).is_external
+
+
+@pytest.mark.parametrize(
+    ("owners", "owner", "shown"),
+    [
+        ("default: {}", "", []),
+        ('default: {channel: "#data"}', "", []),
+        ("default: {email: data@example.com}", "", ["data@example.com"]),
+        ("default: {}\n  web: {email: web@example.com}", "web", ["web@example.com"]),
+        ("default: {email: data@example.com}\n  web: {}", "web", ["team:web"]),
+    ],
+)
+def test_owners_are_those_of_the_configuration(tmp_path: Path, owners: str, owner: str, shown: list[str]) -> None:
+    config = write_config(tmp_path, "a", extra=f"owners:\n  {owners}", target_extra=f"owner: {owner}" if owner else "")
+    graph = definitions_of(a_plan(config)).resolve_asset_graph()
+    assert graph.get(dg.AssetKey(["tsaudit", "a"])).owners == shown
+    assert graph.get(dg.AssetKey("a")).owners == shown
 
 
 def test_each_step_has_a_pool_of_its_own_name(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.checks import CHECK_NAMES
 from tests.dagster_tsaudit.runs import a_plan, execute, failure_of, write_config
 from tsaudit.demo import World
@@ -40,9 +41,50 @@ def test_checks_carry_their_numbers_over_several_days(tmp_path: Path, instance: 
     found = event.materialization.metadata
     assert found["verdict"].value in ("warn", "critical")
     assert Path(str(found["report"].value)).is_file()
-    assert found["dagster/row_count"].value == 3 * (6144 + 1920 + 960 + 1440 + 1728 + 480)
+    assert found["rows"].value == 3 * (6144 + 1920 + 960 + 1440 + 1728 + 480)
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
         assert len(store.days("shop")) == 3
+
+
+def test_past_days_are_audited_in_one_run_and_the_owners_checks_show_the_last(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    plan, world = (
+        a_plan(write_config(tmp_path, "shop", target_extra="asset_key: [orders]")),
+        World(tmp_path / "shop.duckdb"),
+    )
+    days = [date(2026, 3, 1) + timedelta(days=n) for n in range(3)]
+    for day in days:
+        world.advance(day)
+    outcome = execute(plan, instance, days=[f"{days[0]}..{days[-1]}"])
+    assert outcome.success
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        assert store.days("shop") == days
+    assert evaluations(outcome, "shop")["cardinality"].metadata["baseline"].value == 865
+
+    (steps,) = definitions_of(plan).asset_checks or ()
+    (tmp_path / "shop.duckdb").unlink()
+    again = dg.materialize([steps], instance=instance, selection=dg.AssetSelection.all_asset_checks())
+    shown = {c.check_name: c for c in again.get_asset_check_evaluations()}
+    audited = evaluations(outcome, "shop")
+    assert {name.removeprefix("tsaudit_shop_") for name in shown} == set(audited)
+    for name, check in audited.items():
+        other = shown[f"tsaudit_shop_{name}"]
+        assert (other.passed, other.description, other.metadata) == (check.passed, check.description, check.metadata)
+
+
+def test_a_history_that_cannot_be_read_does_not_fail_the_owners_run(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    plan = a_plan(write_config(tmp_path, "shop", target_extra="asset_key: [orders]"))
+    (tmp_path / "history.db").mkdir()
+
+    @dg.asset
+    def orders() -> None: ...
+
+    outcome = dg.materialize([orders, *(definitions_of(plan).asset_checks or ())], instance=instance)
+    assert outcome.success
+    assert not outcome.get_asset_check_evaluations()
 
 
 def test_a_missing_file_among_three_targets_turns_the_run_red_and_hides_nothing(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import dagster as dg
 import pytest
 
+from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.checks import CHECK_NAMES
+from dagster_tsaudit.days import audited_days
+from dagster_tsaudit.names import encode
+from dagster_tsaudit.plan import AuditConfig
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.dagster_tsaudit.runs import (
     a_failed_audit,
@@ -85,6 +90,34 @@ def test_the_owners_own_asset_gets_an_observation(tmp_path: Path, instance: dg.D
     assert record.asset_observation.metadata["tsaudit_verdict"].value == "ok"
 
 
+def test_the_owners_own_asset_gets_the_checks(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two targets of one asset do not share their checks, and one that was not audited hides nothing."""
+    critical = an_audit("a", result=a_result(a_rule_result(a_finding(severity=Severity.CRITICAL)), target="a"))
+    monkeypatch.setattr(run, "audit_targets", fake_audits(critical, a_failed_audit("b-2")))
+    plan = a_plan(write_config(tmp_path, "a", "b-2", target_extra="asset_key: [shop, orders]"))
+    key = dg.AssetKey(["shop", "orders"])
+    specs = [check for check in definitions_of(plan).resolve_asset_graph().asset_check_keys if check.asset_key == key]
+    outcome = execute(plan, instance)
+    found = {}
+    for spec in specs:
+        for record in instance.event_log_storage.get_asset_check_execution_history(spec, limit=5):
+            assert record.event is not None
+            found[spec.name] = record.event.dagster_event.asset_check_evaluation_data  # type: ignore[union-attr]
+    assert len(specs) == 2 * len(CHECK_NAMES)
+    assert {check.metadata["run"].value for check in found.values()} == {outcome.run_id}
+    assert found["tsaudit_a_cardinality"].severity is dg.AssetCheckSeverity.ERROR
+    assert "Tag host has too many values" in (found["tsaudit_a_cardinality"].description or "")
+    failed = [name for name in found if name.startswith(f"tsaudit_{encode('b-2')}_")]
+    assert len(failed) == len(CHECK_NAMES)
+    assert not any(found[name].passed for name in failed)
+
+
+def test_a_target_without_an_asset_has_its_checks_only_on_the_audit(tmp_path: Path) -> None:
+    assert not list(definitions_of(a_plan(write_config(tmp_path, "a"))).asset_checks or ())
+
+
 def test_only_what_was_selected_is_audited(
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +164,52 @@ def test_a_missing_environment_variable_fails_the_run_with_its_name(
 
 def test_a_day_that_is_none_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     outcome = execute(a_plan(write_config(tmp_path, "a")), instance, day="yesterday")
-    assert failure_of(outcome) == "day `yesterday` is not a day such as 2026-03-31"
+    assert (
+        failure_of(outcome) == "`yesterday` is not a day such as 2026-03-31, or a range such as 2026-03-01..2026-03-31"
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"day": "2026-03-31", "days": ["2026-03-30"]}, "set either `day` or `days`"),
+        ({"days": []}, "`days` is empty"),
+        ({"days": ["2026-03-31..2026-03-30"]}, "ends before it begins"),
+        ({"days": ["2026-03-01..march"]}, "`march` is not a day"),
+        ({"days": ["2006-03-01..2026-03-01"]}, "`days` contains 7,306 days; a run audits at most 366"),
+    ],
+)
+def test_days_that_are_none_fail_the_run(config: dict[str, object], message: str) -> None:
+    with pytest.raises(dg.Failure) as caught:
+        audited_days(AuditConfig(**config))
+    assert message in (caught.value.description or "")
+
+
+def test_several_days_are_audited_oldest_first_in_one_run(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def audit_targets(targets, settings, store, *, day, **_):
+        for target in targets:
+            asked.append((str(day), target.name))
+            broken = target.name == "b" and day.day == 1
+            audit = a_failed_audit(target.name, "no such file") if broken else an_audit(target.name)
+            yield replace(audit, day=day)
+
+    monkeypatch.setattr(run, "audit_targets", audit_targets)
+    days = ["2026-03-03", "2026-02-28..2026-03-01", "2026-03-01"]
+    outcome = execute(a_plan(write_config(tmp_path, "a", "b")), instance, days=days)
+    assert asked == [(day, name) for day in ("2026-02-28", "2026-03-01", "2026-03-03") for name in "ab"]
+    assert failure_of(outcome) == "b on 2026-03-01: no such file"
+    shown = {e.asset_key.path[-1]: e.materialization.metadata for e in outcome.get_asset_materialization_events()}
+    assert {name: metadata["day"].value for name, metadata in shown.items()} == {"a": "2026-03-03", "b": "2026-03-03"}
+    assert str(shown["b"]["days"].value).splitlines()[2:] == [
+        "| 2026-03-03 | b | ok | 3 |  |",
+        "| 2026-03-01 | b | unknown |  | no such file |",
+        "| 2026-02-28 | b | ok | 3 |  |",
+    ]
+    assert len([c for c in outcome.get_asset_check_evaluations() if c.check_name == "coverage"]) == 2
 
 
 def test_a_history_that_cannot_be_opened_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:

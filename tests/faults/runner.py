@@ -253,7 +253,8 @@ def _outcome(
 def _in(cause: str, payload: str) -> bool:
     """Whether the message says it, escaped and shortened as Slack wants it."""
     plain = payload.encode().decode("unicode_escape", errors="replace")
-    return any(words in plain or words in payload for words in (cause, cause[:40]))
+    # A headline ends without a period.
+    return any(words in plain or words in payload for words in (cause, cause[:40].rstrip(".")))
 
 
 def _untrue(profile: Profile, healthy: Profile, outcome: Outcome | None) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from tests import plans as steps
 from tests.planning.losses import Run
 from tests.planning.places import Place
-from tsaudit.model.change import MakeField, MergeMeasurements, Rename, SplitColumn
+from tsaudit.model.change import Inspect, MergeMeasurements, Rename, SplitColumn
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity
 from tsaudit.model.plan import Phase, Plan, Step
 from tsaudit.model.profile import Profile
@@ -21,25 +21,21 @@ from tsaudit.planning.plans import plans_of
 ROUNDS: Final = 2
 """An index that took another one's searches is known to be unused only when that one is gone."""
 _READ: Final = (Phase.LOOK, Phase.CHECK)
+_EVERYWHERE: Final = re.compile(r" in [\d,]+ (measurements|tables|collections)\b")
+"""What is said once of a habit holds wherever it is found afterward."""
 _AS_PLANNED: Final = re.compile(r", as planned for [A-Z]{3}\d{3}")
 _DONE: Final = (*steps.STATEMENTS, "sh", "yaml")
 """Languages of what is done; writers' settings are theirs."""
 _UNCOVERED: Final = frozenset({"CAR003", "CAR006", "FLD001"})
 """Rules whose notes a worse cause hides: which tag adds most series and which one depends on another is said of those
-that are left, and few rows are read of each series while there are too many."""
-_OF_THE_DESIGN: Final = frozenset({"LAY009"})
-"""Rules whose notes describe the design that merging leads to, such as one collection for all customers."""
+that are left, and few rows are read of each series while there are too many. A note that asks for nothing is no work.
+"""
 Found = tuple[str, Subject]
 """A finding: the code of its rule, and what it is about."""
 
 
 class Hand(Protocol):
     """Who carries plans out on one database, and looks what it holds."""
-
-    @property
-    def writes(self) -> bool:
-        """Whether it changes the database; otherwise it only reads what people would copy."""
-        ...
 
     def contents(self, profile: Profile) -> Any:
         """What the database holds, for `lost`."""
@@ -49,8 +45,8 @@ class Hand(Protocol):
         """What became of each plan."""
         ...
 
-    def lost(self, before: Any, after: Any, plans: Sequence[Plan], done: Sequence[Run]) -> list[str]:
-        """What is gone that no plan named, a line each."""
+    def lost(self, before: Any, after: Any, plans: Sequence[Plan], done: Sequence[Run], now: datetime) -> list[str]:
+        """What is gone that no plan named, a line each. `now`: of the audits."""
         ...
 
 
@@ -62,7 +58,7 @@ class Followed:
     in_words: int = 0
     """Plans of which no step changes the database by a statement: a writer's setting, a program to write."""
     by_program: int = 0
-    """Plans whose copy is left to a program of the reader's: of these, only what reads is run."""
+    """Plans whose copy is left to a program of the reader's, which the test stands in for."""
     executed: int = 0
     """Statements, those that only read included."""
     refused: list[str] = field(default_factory=list)
@@ -80,26 +76,25 @@ def follow(place: Place, hand: Hand, profile: Profile, result: AuditResult) -> F
         asked = result.plans
         followed.plans += len(asked)
         followed.in_words += sum(not changes_by_statements(plan) for plan in asked)
-        followed.by_program += sum(map(copied_by_people, asked))
+        followed.by_program += sum(any(step.copy for step in plan.steps) for plan in asked)
         if not any(map(changes_something, asked)):
             break
         before = hand.contents(profile) if before is None else before
         stands = dict(_found(result))
+        habits = {code for (code, _), one in stands.items() if _EVERYWHERE.search(one.message)}
         first = min((m.first_time for m in profile.measurements if m.first_time), default=place.now - timedelta(days=2))
         done = hand.carry_out(asked, first, place.now)
         followed.executed += sum(run.executed for run in done)
         followed.refused += [line for run in done for line in run.refused]
-        if not hand.writes:
-            followed.lost += hand.lost(before, before, asked, done)
-            break
         place = place.told(asked)
         latest, again = place.audited(profile, asked)
-        followed.lost += hand.lost(before, after := hand.contents(latest), asked, done)
+        followed.lost += hand.lost(before, after := hand.contents(latest), asked, done, place.now)
         now, made = dict(_found(again)), _Made.by(asked, profile)
         followed.new += [
             _line(key, one)
             for key, one in now.items()
-            if not made.explains(*key, stands) and not _is_uncovered(key, one)
+            if key[0] not in habits
+            and not (made.explains(*key, stands) or _is_uncovered(key, one) or _is_left_to_people(one, asked))
         ]
         followed.left = list(_left(profile, result, now))
         if _statements(again.plans) <= _statements(asked):
@@ -137,7 +132,15 @@ def _line(key: Found, finding: Finding) -> str:
 
 
 def _is_uncovered(key: Found, finding: Finding) -> bool:
-    return finding.severity is Severity.INFO and key[0] in _UNCOVERED
+    return finding.severity is Severity.INFO and not finding.changes and key[0] in _UNCOVERED
+
+
+def _is_left_to_people(finding: Finding, plans: Sequence[Plan]) -> bool:
+    """Whether a plan that no statement carries to its end asked for all that the finding wants."""
+    asked = (one.change for plan in plans if not _ends(plan) for one in plan.changes)
+    claims = {(change.at, claim, to) for change in asked for claim, to in change.claims().items()}
+    wanted = {(change.at, claim, to) for change in finding.changes for claim, to in change.claims().items()}
+    return bool(wanted) and wanted <= claims
 
 
 def _statements(plans: Sequence[Plan]) -> set[str]:
@@ -157,7 +160,9 @@ def _stays(profile: Profile, plans: Sequence[Plan], rule: RuleResult, then: Find
     asked = [plan for plan in plans if plan.subject in {one.subject for one in own}]
     if not own or not all(map(_ends, own)) or any(map(copied_by_people, asked)):
         return False
-    return not now.changes or bool(set(then.changes) & set(now.changes))
+    # Looking at something ends nothing.
+    wanted = {change for change in then.changes if not isinstance(change, Inspect)}
+    return not now.changes or bool(wanted & set(now.changes))
 
 
 def _ends(plan: Plan) -> bool:
@@ -182,32 +187,32 @@ class _Made:
     tables: frozenset[str]
     """Those that the plans took something from; there were others before, which are what they were."""
     known: frozenset[str]
-    merges: bool
-    """Whether one of them merges measurements."""
+    merged: frozenset[str]
+    """Fields that merging named after the end of a measurement's name: a word that needs quotes there, too."""
+    parts: frozenset[str]
+    """Columns that are parts of texts, and text: that they hold numbers is only said of them where they are columns."""
     columns: Mapping[str, str]
-    """New names of columns to the old ones."""
-    typed_later: frozenset[str]
-    """Columns that are text by necessity: that they hold numbers is only said of them where they are fields."""
+    """New names of columns to the old ones; parts of values to the columns that they were in."""
 
     @classmethod
     def by(cls, plans: Sequence[Plan], before: Profile) -> _Made:
         changes = [asked.change for plan in plans for asked in plan.changes]
         tables = {change.at.measurement for change in changes}
         tables |= {one.measurement for c in changes if isinstance(c, MergeMeasurements) for one in c.members}
-        parts = {part.name for c in changes if isinstance(c, SplitColumn) for part in c.parts}
         return cls(
             frozenset(tables),
             frozenset(m.name for m in before.measurements),
-            any(isinstance(c, MergeMeasurements) for c in changes),
-            {c.new: c.old for c in changes if isinstance(c, Rename) and c.old},
-            frozenset(parts | {c.tag for c in changes if isinstance(c, MakeField)}),
+            frozenset(c.into for c in changes if isinstance(c, MergeMeasurements) if any(m.field for m in c.members)),
+            frozenset(part.name for c in changes if isinstance(c, SplitColumn) for part in c.parts),
+            {c.new: c.old for c in changes if isinstance(c, Rename) and c.old}
+            | {part.name: c.column for c in changes if isinstance(c, SplitColumn) for part in c.parts},
         )
 
     def explains(self, code: str, subject: Subject, stood: Collection[Found]) -> bool:
         """Whether the same was found where the plans took it from."""
-        if (code, subject) in stood or (code == "FLD002" and subject.column in self.typed_later):
+        if (code, subject) in stood or (code == "NAM003" and subject.measurement in self.merged):
             return True
-        if code in _OF_THE_DESIGN and self.merges:
+        if code == "FLD002" and subject.column in self.parts:
             return True
         tables = {subject.measurement} if subject.measurement in self.known else self.tables
         columns = {subject.column, self.columns.get(subject.column, subject.column)}

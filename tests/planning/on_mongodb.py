@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import pymongo
+from bson import ObjectId
 
 from tests import plans as steps
 from tests.engines.mongodb import mongosh
 from tests.planning.losses import Run
+from tsaudit.engines.mongodb.kinds import KeepCounts
+from tsaudit.model.change import Change
 from tsaudit.model.plan import Phase, Plan
 from tsaudit.model.profile import Profile
 
@@ -20,17 +23,31 @@ _LONGEST = timedelta(days=5)
 """Days for which a script that copies one day is run."""
 
 
-def values(url: str, database: str) -> Counter[str]:
-    """How often each value is stored, whatever its field and its collection."""
-    found: Counter[str] = Counter()
+def values(url: str, database: str) -> dict[str, Counter[str]]:
+    """Collection to how often it holds each value, whatever its field; IDs that drivers generate left out."""
+    found: dict[str, Counter[str]] = {}
     with pymongo.MongoClient[dict[str, Any]](url) as client:
         for name in client[database].list_collection_names():
             if name.startswith("system."):
                 continue
+            found[name] = Counter()
             for document in client[database][name].find():
-                document.pop("_id", None)
-                found.update(_inside(document))
+                if isinstance(document.get("_id"), ObjectId):
+                    document.pop("_id")
+                found[name].update(_inside(document))
     return found
+
+
+def lost(before: Mapping[str, Counter[str]], after: Mapping[str, Counter[str]], plans: Sequence[Plan]) -> list[str]:
+    """Values that are stored less often than before, beyond those in collections that plans replace by counts."""
+    counted = {name for plan in plans for asked in plan.changes for name in _counted(asked.change)}
+    held = sum((found for name, found in before.items() if name not in counted), Counter[str]())
+    gone = held - sum(after.values(), Counter[str]())
+    return [f"{value}: {count} times" for value, count in gone.items()]
+
+
+def _counted(change: Change) -> Sequence[str]:
+    return change.collections if isinstance(change, KeepCounts) else ()
 
 
 def _inside(value: Any) -> Iterator[str]:
@@ -40,11 +57,6 @@ def _inside(value: Any) -> Iterator[str]:
             yield from _inside(one)
     else:
         yield str(value)
-
-
-def decides(plan: Plan) -> bool:
-    """Whether a step says that something is lost, other than a collection whose documents are in another one."""
-    return any(step.loses and not step.loses.endswith("by then") for step in plan.steps)
 
 
 def run(found: Sequence[Plan], url: str, last: datetime, *, twice: bool = True) -> list[str]:
@@ -69,11 +81,7 @@ class MongoHand:
     url: str
     database: str
 
-    @property
-    def writes(self) -> bool:
-        return True
-
-    def contents(self, profile: Profile) -> Counter[str]:
+    def contents(self, profile: Profile) -> dict[str, Counter[str]]:
         return values(self.url, self.database)
 
     def carry_out(self, plans: Sequence[Plan], first: datetime, last: datetime) -> list[Run]:
@@ -85,8 +93,12 @@ class MongoHand:
                 done.refused.append(str(error))
         return found
 
-    def lost(self, before: Counter[str], after: Counter[str], plans: Sequence[Plan], done: Sequence[Run]) -> list[str]:
-        """Values; none where a plan says that some are."""
-        if any(map(decides, plans)):
-            return []
-        return [f"{value}: {count} times" for value, count in (before - after).items()]
+    def lost(
+        self,
+        before: Mapping[str, Counter[str]],
+        after: Mapping[str, Counter[str]],
+        plans: Sequence[Plan],
+        done: Sequence[Run],
+        now: datetime,
+    ) -> list[str]:
+        return lost(before, after, plans)

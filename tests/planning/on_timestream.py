@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from tests.engines.timestream.double import Timestream
 from tests.engines.timestream.proposals import arguments, copied
 from tests.engines.timestream.sql import RefusedError
-from tests.planning.losses import Run, one_form
+from tests.planning import points
+from tests.planning.losses import Run
+from tests.planning.points import Point
 from tests.plans import MOST_SPANS
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
@@ -26,18 +27,13 @@ class TimestreamHand:
     server: Timestream
     database: str
 
-    @property
-    def writes(self) -> bool:
-        return True
-
-    def contents(self, profile: Profile) -> Counter[str]:
-        """How often each value is stored, whatever its column and its table."""
-        found: Counter[str] = Counter()
-        for rows in self.server.stored(self.database):
-            for name in rows.column_names:
-                if name not in _OWN:
-                    found.update(one_form(value) for value in rows[name].to_pylist() if value is not None)
-        return found
+    def contents(self, profile: Profile) -> list[Point]:
+        tags = {m.name: {tag.key for tag in m.tags} for m in profile.measurements}
+        return [
+            _point(name, row, tags.get(name, set()))
+            for name, rows in self.server.stored(self.database).items()
+            for row in rows.to_pylist()
+        ]
 
     def carry_out(self, plans: Sequence[Plan], first: datetime, last: datetime) -> list[Run]:
         found = []
@@ -73,8 +69,15 @@ class TimestreamHand:
                 else:
                     assert "delete-scheduled-query" in command, command
 
-    def lost(self, before: Counter[str], after: Counter[str], plans: Sequence[Plan], done: Sequence[Run]) -> list[str]:
-        """Values; none where a plan says that records overwrite each other, or expire."""
-        if any(step.loses and not step.loses.startswith("all records of") for p in plans for step in p.steps):
-            return []
-        return [f"{value}: {count} times" for value, count in (before - after).items()]
+    def lost(
+        self, before: list[Point], after: list[Point], plans: Sequence[Plan], done: Sequence[Run], now: datetime
+    ) -> list[str]:
+        return points.lost(before, after, plans, now)
+
+
+def _point(name: str, row: dict[str, Any], tags: set[str]) -> Point:
+    time: datetime = row["time"]
+    held = {key: value for key, value in row.items() if value is not None and key not in _OWN}
+    own = {key: value for key, value in held.items() if key in tags}
+    fields = {key: value for key, value in held.items() if key not in tags}
+    return Point(name, time if time.tzinfo else time.replace(tzinfo=UTC), own, fields)

@@ -1,7 +1,7 @@
 """The plans of all layouts of known programs, carried out: what was found is gone, nothing is new, nothing is lost.
 
 All plans of a database are carried out together, decisions included, as somebody does who follows the report to its
-end. On InfluxDB 3 and Timestream, what a program or a command is to do is done by the test.
+end. What a program or a command is to do is done by the test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.layouts.running import VERSIONS, profiled, written
 from tests.planning import figures
 from tests.planning.following import Hand, follow
 from tests.planning.on_influxdb1 import InfluxHand
-from tests.planning.on_influxdb3 import ReaderHand
+from tests.planning.on_influxdb3 import Influx3Hand
 from tests.planning.on_mongodb import MongoHand
 from tests.planning.on_sql import SqlHand
 from tests.planning.on_timestream import TimestreamHand
@@ -32,7 +32,7 @@ from tsaudit.config.settings import Target
 
 _HANDS: Final[dict[str, Callable[[Any, str], Hand]]] = {
     "influxdb1": InfluxHand,
-    "influxdb3": ReaderHand,
+    "influxdb3": Influx3Hand,
     "mongodb": MongoHand,
     "timestream": TimestreamHand,
 }

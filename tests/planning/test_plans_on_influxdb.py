@@ -12,14 +12,13 @@ from tests import plans as steps
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, influxql, times, write
-from tests.planning.following import copied_by_people
-from tests.planning.on_influxdb1 import answers, values
+from tests.planning.on_influxdb1 import InfluxHand
 from tests.rules.cases import Case
 from tests.rules.test_on_engines import cases_of
 from tests.servers import Influxd
 from tsaudit.audit import audit
 from tsaudit.model.finding import Severity
-from tsaudit.model.plan import Phase, Plan
+from tsaudit.model.plan import Phase
 from tsaudit.rule import LimitPolicy, Rule
 from tsaudit.rules import all_rules
 
@@ -88,36 +87,23 @@ LAYOUTS = {
 }
 
 
-def _copied_by_statements(plan: Plan) -> bool:
-    return any(step.phase == "copy" and step.text for step in plan.steps)
-
-
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_all_plans_of_a_database(layout: str, influxd: Influxd) -> None:
     target = write(LAYOUTS[layout], "influxdb1", influxd.url)
-    (database,) = target.databases
+    hand = InfluxHand(influxd.url, target.databases[0])
     # A lifetime is a decision about old data; here nothing may go.
     policy = LimitPolicy(target={"data-in-measurement-name.min_names": 2})
-    result = audit(collected(target), policy=policy)
+    profile = collected(target)
+    result = audit(profile, policy=policy)
     wanted = {code: f for code, f in ((r.code, f) for r, f in result.findings() if f.changes) if code != "RET001"}
     assert wanted
-    before = values(influxd.url, database)
-    refused = []
-
-    def execute(statement: str) -> None:
-        (answer,) = influxql(influxd.url, statement, db=database)["results"]
-        if "error" in answer:
-            refused.append((statement, answer["error"]))
-
-    executed = 0
-    for plan in result.plans:
-        if all("RET001" in asked.rules for asked in plan.changes):
-            continue
-        assert _copied_by_statements(plan), [step.words for step in plan.steps]
-        executed += len(steps.run(plan, execute, NOW - timedelta(days=4), NOW, without=()))
-    assert executed
-    assert not refused
-    assert values(influxd.url, database) == before
+    plans = [plan for plan in result.plans if not all("RET001" in asked.rules for asked in plan.changes)]
+    assert all(step.text and not step.copy for plan in plans for step in plan.steps if step.phase is Phase.COPY)
+    before = hand.contents(profile)
+    done = hand.carry_out(plans, NOW - timedelta(days=4), NOW)
+    assert sum(run.executed for run in done)
+    assert not [line for run in done for line in run.refused]
+    assert not hand.lost(before, hand.contents(profile), plans, done, NOW)
     after = audit(collected(target), policy=policy)
     known = {r.code for r, _ in result.findings()}
     assert not [f for r, f in after.findings() if f.severity is not Severity.INFO and r.code not in known]
@@ -182,23 +168,12 @@ def test_what_is_found_is_gone_and_nothing_lost(rule: Rule, case: Case, influxd:
     assert result.findings()
     first = min((m.first_time for m in profile.measurements if m.first_time), default=NOW)
     first = max(first, NOW - timedelta(days=10))
-    before, refused = values(influxd.url, database), list[tuple[str, Any]]()
-
-    def execute(statement: str) -> None:
-        (answer, *_) = answers(influxd.url, statement, database)
-        if "error" in answer:
-            refused.append((statement, answer["error"]))
-
-    made = set()
-    for plan in result.plans:
-        without = (Phase.COPY, Phase.SWITCH, Phase.REMOVE) if copied_by_people(plan) else ()
-        steps.run(plan, execute, first, NOW, without=without)
-        if not copied_by_people(plan) and any(step.phase is Phase.COPY for step in plan.steps):
-            made.add(plan.subject)
-    assert not refused
-    named = any(step.loses and not step.loses.startswith("all points of") for p in result.plans for step in p.steps)
-    if not named:
-        assert not before - values(influxd.url, database)
+    hand = InfluxHand(influxd.url, database)
+    before = hand.contents(profile)
+    done = hand.carry_out(result.plans, first, NOW)
+    assert not [line for run in done for line in run.refused]
+    assert not hand.lost(before, hand.contents(profile), result.plans, done, NOW)
+    made = {plan.subject for plan in result.plans if any(step.phase is Phase.COPY for step in plan.steps)}
     after = audit(collected(target), policy=policy, rules=[rule])
     known = {str(f.subject) for _, f in result.findings()}
     assert not [f for _, f in after.findings() if f.severity is not Severity.INFO and str(f.subject) not in known]

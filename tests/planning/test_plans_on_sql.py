@@ -104,7 +104,7 @@ def test_what_is_found_is_gone_and_nothing_lost(
         place = place.told(asked)
         COUNTS[engine]["executed"] += sum(run.executed for run in done)
         latest, result = place.audited(profile, asked)
-        gone = hand.lost(before, hand.contents(latest), asked, done)
+        gone = hand.lost(before, hand.contents(latest), asked, done, NOW)
         COUNTS[engine]["lost"] += len(gone)
         assert not gone
         new = {(code, subject) for code, subject in _warned(result) - found}

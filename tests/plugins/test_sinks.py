@@ -89,7 +89,7 @@ def test_sink_is_told_what_slack_is_told(history: History, slack: SlackDouble, p
     assert isinstance(notice, Notice)
     assert (notice.kind, notice.owner, notice.target, notice.day) == ("alert", "default", "demo", DAY)
     assert "demo, 1 open incident" in notice.title
-    assert a_finding().message in notice.text
+    assert a_finding().message.rstrip(".") in notice.text
     assert notice.text.startswith(notice.title)
     assert list(notice.severities.values()) == ["warn"]
 
@@ -114,7 +114,8 @@ def test_sink_alone_needs_no_slack_and_nothing_is_printed(store: Store, pager: A
 
 def test_digest_goes_to_the_sink_too(history: History, pager: Any) -> None:
     audited(history, 0, a_finding())
-    alerts.queue_digest(history.store, history.settings, DAY)
+    audited(history, 1, a_finding())
+    alerts.queue_digest(history.store, history.settings, DAY + timedelta(days=1))
     told(history)
     assert [n.kind for n in pager.GOT] == ["alert", "digest"]
     assert pager.GOT[1].target == ""

@@ -444,7 +444,7 @@ def write_rich(settings: Report, **changes: Any) -> ReportLocation:
     return write(the_result(), the_profile(), the_timeline(), the_incidents(), settings, **options)
 
 
-def the_story(**changes: Any) -> html.Story:
+def the_contents(**changes: Any) -> html.Contents:
     """The rich sample before it is put into words."""
     options: dict[str, Any] = {
         "result": the_result(),
@@ -455,4 +455,4 @@ def the_story(**changes: Any) -> html.Story:
         "run_url": None,
         "previous": the_previous(),
     }
-    return html.tell(**options | changes)
+    return html.contents_of(**options | changes)

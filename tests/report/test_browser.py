@@ -7,14 +7,28 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.report import sample
-from tsaudit.model.finding import fingerprint
+from tests.report.test_index import an_entry
+from tsaudit.model.finding import Verdict, fingerprint
+from tsaudit.model.jsonfile import to_json
+from tsaudit.report import index
 
 pytestmark = pytest.mark.ui
 
-PAGES = (f"{sample.TARGET}/latest.html", "lost/latest.html", "fine/latest.html", "index.html")
+PAGES = (
+    f"{sample.TARGET}/latest.html",
+    "lost/latest.html",
+    "fine/latest.html",
+    "index.html",
+    "rules/CAR001.html",
+    "rules/index.html",
+)
+
+
+NO_TIMERS = "window.setTimeout = () => 0;"
+"""What a button shows for two seconds stays, however busy the machine is."""
 
 
 @pytest.fixture
@@ -96,7 +110,7 @@ def test_filter_when_typed_into_hides_the_others(page: Page, reports: Path) -> N
     assert findings.count() == 4
     page.get_by_role("searchbox").fill("request_id too many")
     assert findings.count() == 1
-    assert page.locator("#filter-count").inner_text() == "1 of 4 shown"
+    assert page.locator("#findings output").inner_text() == "1 of 4 shown"
     page.get_by_role("searchbox").fill("")
     page.get_by_label("Warning").uncheck()
     assert findings.count() == 2
@@ -127,3 +141,112 @@ def test_skip_link_when_used_leads_to_the_content(page: Page, reports: Path) -> 
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.fixture
+def many_targets(tmp_path: Path) -> str:
+    """The address of an index with targets of two engines and three owners; those without room for a row are named."""
+    entries = [
+        an_entry(f"t{n}", engine=engine, owners=owners, verdict=verdict, headline=f"Table {engine} {n} is too wide")
+        for n, (engine, owners, verdict) in enumerate(
+            [
+                ("duckdb", ("iot", "web"), Verdict.CRITICAL),
+                ("duckdb", ("web",), Verdict.WARN),
+                ("sqlite", ("iot",), Verdict.WARN),
+                ("sqlite", (), Verdict.OK),
+            ]
+        )
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "LEAST_ROWS", 2)
+        patch.setattr(index, "ROOM_BYTES", 3_500)
+        page = index.page({f"{e.target}.json": to_json(e) for e in entries})
+    (tmp_path / "index.html").write_text(page)
+    return (tmp_path / "index.html").as_uri()
+
+
+def test_index_is_filtered_by_owner_engine_verdict_and_text(page: Page, many_targets: str) -> None:
+    page.goto(many_targets)
+
+    def shown() -> list[str]:
+        return page.locator("main a:visible").all_inner_texts()
+
+    assert page.locator("table.targets tbody tr").count() == 2
+    assert shown() == ["t0", "t1", "t2", "t3"]
+    page.get_by_label("Owner").select_option("iot")
+    assert shown() == ["t0", "t2"]
+    page.get_by_label("Engine").select_option("sqlite")
+    assert shown() == ["t2"]
+    assert page.locator("form output").inner_text() == "1 of 4 shown"
+    page.get_by_label("Owner").select_option("")
+    page.get_by_label("Warning").uncheck()
+    assert shown() == ["t3"]
+    page.get_by_label("Warning").check()
+    page.get_by_label("Engine").select_option("")
+    page.get_by_role("searchbox").fill("duckdb wide")
+    assert shown() == ["t0", "t1"]
+    page.get_by_role("searchbox").fill("sqlite")
+    assert shown() == ["t2", "t3"]
+
+
+def test_index_on_a_phone_shows_what_is_wrong_in_full(browser: Browser, reports: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto((reports / "index.html").as_uri())
+    for cell in page.locator("td.what").all():
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert box["width"] > 300
+    page.close()
+
+
+def test_index_without_javascript_shows_every_target(browser: Browser, many_targets: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(many_targets)
+    assert page.locator("main a:visible").all_inner_texts() == ["t0", "t1", "t2", "t3"]
+    assert not page.locator("form.filter").is_visible()
+    context.close()
+
+
+def test_copy_button_copies_exactly_the_statement(browser: Browser, reports: Path) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.add_init_script(NO_TIMERS)
+    page.goto((reports / PAGES[0]).as_uri())
+    mark = fingerprint(sample.TARGET, "CAR001", sample.HTTP)
+    card = page.locator(f"#f-{mark}")
+    card.locator("summary", has_text="Acknowledge, snooze, or accept").click()
+    card.get_by_role("button", name="Copy: Snooze for a week").click()
+    expect(card.get_by_role("button", name="Copy: Snooze for a week")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"tsaudit snooze {mark} --until 7d --reason 'planned for later'"
+    context.close()
+
+
+def test_copy_button_without_a_clipboard_selects_the_statement(page: Page, reports: Path) -> None:
+    page.add_init_script(NO_TIMERS)
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false;"
+    )
+    page.goto((reports / PAGES[0]).as_uri())
+    mark = fingerprint(sample.TARGET, "CAR001", sample.HTTP)
+    card = page.locator(f"#f-{mark}")
+    card.locator("summary", has_text="Acknowledge, snooze, or accept").click()
+    button = card.get_by_role("button", name="Copy: Accept for 90 days")
+    button.click()
+    expect(button).to_have_text("Selected")
+    assert page.evaluate("getSelection().toString()").startswith(f"tsaudit accept {mark} --until 90d")
+
+
+def test_statement_without_javascript_is_selected_whole_by_one_click(browser: Browser, reports: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((reports / PAGES[0]).as_uri())
+    card = page.locator(f"#f-{fingerprint(sample.TARGET, 'CAR001', sample.HTTP)}")
+    card.locator("summary", has_text="Acknowledge, snooze, or accept").click()
+    assert card.get_by_role("button").count() == 0
+    statement = card.locator(".copyable pre").first
+    assert statement.evaluate("element => getComputedStyle(element).userSelect") == "all"
+    context.close()

@@ -74,10 +74,10 @@ def test_one_database_that_was_not_audited_is_named() -> None:
 
 def test_rules_that_no_longer_judge_are_a_finding_and_no_rule_that_judged() -> None:
     silenced = a_rule_result(a_finding(Subject(), message="2 rules that worked before are unknown."), code="TGT002")
-    story = sample.the_story(result=a_result(a_rule_result(), silenced), profile=a_profile(), incidents=())
-    assert (story.rules_judged, story.rules_unknown) == (1, 0)
-    assert "2 rules that worked before are unknown." in html.page(story)
-    assert not coverage(story.result, a_profile()).complete
+    contents = sample.the_contents(result=a_result(a_rule_result(), silenced), profile=a_profile(), incidents=())
+    assert (contents.rules_judged, contents.rules_unknown) == (1, 0)
+    assert 'class="lead">2 rules that worked before are unknown</p>' in html.page(contents)
+    assert not coverage(contents.result, a_profile()).complete
 
 
 def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page() -> None:
@@ -88,7 +88,7 @@ def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page
     found = coverage(a_result(), profile)
     assert [one.database for one in found.left_out] == ["main"]
     assert found.complete, "a setting that does nothing leaves nothing unmeasured"
-    page = html.page(sample.the_story(result=a_result(), profile=profile, incidents=()))
+    page = html.page(sample.the_contents(result=a_result(), profile=profile, incidents=()))
     assert "&lt;b&gt;dsk*" in page
     assert "matches none of 3 tables, did you mean disk?" in page
     assert "39 of 42 tables" in page

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import date
 
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.history.incidents import State
-from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.finding import Severity, fingerprint
 from tsaudit.model.subject import Subject
 from tsaudit.report import findings
 
@@ -96,10 +97,32 @@ def test_statements_are_the_measurements_own_then_the_targets() -> None:
     assert findings.statements(other, sample.the_profile()) == [("measurements", "SHOW MEASUREMENTS")]
 
 
-def test_headline_names_the_place_where_the_message_does_not() -> None:
-    def headline(finding: Finding) -> str:
-        return findings.headline(findings.items_of(a_result(a_rule_result(finding)), None, ())[0])
+def commands(**changes: object) -> list[str]:
+    finding = a_finding()
+    incident = sample.an_incident("CAR001", finding.subject, finding, **changes)
+    result = a_result(a_rule_result(finding), target=sample.TARGET)
+    return [command.text for command in findings.items_of(result, None, (incident,))[0].commands]
 
-    assert headline(a_finding()) == "`main/cpu`: Tag host has too many values."
-    assert headline(a_finding(message="Series of cpu grow.")) == "Series of cpu grow."
-    assert headline(a_finding(message="Cpus grow.")) == "`main/cpu`: Cpus grow."
+
+def test_commands_are_those_that_tsaudit_takes() -> None:
+    """Parsed by the command itself, which would reject an unknown option and a missing one."""
+    from tsaudit.cli.accept import accept
+    from tsaudit.cli.decide import ack, snooze
+    from tsaudit.cli.reopen import reopen
+
+    known = {"ack": ack, "snooze": snooze, "accept": accept, "reopen": reopen}
+    decided = {"decision": sample.the_incidents()[2].decision}
+    for text in (*commands(), *commands(**decided)):
+        program, name, mark, *options = shlex.split(text)
+        assert program == "tsaudit"
+        parsed = known[name].make_context(name, [mark, *options]).params
+        assert parsed["fingerprint"] == fingerprint(sample.TARGET, "CAR001", Subject("main", "cpu", "host"))
+
+
+def test_commands_fit_the_state() -> None:
+    assert [text.split()[1] for text in commands()] == ["ack", "snooze", "accept"]
+    acknowledged = commands(decision=sample.the_incidents()[2].decision)
+    assert [text.split()[1] for text in acknowledged] == ["reopen", "snooze", "accept"]
+    assert [text.endswith("--replace") for text in acknowledged] == [False, True, True]
+    assert commands(state=State.RESOLVED) == []
+    assert findings.items_of(a_result(a_rule_result(a_finding())), None, ())[0].commands == ()

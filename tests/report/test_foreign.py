@@ -49,3 +49,9 @@ def test_shown_values_are_redacted_unless_full(full: bool) -> None:
     assert len(shown) == 3
     assert (values[0] in shown) is full
     assert (values[1] in shown) is full
+
+
+def test_squeezed_keeps_both_ends() -> None:
+    assert foreign.squeezed("measurement_00019", 17) == "measurement_00019"
+    assert foreign.squeezed("measurement_00019", 11) == "measu…00019"
+    assert all(len(foreign.squeezed("x" * 99, longest)) == longest for longest in range(2, 99))

@@ -23,7 +23,7 @@ def without_style(page: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    lost = html.tell(
+    lost = html.contents_of(
         sample.unreachable(),
         None,
         sample.the_timeline(),
@@ -32,7 +32,7 @@ def pages() -> dict[str, str]:
         run_url=None,
         previous=None,
     )
-    stories = (sample.the_story(), lost)
+    stories = (sample.the_contents(), lost)
     entries = {f"{s.result.target}.json": index.to_json(index.entry_of(s)) for s in stories}
     return {
         "report.html": html.page(stories[0]),

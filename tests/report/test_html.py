@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -17,13 +18,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.builders import DAY, a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.report import sample
-from tsaudit.model.finding import Evidence, Finding, Outcome, Severity, fingerprint
-from tsaudit.model.profile import Count, Gap, How, MeasureName, MeasureNames, Profile, Reason
+from tsaudit.model.change import MakeField
+from tsaudit.model.finding import Evidence, Finding, fingerprint
+from tsaudit.model.plan import Phase, Plan, Step
+from tsaudit.model.profile import Count, Gap, How, MeasureName, MeasureNames, Reason
 from tsaudit.model.subject import Subject
-from tsaudit.model.timeline import Timeline
-from tsaudit.report import html, index
+from tsaudit.model.timeline import Point, Timeline
+from tsaudit.report import definitions, findings, html, index, plans, templates
 
 SECTIONS = (
     "verdict",
@@ -67,11 +70,11 @@ class Outline(HTMLParser):
 
 
 def the_pages() -> Iterator[tuple[str, str]]:
-    yield "rich", html.page(sample.the_story())
-    yield "no history", html.page(sample.the_story(timeline=Timeline(), previous=None))
-    yield "unreachable", html.page(sample.the_story(result=sample.unreachable(), profile=None, incidents=()))
-    yield "fine", html.page(sample.the_story(result=sample.fine(), incidents=(), previous=sample.fine()))
-    yield "empty", html.page(sample.the_story(profile=a_profile(measurements=(), databases=()), incidents=()))
+    yield "rich", html.page(sample.the_contents())
+    yield "no history", html.page(sample.the_contents(timeline=Timeline(), previous=None))
+    yield "unreachable", html.page(sample.the_contents(result=sample.unreachable(), profile=None, incidents=()))
+    yield "fine", html.page(sample.the_contents(result=sample.fine(), incidents=(), previous=sample.fine()))
+    yield "empty", html.page(sample.the_contents(profile=a_profile(measurements=(), databases=()), incidents=()))
     yield "index", index.page({})
 
 
@@ -163,7 +166,7 @@ def page_about(database: str, measurement: str, column: str) -> str:
     result = a_result(a_rule_result(replace(finding, facts=("row_count",))), target="t")
     timeline = Timeline(previous=a_profile(a_measurement(measurement, database=database)))
     options: dict[str, Any] = {"incidents": (), "full_values": True, "run_url": None, "previous": a_result()}
-    return html.page(html.tell(result, profile, timeline, **options))
+    return html.page(html.contents_of(result, profile, timeline, **options))
 
 
 PLAIN = Outline(page_about("d", "m", "c"))
@@ -194,7 +197,7 @@ def test_hostile_sample_is_shown_as_text() -> None:
 def test_sample_values_are_redacted_unless_asked_for_in_full() -> None:
     assert sample.FULL_KEY not in RICH
     assert "01" in RICH
-    assert sample.FULL_KEY in html.page(sample.the_story(full_values=True))
+    assert sample.FULL_KEY in html.page(sample.the_contents(full_values=True))
 
 
 def test_anchor_of_a_finding_is_its_fingerprint() -> None:
@@ -204,8 +207,8 @@ def test_anchor_of_a_finding_is_its_fingerprint() -> None:
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "", None])
 def test_run_link_is_only_ever_a_web_address(address: str | None) -> None:
-    assert sample.the_story(run_url=address).run_url is None
-    assert sample.the_story(run_url="https://d.example/runs/1").run_url == "https://d.example/runs/1"
+    assert sample.the_contents(run_url=address).run_url is None
+    assert sample.the_contents(run_url="https://d.example/runs/1").run_url == "https://d.example/runs/1"
 
 
 def test_source_of_a_limit_is_a_link_only_where_it_is_an_address() -> None:
@@ -214,27 +217,45 @@ def test_source_of_a_limit_is_a_link_only_where_it_is_an_address() -> None:
     assert "our default: &lt;i&gt;so&lt;/i&gt;" in RICH
 
 
-def headline(*results: Any, incidents: Any = (), profile: Profile | None = None) -> str:
-    result = a_result(*results, target=sample.TARGET)
-    story = html.tell(result, profile, Timeline(), incidents, full_values=False, run_url=None, previous=None)
-    return story.headline
+def test_story_stands_on_top_with_its_first_step_and_links_to_the_rest() -> None:
+    story = sample.the_contents().story
+    top = RICH.split('id="verdict"')[1].split("</section>")[0]
+    parts = (story.headline, *(text for f in story.figures for text in (f.label, f.value, f.note)), story.first_step)
+    place = 0
+    for part in parts:
+        place = top.index(part, place)
+    assert f'href="#f-{story.fingerprint}">The finding' in top
+    assert [f.label for f in story.figures] == ["Now", "Limit", "Time left"]
 
 
-def test_headline_says_what_there_is_to_say() -> None:
-    passed, note = a_rule_result(), a_rule_result(a_finding(severity=Severity.INFO))
-    open_rule = a_rule_result(code="CAR002", outcome=Outcome.OPEN, gaps=(Gap("x", Reason.DENIED, "no"),))
-    moot = a_rule_result(outcome=Outcome.NOT_APPLICABLE)
-    assert headline(passed, profile=a_profile()) == "Nothing wrong was found: 1 rule evaluated on complete figures."
-    assert headline(note, profile=a_profile()) == "Nothing wrong was found: 1 rule evaluated on complete figures."
-    assert headline(passed, open_rule) == (
-        "No finding in what was measured, but 1 rule could not be evaluated; 1 rule could."
+def test_top_says_in_one_line_what_was_not_measured() -> None:
+    def line(name: str) -> str:
+        return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", PAGES[name].split('class="measured">')[1].split("</p>")[0]))
+
+    assert line("rich") == (
+        "Measured: 83,906 series, 7 measurements in 2 databases, 2026-03-01 to 2026-03-31. "
+        "6 rules evaluated, 2 only in part, 1 not applicable. 3 gaps. 14 statements, 1 minute 5 seconds."
     )
-    assert headline(moot) == "No rule applies to this target, so nothing could be evaluated."
-    finding = sample.the_findings()["NAM001"]
-    accepted = [i for i in sample.the_incidents() if i.code == "NAM001"]
-    assert headline(a_rule_result(finding, code="NAM001"), incidents=accepted) == (
-        "Nothing new: 1 finding accepted or snoozed, 1 rule evaluated."
-    )
+    assert "No gaps." not in line("rich")
+    assert line("unreachable") == "Nothing was measured today: see what was not audited, and why."
+
+
+def test_statement_is_offered_to_be_copied_only_as_it_is() -> None:
+    def shown(text: str) -> str:
+        return templates.render("_plans.html.j2", plans_with(text))
+
+    assert '<div class="copyable"><pre' in shown("SELECT 1\n  FROM x;")
+    hidden = shown('DROP TABLE "a\u200bb";')
+    assert 'class="copyable"' not in hidden
+    assert "it contains invisible characters" in hidden
+
+
+def plans_with(text: str) -> dict[str, Any]:
+    at = Subject("main", "cpu")
+    plan = Plan(at, (), (Step(Phase.LOOK, "Look.", text, "sql"),))
+    items = findings.items_of(a_result(a_rule_result(a_finding(at, changes=(MakeField(at, "host"),)))), None, ())
+    return {"plans": plans.arrange((plan,), items), "noun": definitions.noun("duckdb"), "findings": None, "day": DAY,
+            "result": a_result()}  # fmt: skip
 
 
 def test_unreachable_target_still_has_a_useful_page() -> None:
@@ -242,18 +263,18 @@ def test_unreachable_target_still_has_a_useful_page() -> None:
     assert "The target could not be audited: connection refused." in page
     assert "Unknown" in page
     assert "so nothing is known about its tables today" in page
-    assert "Nothing was measured today, so there is nothing to compare." in page
+    assert "Nothing was measured today, so it is not known what has changed since" in page
     assert "Series of the whole target" in page
 
 
 def test_figures_say_how_they_were_had() -> None:
     assert "≈ 9,120,400<small>estimate ± 12,000</small>" in RICH
     assert "10,000<small>sampled</small>" in RICH
-    assert "<small>sampled: newest 10,000 rows</small>" in RICH
+    assert "<p>Sampled: newest 10,000 rows, measured" in RICH
     estimated = a_profile(a_measurement(series=5), a_measurement("b"))
     counted = replace(estimated.measurements[0], series=a_count(5, How.ESTIMATE))
-    story = sample.the_story(profile=replace(estimated, measurements=(counted,)))
-    assert story.series_how == "estimate"
+    contents = sample.the_contents(profile=replace(estimated, measurements=(counted,)))
+    assert contents.series_how == "estimate"
 
 
 def test_scope_that_most_figures_share_is_not_repeated() -> None:
@@ -262,17 +283,17 @@ def test_scope_that_most_figures_share_is_not_repeated() -> None:
 
     usual, odd = counted("rows from monday to friday"), counted("rows of monday")
     profile = a_profile(a_measurement("a", rows=usual), a_measurement("b", rows=usual), a_measurement("c", rows=odd))
-    story = sample.the_story(profile=profile, incidents=())
-    assert story.usual_scope == "rows from monday to friday"
-    page = html.page(story)
+    contents = sample.the_contents(profile=profile, incidents=())
+    assert contents.usual_scope == "rows from monday to friday"
+    page = html.page(contents)
     assert page.count("rows from monday to friday") == 0
     assert page.count("<small>rows of monday</small>") == 1
-    assert sample.the_story(profile=None).usual_scope == ""
+    assert sample.the_contents(profile=None).usual_scope == ""
 
 
 def limit_of(origin: str) -> str:
     finding: Finding = a_finding(observed=1.0, limit=sample.a_limit(origin=origin))
-    return html.page(sample.the_story(result=a_result(a_rule_result(finding)), incidents=()))
+    return html.page(sample.the_contents(result=a_result(a_rule_result(finding)), incidents=()))
 
 
 @pytest.mark.parametrize(
@@ -296,7 +317,7 @@ def measure_names(*names: MeasureName, count: int = 0, rows: int | None = 100) -
     table = a_measurement(measure_names=found, rows=None if rows is None else a_count(rows))
     result = a_result(a_rule_result(a_finding()))
     options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
-    page = html.page(html.tell(result, a_profile(table, engine="timestream"), Timeline(), **options))
+    page = html.page(html.contents_of(result, a_profile(table, engine="timestream"), Timeline(), **options))
     (part,) = re.findall(r"<caption><b>Measure names\..*?</table>", page, re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", part))
 
@@ -317,12 +338,12 @@ def test_documents_are_counted_where_series_are_not() -> None:
     def verdict(rows: Count | None) -> str:
         profile = a_profile(a_measurement("a", rows=a_count(7)), a_measurement("b", rows=rows), engine="mongodb")
         options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
-        page = html.page(html.tell(replace(a_result(), engine="mongodb"), profile, Timeline(), **options))
+        page = html.page(html.contents_of(replace(a_result(), engine="mongodb"), profile, Timeline(), **options))
         return page.split('id="verdict"')[1].split("</section>")[0]
 
-    assert "<dt>Documents</dt><dd>12<small>in all collections</small>" in verdict(a_count(5))
-    assert "<dt>Documents</dt><dd>\N{EN DASH}<small>not measured</small>" in verdict(None)
-    assert "Series" not in verdict(None)
+    assert "Measured: 12 documents," in verdict(a_count(5))
+    assert "Measured: the documents were not counted," in verdict(None)
+    assert "eries" not in verdict(None)
 
 
 def test_measure_names_when_rows_were_not_counted() -> None:
@@ -338,12 +359,44 @@ def test_huge_values_do_not_make_a_huge_page() -> None:
     table = a_measurement(long, database="d", tags=(a_tag(long),), fields=(a_field(long),), statements={"x": long})
     gap = Gap("row_count", Reason.FAILED, long, "d", long)
     result = a_result(a_rule_result(finding, reason=long, why=long), target="t")
-    page = html.page(sample.the_story(result=result, profile=a_profile(table, gaps=(gap,)), incidents=()))
+    page = html.page(sample.the_contents(result=result, profile=a_profile(table, gaps=(gap,)), incidents=()))
     assert len(page) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("measurement_{:05}", ""), ("a-long-name-with-its-number-{:05}-in-the-middle-of-it-{:05}", "and_a_long_column")],
+)
+def test_ten_thousand_findings_with_everything_stay_below_a_megabyte(name: str, column: str) -> None:
+    """Each with a plan, an incident, and a trend of its own."""
+    places = [Subject("main", name.format(n, n), column) for n in range(10_000)]
+    change = {at: (MakeField(Subject(at.database, at.measurement), "host"),) for at in places}
+    found = [
+        a_finding(at, fix="Write host as a field. " * 8, observed=3.0, unit="series", changes=change[at],
+                  samples=("a-value", "b-value"), evidence=(Evidence("Values", "12,345"),) * 6, guilty="host")
+        for at in places
+    ]  # fmt: skip
+    made = tuple(
+        Plan(change[at][0].at, (), (Step(Phase.LOOK, "Look. " * 20, "SELECT 1" * 50, "sql"),) * 5) for at in places
+    )
+    incidents = [sample.an_incident("CAR001", f.subject, f) for f in found]
+    week = tuple(Point(DAY - timedelta(days=back), 9.0 + back) for back in range(90, 0, -1))
+    timeline = Timeline(points={("series", change[at][0].at): week for at in places})
+    profile = a_profile(*(a_measurement(at.measurement) for at in places))
+    result = a_result(a_rule_result(*found), plans=made, target=sample.TARGET)
+    contents = sample.the_contents(
+        result=result, profile=profile, timeline=timeline, incidents=incidents, previous=None
+    )
+    page = html.page(contents)
+    assert len(page.encode()) < 1_000_000
+    shown = page.split('id="findings"')[1]
+    assert "tsaudit ack" in shown
+    assert 'class="spark"' in shown
+    assert len(re.findall(r'id="?f-[0-9a-f]{16}', page)) == 10_000
 
 
 def test_first_report_of_a_target_proposes_the_baseline() -> None:
     offer = "accept --all --target"
-    assert offer in html.page(sample.the_story(timeline=Timeline()))
-    assert offer not in html.page(sample.the_story())
-    assert offer not in html.page(sample.the_story(timeline=Timeline(), profile=None))
+    assert offer in html.page(sample.the_contents(timeline=Timeline()))
+    assert offer not in html.page(sample.the_contents())
+    assert offer not in html.page(sample.the_contents(timeline=Timeline(), profile=None))

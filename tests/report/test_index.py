@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -10,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.builders import DAY
+from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit import report
 from tsaudit.config import settings as config
-from tsaudit.model.finding import Verdict
+from tsaudit.model.finding import Forecast, Verdict
 from tsaudit.model.jsonfile import to_json
+from tsaudit.model.subject import Subject
 from tsaudit.report import index
 from tsaudit.report.publish import Folder
 
@@ -43,10 +46,10 @@ def shown(folder: Path) -> str:
 
 
 def test_entry_tells_what_the_report_tells() -> None:
-    story = sample.the_story()
-    entry = index.entry_of(story)
+    contents = sample.the_contents()
+    entry = index.entry_of(contents)
     assert (entry.target, entry.day, entry.verdict) == (sample.TARGET, DAY, Verdict.CRITICAL)
-    assert entry.headline == story.headline
+    assert entry.headline == contents.story.headline
     assert entry.counts == {"critical": 1, "warn": 2, "info": 1}
     assert entry.series == 83_906
     assert entry.trend[-1] == 83_906
@@ -67,11 +70,95 @@ def test_page_lists_the_worst_first_and_says_who_is_behind() -> None:
     assert "4 targets" in page
 
 
-def test_page_of_very_many_lists_the_rest_by_name() -> None:
-    entries = [an_entry(f"t{n:04}", verdict=Verdict.OK) for n in range(index.MOST_ROWS)] + [an_entry("zz")]
+def order(*entries: index.Entry) -> list[str]:
     page = index.page({e.target + ".json": to_json(e) for e in entries})
-    assert page.index("zz/latest.html") < page.index("1 more target, in short") < page.index("t0999/latest.html")
-    assert f"{index.MOST_ROWS + 1:,} targets" in page
+    return re.findall(r'href="([^"]+)/latest.html"', page)
+
+
+def test_most_urgent_come_first_by_verdict_then_time_left_then_series() -> None:
+    critical, warn = Verdict.CRITICAL, Verdict.WARN
+    entries = [
+        an_entry("big-index", verdict=warn, affected=9e6),
+        an_entry("slow-runaway", verdict=warn, days_left=90.0, affected=10.0),
+        an_entry("runaway", verdict=warn, days_left=3.0),
+        an_entry("full", verdict=warn, days_left=0.0),
+        an_entry("small", verdict=warn, affected=10.0),
+        an_entry("not-known", verdict=warn, affected=None),
+        an_entry("calm-critical", verdict=critical),
+        an_entry("lost", verdict=Verdict.UNKNOWN),
+    ]
+    expected = ["calm-critical", "full", "runaway", "slow-runaway", "big-index", "small", "not-known", "lost"]
+    assert order(*entries) == order(*reversed(entries)) == expected
+
+
+def test_entry_takes_its_urgency_from_what_decides_the_verdict() -> None:
+    """Neither from a milder finding, nor from one that somebody has accepted."""
+
+    def entry(**changes: Any) -> index.Entry:
+        return index.entry_of(sample.the_contents(**changes), "platform")
+
+    rich = entry()
+    assert (rich.days_left, rich.affected) == (9.2, pytest.approx(81_412 * 0.977))
+    assert rich.owners == ("web-platform", "platform")
+    accepted = sample.an_incident(
+        "CAR001", sample.HTTP, sample.the_findings()["CAR001"], decision=sample.the_incidents()[3].decision
+    )
+    assert entry(incidents=(accepted,)).days_left is None
+    lost = index.entry_of(sample.the_contents(result=sample.unreachable(), profile=None, incidents=()), "platform")
+    assert (lost.owner, lost.days_left, lost.affected) == ("platform", None, None)
+
+
+@pytest.mark.parametrize(
+    ("observed", "unit", "left"),
+    [(100_000.0, "series", 0.0), (99_999.0, "series", 9.0), (200_000.0, "tables", 9.0)],
+    ids=["at the limit", "just below", "not series"],
+)
+def test_no_time_is_left_where_the_series_have_reached_their_limit(observed: float, unit: str, left: float) -> None:
+    forecast = Forecast(1e6, 9.0, 7.0, 13.0, 0.1, None, "steady", False)
+    limit = sample.a_limit(100_000, unit=unit)
+    finding = a_finding(Subject("telegraf", "cpu"), observed=observed, unit=unit, limit=limit, forecast=forecast)
+    entry = index.entry_of(sample.the_contents(result=a_result(a_rule_result(finding)), incidents=()))
+    assert entry.days_left == left
+
+
+def test_entry_of_an_earlier_version_can_be_read() -> None:
+    new = json.loads(to_json(an_entry("older")))
+    old = {name: value for name, value in new.items() if name not in ("owners", "days_left", "affected")}
+    assert "older/latest.html" in index.page({"older.json": json.dumps(old).encode()})
+
+
+def test_owners_of_all_findings_can_be_chosen() -> None:
+    page = index.page({"a.json": to_json(an_entry("a", owners=("iot", "web")))})
+    assert "<option>iot</option><option>web</option>" in page
+    assert 'data-owner="iot|web"' in page
+
+
+@pytest.mark.parametrize(
+    ("count", "name", "headline"),
+    [
+        (10_000, "t{:05}", "Series grew from 768 to 36,096, main contributor request_id (98%), since 2026-11-11"),
+        (10_000, "a-rather-long-name-of-a-target-in-a-data-center-{:05}", "x & y < z " * 40),
+        (1_000, "t{:05}", "\u202e<&" * 200),
+    ],
+    ids=["usual", "long", "hostile"],
+)
+def test_page_of_very_many_stays_small_and_loses_none(count: int, name: str, headline: str) -> None:
+    owners = [(), ("iot",), ("web", "iot")]
+    wave = tuple(1_000_000 + 999.0 * n for n in range(index.SPARK_POINTS))
+    entries = [
+        an_entry(name.format(n), headline=headline, trend=wave, owners=owners[n % 3], series=10**9,
+                 verdict=Verdict.OK if n % 10 else Verdict.CRITICAL) for n in range(count)
+    ]  # fmt: skip
+    page = index.page({e.target + ".json": to_json(e) for e in entries})
+    assert len(page.encode()) < 1_000_000
+    links = re.findall(r'href="([^"]+)/latest.html"', page)
+    left_out = re.search(r"([\d,]+) more targets without room", page)
+    assert len(set(links)) == len(links)
+    assert len(links) + (int(left_out[1].replace(",", "")) if left_out else 0) == count
+    assert page.count("<tr ") >= index.LEAST_ROWS
+    # The critical ones come first, in rows or by name.
+    critical = {e.target for e in entries if e.verdict is Verdict.CRITICAL}
+    assert set(links[: len(critical)]) == critical
 
 
 def test_page_of_nothing_is_a_page() -> None:

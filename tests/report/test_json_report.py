@@ -37,6 +37,33 @@ def test_twin_holds_result_figures_gaps_costs_and_incidents(tmp_path: Any) -> No
     assert set(twin["fingerprints"]) == set(sample.the_findings())
 
 
+def test_twin_tells_the_story_of_the_page(tmp_path: Any) -> None:
+    _, twin = written(tmp_path)
+    story = sample.the_contents().story
+    assert twin["story"] == {
+        "headline": story.headline,
+        "figures": [{"label": f.label, "value": f.value, "note": f.note} for f in story.figures],
+        "first_step": story.first_step,
+        "statement": story.statement,
+        "fingerprint": story.fingerprint,
+    }
+    assert len(story.figures) == 3
+    assert story.fingerprint in twin["fingerprints"]["CAR001"]
+    assert twin["headlines"]["CAR001"] == [story.headline]
+    lengths = {code: len(marks) for code, marks in twin["fingerprints"].items()}
+    assert {code: len(texts) for code, texts in twin["headlines"].items()} == lengths
+
+
+def test_twin_has_what_moved(tmp_path: Any) -> None:
+    _, twin = written(tmp_path)
+    moved = {one["figure"]: one for one in twin["moved"]["figures"]}
+    assert twin["moved"]["day_before"] == "2026-03-30"
+    assert moved["rows"]["movers"][0] == {
+        "database": "telegraf", "measurement": "cpu", "column": "", "before": 17_000_000.0, "now": 18_400_000.0,
+    }  # fmt: skip
+    assert moved["rows"]["not_compared"] == 1
+
+
 def test_twins_result_can_be_read_back(tmp_path: Any) -> None:
     _, twin = written(tmp_path, values="full")
     assert from_json(AuditResult, json.dumps(twin["result"])) == sample.the_result()
@@ -51,7 +78,7 @@ def test_twin_of_a_target_not_audited_says_so(tmp_path: Any) -> None:
     settings = config.Report(folder=str(tmp_path))
     report.write(sample.unreachable(), None, sample.empty_timeline(), (), settings)
     twin = json.loads((tmp_path / "lost" / f"{DAY}.json").read_text())
-    assert (twin["verdict"], twin["figures"], twin["changes"]) == ("unknown", [], None)
+    assert (twin["verdict"], twin["figures"], twin["changes"], twin["moved"]) == ("unknown", [], None, None)
     assert twin["result"]["results"][0]["reason"] == "connection refused"
 
 

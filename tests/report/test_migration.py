@@ -93,7 +93,7 @@ def test_total_only_where_all_were_counted() -> None:
 
 def _section(profile: Profile) -> str:
     options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
-    page = html.page(html.tell(a_result(), profile, Timeline(), **options))
+    page = html.page(html.contents_of(a_result(), profile, Timeline(), **options))
     found = re.search(r"Ready to move to Timestream.*?</table>", page, re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", found[0])) if found else ""
 
@@ -125,19 +125,19 @@ def test_lifetime_of_a_table_is_its_own() -> None:
         a_measurement(), a_measurement("mem"), engine="timestream", databases=(Database("main", None, policies),)
     )
     options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
-    page = html.page(html.tell(a_result(), profile, Timeline(), **options))
+    page = html.page(html.contents_of(a_result(), profile, Timeline(), **options))
     kept = re.findall(r"<code>(cpu|mem)</code>.*?<td>([^<\n]*)\n", page)
     assert dict(kept) == {"cpu": "1 day", "mem": "2 days"}
 
 
 def _page(profile: Profile) -> str:
     options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
-    return html.page(html.tell(a_result(a_rule_result(a_finding())), profile, Timeline(), **options))
+    return html.page(html.contents_of(a_result(a_rule_result(a_finding())), profile, Timeline(), **options))
 
 
 def test_bill_at_the_top_where_the_provider_charges() -> None:
     cost = Cost("row_sample", 5, 2.5, 900, None, 14_100_000, 50_000_000)
-    assert "5 statements, 50 MB billed" in _page(a_profile(costs=(cost,)))
+    assert "5 statements</a>, 2.5 seconds, 50 MB billed." in _page(a_profile(costs=(cost,)))
     free = Cost("row_sample", 5, 2.5, 900, None)
     assert "charged for" not in _page(a_profile(costs=(free,)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from hypothesis import given
@@ -16,7 +17,7 @@ from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Asked, Effect, Phase, Plan, SetAside, Step
 from tsaudit.model.subject import Subject
 from tsaudit.planning import words
-from tsaudit.report import plans
+from tsaudit.report import html, plans
 from tsaudit.report.findings import items_of
 
 AT = Subject("main", HOSTILE)
@@ -50,10 +51,29 @@ def test_a_step_that_loses_something_hides_its_statement_behind_the_decision(tmp
     assert "<img" not in page
 
 
+def contents_of(result: AuditResult) -> html.Contents:
+    return html.contents_of(result, a_profile(), empty_timeline(), (), full_values=False, run_url=None, previous=None)
+
+
 def test_findings_lead_to_their_plan(tmp_path: Path) -> None:
     page = _page(_result(), tmp_path)
-    anchor = page.split('<p class="toplan"><a href="#')[1].split('"')[0]
+    (card,) = re.findall(r'<article id="f-.*?</article>', page, re.DOTALL)
+    anchor = re.findall(r'<a href="#(p-[0-9a-f]+)">The plan: 3 steps', card)[0]
     assert f'id="{anchor}"' in page
+    assert "First step of 3: Write" in card
+    assert "Series: 30,000 now, 600 afterward." in card
+
+
+def test_finding_whose_plan_is_not_on_the_page_has_the_command_for_it() -> None:
+    found = [a_finding(subject=Subject("main", f"m{i:03}"), changes=(MakeField(Subject("main", f"m{i:03}"), "url"),),
+                       fix="x") for i in range(100)]  # fmt: skip
+    steps = (Step(Phase.LOOK, "Look.", "x" * 3_900, "sql"),) * 3
+    made = tuple(Plan(finding.subject, (), steps) for finding in found)
+    page = html.page(contents_of(a_result(a_rule_result(*found), plans=made)))
+    cards = re.findall(r'<article id="f-.*?</article>', page, re.DOTALL)
+    with_link = [card for card in cards if "#p-" in card]
+    assert 0 < len(with_link) < len(cards)
+    assert all(("#p-" in card) != ("tsaudit plan demo m" in card) for card in cards)
 
 
 def test_a_statement_is_never_cut(tmp_path: Path) -> None:

@@ -86,3 +86,22 @@ def test_number_of_measurements_is_drawn_where_there_are_no_series() -> None:
     timeline = Timeline(points={("measurements", Subject()): before(1)})
     (found,) = trends.trends(a_profile(*collections, engine="mongodb"), timeline, [])
     assert (found.figure, found.points[-1].value) == ("measurements", 2)
+
+
+def small(finding: Finding, profile: Profile | None, *points: Point) -> list[tuple[str, Subject, float]]:
+    items = findings.items_of(a_result(a_rule_result(finding)), profile, ())
+    timeline = Timeline(points={("series", CPU): points})
+    return [(t.figure, t.subject, t.points[-1].value) for t in trends.of_findings(profile, timeline, items).values()]
+
+
+def test_small_trend_is_of_the_very_figure_of_the_finding() -> None:
+    today = a_profile(a_measurement(series=10))
+    assert small(a_finding(CPU, observed=10.0), today, *before(6)) == [("series", CPU, 10.0)]
+    assert small(a_finding(CPU, observed=0.7), today, *before(6)) == []
+    assert small(a_finding(CPU), today, *before(6)) == []
+    assert small(a_finding(CPU, observed=10.0), today, *before(10)) == []
+    assert small(a_finding(CPU, observed=10.0), today) == []
+
+
+def test_small_trend_of_a_figure_not_measured_today_is_left_out() -> None:
+    assert small(a_finding(CPU, observed=6.0), None, *before(6), *before(5, days=1)) == []

@@ -184,3 +184,12 @@ def test_findings_know_the_series_they_affect() -> None:
     profile = a_profile(a_measurement("bad_a", series=70), a_measurement("bad_b", series=200))
     (result,) = audit(profile, rules=[too_many_things]).results
     assert [(f.subject.measurement, f.affected_series) for f in result.findings] == [("bad_b", 200), ("bad_a", 70)]
+
+
+def test_series_are_affected_only_by_rules_about_what_adds_them() -> None:
+    """A redundant index on a large table must not come before the tag that runs away on a smaller one."""
+    profile = a_profile(a_measurement("bad", series=5_000))
+    about_index = dataclasses.replace(too_many_things, group="storage")
+    results = [audit(profile, rules=[one]).results[0] for one in (too_many_things, about_index)]
+    affected = [result.findings[0].affected_series for result in results]
+    assert affected == [5_000, None]

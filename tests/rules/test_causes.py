@@ -154,3 +154,47 @@ def test_label_of_some_metrics_is_named_with_the_metric() -> None:
         (finding,) = judge(identifier_tag, profile).findings
         assert finding.subject == Subject("main", subject, "request_id")
         assert finding.message.endswith(ends)
+
+
+def _texts(measurement: str, *columns: str, said: str = "Field {} is stored as string.") -> list[Finding]:
+    return [_at(f"{measurement}.{c}", message=said.format(c), affected_series=7.0) for c in columns]
+
+
+def test_columns_of_one_table_with_one_problem_are_one_finding() -> None:
+    columns = [f"v{n}" for n in range(9)]
+    (finding,) = _judged((_result("AAA001", *_texts("m", *columns)),), (_rule("AAA001"),))["AAA001"].findings
+    assert finding.subject == Subject("main", "m", "v0")
+    assert finding.message == "Field v0 is stored as string. The same holds for 8 more columns: v1, v2 and 6 more."
+    assert finding.evidence[-1].value.startswith("9: v0, v1, ")
+    assert finding.affected_series == 7
+
+
+@pytest.mark.parametrize(
+    ("findings", "kept"),
+    [
+        (_texts("m", *"abcde"), 5),
+        (_texts("m", *"abcdef"), 1),
+        (_texts("m", *"abcde") + _texts("n", "c", "d"), 7),
+        # Each has a figure of its own.
+        ([_at(f"m.c{n}", message=f"c{n} has {n + 64} distinct values.") for n in range(9)], 9),
+        (_texts("m", *"abcd") + _texts("m", "x", "y", said="Field {} is stored as bytes."), 1),
+        (_texts("m", *"abcd") + _texts("m", "x", "y", said="Field {} is stored as bytes of 3 kinds."), 6),
+        # The names have figures, what is said of them has none.
+        (_texts("m", *(f"pump{n}" for n in range(6))), 1),
+        ([replace(f, since=date(2026, 3, n + 1)) for n, f in enumerate(_texts("m", *"abcdef"))], 6),
+        ([f for name in "mnopqrs" for f in _texts(name, *"abcdef")], 1),
+    ],
+)
+def test_columns_are_alike_if_the_same_is_said_of_them(findings: list[Finding], kept: int) -> None:
+    found = _judged((_result("AAA001", *findings),), (_rule("AAA001"),))["AAA001"].findings
+    assert len(found) == kept
+
+
+def test_each_column_keeps_its_own_words_where_they_differ() -> None:
+    findings = _texts("m", *"abcde") + _texts("m", "f", said="Field {} is stored as bytes.")
+    (finding,) = _judged((_result("AAA001", *findings),), (_rule("AAA001"),))["AAA001"].findings
+    assert finding.message == "Field a is stored as string. Similar findings are about 5 more columns: b, c and 3 more."
+    assert [(e.label, e.value) for e in finding.evidence[1:]] == [
+        *((column, f"Field {column} is stored as string.") for column in "bcde"),
+        ("f", "Field f is stored as bytes."),
+    ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tsaudit import guidelines
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import GUIDELINES, State, as_json, status
+from tsaudit.guidelines.catalogue import NOT_CHECKED
 from tsaudit.rules import all_rules
 
 COUNTS = {"A": 9, "B": 6, "C": 7, "D": 8, "E": 13, "F": 4, "G": 7, "H": 6}
@@ -56,5 +58,11 @@ def test_json_when_read_back() -> None:
 
 def test_markdown_when_read() -> None:
     text = guidelines.markdown(all_rules())
-    assert text.count("\n## ") == 8
+    assert text.count("\n## ") == 9
     assert all(f"\n| {g.id} | {g.title} |" in text for g in GUIDELINES)
+    assert all(f"\n- {what}: {why}.\n" in text for what, why in NOT_CHECKED.items())
+
+
+def test_advice_that_no_rule_checks_names_guidelines_that_exist() -> None:
+    named = {word for why in NOT_CHECKED.values() for word in re.findall(r"\b[A-H]\d+\b", why)}
+    assert named <= {g.id for g in GUIDELINES}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.audit import audit
+from tsaudit.engines.engine import Statements
 from tsaudit.engines.mongodb.kinds import UseAsId
 from tsaudit.model.change import (
     Change,
@@ -24,8 +25,8 @@ from tsaudit.model.change import (
     SplitMeasurement,
 )
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.plan import Asked, Phase, Plan, Step
-from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.plan import Asked, Phase, Plan, SetAside, Step
+from tsaudit.model.profile import Measurement, Profile, Tag
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.drift.schema_drift import schema_drift as rule
@@ -141,44 +142,105 @@ def test_a_statement_that_only_looks_explains_nothing() -> None:
     assert warned(a_profile(), a_profile(cpu(tags=())), plan(ChangeType(AT, "usage", "float"), steps=(look,)))
 
 
+ID, ROUTE = a_tag("request_id", 9000), a_tag("route", 9)
+BEFORE = cpu(tags=(a_tag(), ID), series=9000)
+UNWANTED = plan(MakeField(AT, "request_id"))
+
+
+def _after(*tags: Tag, series: int = 9) -> Profile:
+    return a_profile(cpu(tags=tags, series=series))
+
+
+def test_a_reported_tag_that_ended_in_another_way_is_good_news() -> None:
+    for after in (_after(a_tag()), _after(a_tag(), ROUTE), _after(a_tag(), ROUTE, series=4500)):
+        assert warned(a_profile(BEFORE), after, UNWANTED) == []
+        assert warned(a_profile(BEFORE), after), "nobody had reported it"
+    aside = SetAside(MakeField(AT, "request_id"), ("X001",), "it contradicts another one")
+    assert warned(a_profile(BEFORE), _after(a_tag()), replace(plan(LeaveOut(AT, "other")), set_aside=(aside,))) == []
+    (news,) = found(a_profile(BEFORE), _after(a_tag()), UNWANTED)
+    assert news.message == "Tag request_id was removed, and most series with it, as wanted by X001."
+    assert not news.changes
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        # The series stay: another tag has taken its place.
+        _after(a_tag(), a_tag("trace_id", 9000), series=4501),
+        # What ended is another tag.
+        _after(ID),
+        # The tag is still there, with another one beside it.
+        _after(a_tag(), ID, ROUTE),
+    ],
+)
+def test_what_does_not_settle_a_report_is_drift(after: Profile) -> None:
+    assert warned(a_profile(BEFORE), after, UNWANTED)
+
+
 MAKING = [
-    ("influxql", 'SELECT * INTO "db"."kept"."cpu_new" FROM "db"."kept"."cpu"', 'DROP MEASUREMENT "cpu"'),
-    ("toml", 'measurement = "cpu"\ndest = "cpu_new"', 'DROP MEASUREMENT "cpu"'),
-    ("mongosh", 'x.aggregate([{ $merge: { into: "cpu_new" } }])', 'x.getCollection("cpu").drop()'),
+    ("influxdb1", 'SELECT * INTO "db"."kept"."cpu_new" FROM "db"."kept"."cpu"', 'DROP MEASUREMENT "cpu"'),
+    ("influxdb1", 'measurement = "cpu"\ndest = "cpu_new"', 'DROP MEASUREMENT "cpu"'),
     (
-        "mongosh",
+        "influxdb2",
+        'from(bucket: "b") |> set(key: "_measurement", value: "cpu_new") |> to(bucket: "b")',
+        "influx delete --bucket b --start 1970-01-01T00:00:00Z --predicate '_measurement=\"cpu\"'",
+    ),
+    ("mongodb", 'x.aggregate([{ $merge: { into: "cpu_new" } }])', 'x.getCollection("cpu").drop()'),
+    (
+        "mongodb",
         'x.getCollection("y").renameCollection("cpu_new")',
         'x.getCollection("cpu").renameCollection("cpu_old")',
     ),
-    ("mongosh", 'x.getCollection("cpu_new").createIndex({ period: 1 })', 'x.getCollection("cpu").drop()'),
+    ("mongodb", 'x.getCollection("cpu_new").createIndex({ period: 1 })', 'x.getCollection("cpu").drop()'),
     (
-        "sh",
+        "timestream",
         "aws timestream-write create-table --database-name d --table-name cpu_new --schema '{}'",
         "aws timestream-write delete-table --database-name d --table-name cpu",
     ),
     (
-        "sh",
-        "aws timestream-write create-table --database-name d --table-name cpu_new",
-        "influxdb3 delete table --database d cpu",
+        "timestream",
+        "aws timestream-write create-table --database-name d --table-name 'cpu_new'",
+        "aws timestream-write delete-table --database-name d --table-name 'cpu'",
     ),
+    ("influxdb3", 'name_override = "cpu_new"', "influxdb3 delete table --database d cpu"),
+    ("influxdb3", 'name_override = "cpu_new"', "influxdb3 delete table --database d 'cpu'"),
+    ("duckdb", 'CREATE TABLE "main"."cpu_new" (x INTEGER)', 'DROP TABLE "main"."cpu"'),
 ]
 
 
-@pytest.mark.parametrize(("language", "made", "ended"), MAKING)
-def test_a_measurement_that_a_plan_makes_or_ends_is_planned(language: str, made: str, ended: str) -> None:
-    steps = (
-        Step(Phase.COPY, "Copy.", made, language, rules=("X001",)),
-        Step(Phase.REMOVE, "Drop.", ended, language, rules=("X001",)),
-    )
+@pytest.mark.parametrize(("engine", "made", "ended"), MAKING)
+def test_a_measurement_that_a_plan_makes_or_ends_is_planned(engine: str, made: str, ended: str) -> None:
+    steps = (Step(Phase.COPY, "Copy.", made, rules=("X001",)), Step(Phase.REMOVE, "Drop.", ended, rules=("X001",)))
     asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
-    old, new = a_profile(cpu()), a_profile(a_measurement("cpu_new"))
+    old, new = (a_profile(a_measurement(name), engine=engine) for name in ("cpu", "cpu_new"))
     assert [f.severity for f in found(old, new)] != [Severity.INFO, Severity.INFO]
     assert all("as planned for X001" in f.message for f in found(old, new, asked))
     # Names that only look alike are not made or ended.
     for name in ("cpu_newer", "new", "cpu_new.x"):
-        (finding,) = (f for f in found(old, a_profile(a_measurement(name)), asked) if f.subject.measurement == name)
+        other = a_profile(a_measurement(name), engine=engine)
+        (finding,) = (f for f in found(old, other, asked) if f.subject.measurement == name)
         assert "as planned" not in finding.message
-    assert warned(a_profile(a_measurement("cpu2")), new, asked)
+    assert warned(a_profile(a_measurement("cpu2"), engine=engine), new, asked)
+
+
+def test_statements_are_those_of_the_engine() -> None:
+    """What an engine of another package does not declare explains nothing, and what it declares does."""
+    steps = (Step(Phase.COPY, "Copy.", 'SELECT * INTO "cpu_new" FROM "cpu"', rules=("X001",)),)
+    asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
+    for engine, explained in (("influxdb1", True), ("duckdb", False)):
+        old, new = (a_profile(*map(a_measurement, names), engine=engine) for names in (("cpu",), ("cpu", "cpu_new")))
+        assert [f for f in found(old, new, asked) if "as planned" in f.message] == (
+            [f for f in found(old, new, asked) if f.subject.measurement == "cpu_new"] if explained else []
+        )
+
+
+@pytest.mark.parametrize(
+    ("form", "problem"), [("INTO <name>", ""), ("INTO (<name>", "regular expression"), ("INTO x", "<name>")]
+)
+def test_a_form_that_finds_nothing_is_refused(form: str, problem: str) -> None:
+    said = Statements(make=(form,)).problem()
+    assert problem in said
+    assert bool(problem) == bool(said)
 
 
 def test_fields_that_became_an_array_are_planned() -> None:

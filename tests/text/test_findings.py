@@ -38,7 +38,8 @@ def test_sentence_says_nothing_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("observed", "ending"), [(99.0, "(default)"), (199.0, "(default)"), (200.0, "(default), 2 times as much")]
+    ("observed", "ending"),
+    [(99.0, "(tsaudit's default)"), (199.0, "(tsaudit's default)"), (200.0, "(tsaudit's default), 2 times as much")],
 )
 def test_times_as_much_is_said_from_twice_on(observed: float, ending: str) -> None:
     assert measured(a_finding(observed=observed, limit=LIMIT, unit="series")).endswith(ending)
@@ -46,20 +47,22 @@ def test_times_as_much_is_said_from_twice_on(observed: float, ending: str) -> No
 
 def test_figures_of_one_unit_name_it_once() -> None:
     said = measured(a_finding(observed=5_000.0, baseline=400.0, unit="series", limit=LIMIT))
-    assert said == "5,000 series (400 before), limit 100 (default), 50 times as much"
+    assert said == "5,000 series (400 before), limit 100 (tsaudit's default), 50 times as much"
     share = replace(LIMIT, value=0.5, unit="share of the rows")
     assert measured(a_finding(observed=0.9, limit=share, unit="share of the rows")) == (
-        "90% of the rows, limit 50% (default)"
+        "90% of the rows, limit 50% (tsaudit's default)"
     )
 
 
 def test_figures_of_different_units_are_not_divided() -> None:
     limit = replace(LIMIT, value=10.0, unit="times the series before")
     said = measured(a_finding(observed=5_000.0, unit="series", limit=limit))
-    assert said == "5,000 series, limit 10 times the series before (default)"
+    assert said == "5,000 series, limit 10 times the series before (tsaudit's default)"
 
 
 def test_a_limit_of_zero_divides_nothing_and_none_says_nothing() -> None:
     limit = replace(LIMIT, value=0.0, unit="conflicts")
-    assert measured(a_finding(observed=3.0, limit=limit, unit="conflicts")) == "3 conflicts, limit 0 (default)"
+    assert (
+        measured(a_finding(observed=3.0, limit=limit, unit="conflicts")) == "3 conflicts, limit 0 (tsaudit's default)"
+    )
     assert measured(a_finding()) == ""

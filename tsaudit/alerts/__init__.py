@@ -6,7 +6,21 @@ from tsaudit.alerts.digest import queue_digest
 from tsaudit.alerts.message import RunContext
 from tsaudit.alerts.outbox import queue
 from tsaudit.alerts.pace import Pace, at_most
+from tsaudit.alerts.printed import mark_printed
+from tsaudit.alerts.reactions import ReactionReport, read_reactions
 from tsaudit.alerts.routing import owner_of
 from tsaudit.alerts.sending import SendReport, send
 
-__all__ = ["Pace", "RunContext", "SendReport", "at_most", "owner_of", "queue", "queue_digest", "send"]
+__all__ = [
+    "Pace",
+    "ReactionReport",
+    "RunContext",
+    "SendReport",
+    "at_most",
+    "mark_printed",
+    "owner_of",
+    "queue",
+    "queue_digest",
+    "read_reactions",
+    "send",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from tsaudit.alerts.escape import size
 
@@ -59,8 +59,33 @@ def small(text: str) -> Block:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text, "verbatim": True}]}
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A piece of text in one style. It is shown as it is: rich text has no markup."""
+
+    text: str
+    style: Literal["", "bold", "person"] = ""
+    """`person`: the text is the Slack ID of a user, whose name Slack shows."""
+
+
+def rich(runs: Iterable[Run], preformatted: str = "") -> Block:
+    """A paragraph, and below it a code block if there is one. The texts are cleaned, not escaped, and not empty."""
+    elements = [{"type": "rich_text_section", "elements": [_rich_run(run) for run in runs]}]
+    if preformatted:
+        elements.append({"type": "rich_text_preformatted", "elements": [_rich_run(Run(preformatted))]})
+    return {"type": "rich_text", "elements": elements}
+
+
+def _rich_run(run: Run) -> Block:
+    if run.style == "person":
+        return {"type": "user", "user_id": run.text}
+    return {"type": "text", "text": run.text} | ({"style": {"bold": True}} if run.style else {})
+
+
 def texts(block: Block) -> list[str]:
     """All texts of a block that count toward the limits."""
+    if block["type"] == "rich_text":
+        return ["".join(run.get("text") or run["user_id"] for run in part["elements"]) for part in block["elements"]]
     objects = [block["text"]] if "text" in block else block.get("elements", [])
     return [o["text"] for o in objects]
 

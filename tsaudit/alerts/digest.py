@@ -1,11 +1,14 @@
-"""The daily digest: what is open, new, and resolved over all targets of an owner; nothing if there is nothing."""
+"""The digest: what is still open, and what was resolved lately, over all targets of an owner.
+
+It leaves out what the day's other messages report; if nothing is left, there is none.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from datetime import date
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
@@ -30,29 +33,33 @@ from tsaudit.alerts.message import SIGNS, is_told_of, notification
 from tsaudit.alerts.routing import channel_of, sinks_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Draft, Kind, State, thread_of
+from tsaudit.history.deliveries import SLACK, Draft, Kind, State, split_thread, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.model.finding import Severity
 from tsaudit.text import many, number
+from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
 
 _SHOWN: Final = 5
 """Open incidents named per target."""
+_WEEK: Final = timedelta(days=7)
 
 
 def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
-    """Queue the day's digest for every owner with open incidents or with some resolved that day; returns the IDs.
+    """Queue the day's digest for every owner with something to report; returns the IDs.
 
     Calling it again for the same day updates the digests and sends none twice. Targets that are no longer configured
     are left out; for a day before the newest audited one, nothing is queued.
     """
     configured = {target.name for target in settings.targets}
+    since = day if settings.slack.digest_weekday == "daily" else day - _WEEK
     by_owner: dict[str, list[Incident]] = {}
     for incident in incidents.current(store, day=day):
-        if incident.target in configured and (is_told_of(incident) or incident.resolved == day):
+        ended = incident.resolved is not None and since < incident.resolved <= day
+        if incident.target in configured and (is_told_of(incident) or ended):
             by_owner.setdefault(incident.owner, []).append(incident)
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
@@ -61,26 +68,58 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
             return []
         reports = _report_urls(connection, day)
         for owner, found in sorted(by_owner.items()):
-            message = digest(day, found, reports)
             for sink in sinks_of(settings):
+                edits = sink == SLACK and settings.slack.token is not None
+                said = _said(connection, owner, {i.target for i in found}, day, sink)
+                rest = [i for i in found if not _is_said(i, said, day, edits=edits)]
+                if not rest:
+                    continue
+                message = digest(day, rest, reports, reported=len(found) - len(rest))
                 channel = channel_of(settings, owner) if sink == SLACK else ""
                 draft = Draft(Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), sink=sink)
                 queued += _queue_one(connection, draft)
     return queued
 
 
-def digest(day: date, found: Sequence[Incident], reports: dict[str, str]) -> Message:
-    """The message for one owner. `reports`: target to the address of its newest report."""
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the day's messages report."""
+
+    incidents: frozenset[str]
+    """Fingerprints of what is new or worse."""
+    ended: frozenset[str]
+    """Targets on which nothing is open any more."""
+
+
+def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, sink: str) -> _Said:
+    rows = deliveries.loud_on(connection, [thread_of(owner, target) for target in targets], day, sink)
+    ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is Kind.RESOLVE)
+    return _Said(frozenset(mark for row in rows for mark in row.payload["about"]), ended)
+
+
+def _is_said(incident: Incident, said: _Said, day: date, *, edits: bool) -> bool:
+    """`edits`: whether messages are edited, so that a message also shows what has ended while others are open."""
+    if incident.resolved is not None:
+        return incident.resolved == day and (edits or incident.target in said.ended)
+    return incident.fingerprint in said.incidents
+
+
+def digest(day: date, found: Sequence[Incident], reports: dict[str, str], reported: int = 0) -> Message:
+    """The message for one owner. `reports`: target to the address of its newest report. `reported`: incidents that are
+    left out because other messages of the day report them.
+    """
     still = [i for i in found if is_told_of(i)]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
     title = f"tsaudit {day}: {many(len(still), 'open incident')} on {many(len(targets), 'target')}"
-    groups = (_target_blocks(day, t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
-    shown = fitting(groups, MAX_BLOCKS - 2, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 100)
+    groups = (_target_blocks(t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
+    shown = fitting(groups, MAX_BLOCKS - 3, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 200)
     blocks = [header(plain(title, MAX_HEADER)), *(block for group in shown for block in group)]
     if len(shown) < len(targets):
         blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
-    lines = (f"{i.severity} {i.target} {i.subject}: {i.finding.message}" for i in sorted(still, key=by_badness))
-    return Message(notification(title, lines), tuple(blocks))
+    if reported:
+        blocks.append(small(f"Not counted: {many(reported, 'incident')} in today's other messages."))
+    lines = (f"{i.severity} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
+    return Message(notification(title, lines, len(still)), tuple(blocks))
 
 
 def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, str]:
@@ -88,17 +127,16 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
     return (-max((i.severity.rank for i in own), default=-1), -len(own), target)
 
 
-def _target_blocks(day: date, target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
+def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
     still = sorted((i for i in found if is_told_of(i)), key=by_badness)
     counts = Counter(i.severity for i in still)
     parts = [f"{number(counts[s])} {s}" for s in reversed(Severity) if counts[s]]
-    parts += [f"{number(n)} new" for n in [sum(i.opened == day for i in still)] if n]
-    parts += [f"{number(n)} resolved" for n in [sum(i.resolved == day for i in found)] if n]
+    parts += [f"{number(n)} resolved" for n in [sum(i.resolved is not None for i in found)] if n]
     if report:
         parts.append(link(report, "report"))
     sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
     blocks = [markup(f"{sign} {code(target, 120)} {' · '.join(parts)}")]
-    lines = [plain(f"{i.severity} {i.subject}: {i.finding.message}", 200) for i in still[:_SHOWN]]
+    lines = [plain(f"{i.severity} {headline(i.finding)}", 320) for i in still[:_SHOWN]]
     if len(still) > _SHOWN:
         lines.append(f"and {number(len(still) - _SHOWN)} more")
     return [*blocks, prose(lines)] if lines else blocks

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
@@ -37,6 +38,11 @@ def clean(text: str) -> str:
         elif not category.startswith("C"):
             kept.append(character)
     return " ".join("".join(kept).split())
+
+
+def cut(text: str, limit: int) -> str:
+    """For rich text, which has no markup: cleaned, at most `limit` long, and never empty."""
+    return _cut(clean(text), limit) or " "
 
 
 def plain(text: str, limit: int) -> str:
@@ -69,10 +75,13 @@ def link(url: str, label: str) -> str:
 
 def _escaped(text: str, limit: int) -> str:
     """Entities escaped; cut between characters, never within an entity."""
+    return _cut((_ENTITIES.get(character, character) for character in text), limit)
+
+
+def _cut(text: Iterable[str], limit: int) -> str:
     pieces: list[str] = []
     used = 0
-    for character in text:
-        piece = _ENTITIES.get(character, character)
+    for piece in text:
         used += size(piece)
         if used > limit:
             return _shortened(pieces, limit)

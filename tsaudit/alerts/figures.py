@@ -1,23 +1,30 @@
-"""The lines of one incident: what, how much, the main contributor, since when, how long is left, and the fix."""
+"""One incident as its owner reads it: headline, figures, notes, and the first step."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from datetime import date
 from typing import Final
 
-from tsaudit.alerts.escape import plain
-from tsaudit.history.decisions import in_words, outgrown
+from tsaudit.alerts.blocks import Block, Run, rich
+from tsaudit.alerts.escape import clean, cut
+from tsaudit.analysis.shapes.kind_words import in_words as kinds_in_words
+from tsaudit.history import decisions
 from tsaudit.history.incidents import Incident
-from tsaudit.model.finding import Finding, worst_first
-from tsaudit.text import day as day_in_words
-from tsaudit.text import findings as wording
-from tsaudit.text import many
-from tsaudit.text.forecasts import limit_reached, pace
+from tsaudit.model.finding import worst_first
+from tsaudit.story import Story
+from tsaudit.text.headline import is_shortened
 
+SLACK_ID: Final = re.compile(r"[UW][A-Z0-9]{2,30}")
+"""Of a person, as whoever decided by a reaction is known."""
 _SAMPLES: Final = 3
+_SAMPLE: Final = 60
+_FIGURE: Final = 250
 _LINE: Final = 400
-_SHORT: Final = 120
+_WHO: Final = 60
+_WHY: Final = 200
+_STEP: Final = 600
+_STATEMENT: Final = 2_900
 
 
 def by_badness(incident: Incident) -> tuple[object, ...]:
@@ -25,43 +32,43 @@ def by_badness(incident: Incident) -> tuple[object, ...]:
     return worst_first(incident.code, incident.finding, incident.severity)
 
 
-def details(incident: Incident, day: date, *, full_values: bool) -> list[str]:
-    """The lines, escaped, for a `plain_text` object. At most 3,000 characters in all."""
-    return [plain(line, limit) for line, limit in _lines(incident, day, full_values=full_values)]
+def story_block(incident: Incident, story: Story, sign: str, *, full_values: bool, with_step: bool) -> Block:
+    """The story as one block; at most 6,000 characters, however long the names are."""
+    runs = [Run(f"{sign} "), Run(cut(story.headline, _LINE), "bold")]
+    if story.figures:
+        figures = (cut(f"{figure.label}: {figure.text}", _FIGURE) for figure in story.figures)
+        runs.append(Run("\n" + " · ".join(figures)))
+    runs += _notes(incident, full_values=full_values)
+    if with_step and story.first_step:
+        runs.append(Run(f"\n{cut(story.first_step, _STEP)}"))
+    return rich(runs, _shown(story.statement) if with_step else "")
 
 
-def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tuple[str, int]]:
-    """Parts already in the subject or the message are not repeated."""
-    finding = incident.finding
-    yield finding.message, _LINE
-    if figures := wording.measured(finding):
-        yield f"Measured {figures}", _LINE
-    if finding.guilty is not None and (finding.share is not None or finding.guilty != finding.subject.column):
-        yield _sentence_case(wording.contributor(finding, _SHORT)), _LINE
-    if finding.samples:
-        from tsaudit.analysis.shapes.shapes import redact
+def _shown(statement: str) -> str:
+    """Empty where it would have to be changed to be shown: it would be a different statement."""
+    return statement if clean(statement) == statement and len(statement) <= _STATEMENT else ""
 
-        show = str if full_values else redact
-        alike = dict.fromkeys(show(s)[:60] for s in finding.samples[:_SAMPLES])
-        yield "Samples: " + ", ".join(alike), _LINE
-    yield _since(finding, incident, day), _SHORT
-    if finding.forecast is not None and finding.forecast.days:
-        due = limit_reached(finding.forecast)
-        if due not in finding.message:
-            yield f"{_sentence_case(due)}, {pace(finding.forecast)}", _LINE
+
+def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
+    if is_shortened(incident.finding):
+        # Such as the cause why a target could not be audited.
+        yield _line(incident.finding.message)
+    samples = incident.finding.samples[:_SAMPLES]
+    if full_values and samples:
+        yield _line("Samples: " + ", ".join(dict.fromkeys(sample[:_SAMPLE] for sample in samples)))
+    elif kinds := kinds_in_words(samples):
+        yield _line("Samples: " + ", ".join(kinds))
     if incident.decision is not None:
         # Only acknowledged incidents are shown; snoozed and accepted ones are not.
-        yield f"Acknowledged by {incident.decision.owner}: {incident.decision.reason}", _LINE
+        who = incident.decision.owner
+        yield _line("Acknowledged by")
+        yield Run(" ")
+        yield Run(who, "person") if SLACK_ID.fullmatch(who) else Run(cut(who, _WHO))
+        yield Run(f": {cut(incident.decision.reason, _WHY)}")
     if incident.lapsed is not None:
-        yield f"Back, although {in_words(incident.lapsed)}: that {outgrown(incident)}", _LINE
-    yield f"Fix: {finding.fix}", _LINE
+        back = f"Back, although {decisions.in_words(incident.lapsed)}: that {decisions.outgrown(incident)}"
+        yield Run(f"\n{cut(back, _WHO + _WHY)}")
 
 
-def _since(finding: Finding, incident: Incident, day: date) -> str:
-    since = finding.since or incident.first_seen
-    days = (day - since).days
-    return f"Since {day_in_words(since)}" + (f" ({many(days, 'day')})" if days > 0 else "")
-
-
-def _sentence_case(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}"
+def _line(text: str) -> Run:
+    return Run(f"\n{cut(text, _LINE)}")

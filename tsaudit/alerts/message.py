@@ -19,27 +19,24 @@ from tsaudit.alerts.blocks import (
     fitting,
     header,
     markup,
-    prose,
     small,
 )
-from tsaudit.alerts.escape import clean, code, inert, link, plain, size
-from tsaudit.alerts.figures import by_badness, details
+from tsaudit.alerts.escape import code, inert, link, plain, size
+from tsaudit.alerts.figures import by_badness, story_block
+from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Incident, State
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.plan import Plan
-from tsaudit.model.subject import Subject
 from tsaudit.planning import words
+from tsaudit.story import Story, of_finding
 from tsaudit.text import many, number
+from tsaudit.text.headline import headline
 
 SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
 _FOOTER_CHARACTERS: Final = 1_200
 """Reserved for what follows the incidents."""
-_FOOTER_BLOCKS: Final = 3
+_FOOTER_BLOCKS: Final = 5
 _CLOSED_SHOWN: Final = 10
-_STEP: Final = 600
-"""Maximum length of a step's text, in characters."""
-_MAX_STATEMENT: Final = 2_900
-"""Maximum length of a displayed statement after escaping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +50,8 @@ class RunContext:
     report_url: str | None
     run_url: str | None
     plans: tuple[Plan, ...] = ()
+    reactions: Reactions | None = None
+    """What reactions on the messages do; None if they do nothing there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def over(context: RunContext, closed: Sequence[Closed]) -> Message:
 def moved(context: RunContext, channel: str) -> Message:
     """What remains of an alert whose owner now has another channel."""
     title = f"{context.target}: continued in {channel}"
-    return Message(notification(title, ()), (header(plain(title, MAX_HEADER)),))
+    return Message(notification(title, (), 0), (header(plain(title, MAX_HEADER)),))
 
 
 def _message(
@@ -130,28 +129,28 @@ def _message(
     blocks = [header(plain(title, MAX_HEADER))]
     if mention:
         blocks.append(markup(f"{address(mention)} this is critical."))
-    blocks.append(small(_circumstances(context)))
     groups = _groups(context, ranked, full_values=full_values)
     room = MAX_TOTAL - MAX_TEXT - _FOOTER_CHARACTERS - characters(blocks)
     shown = fitting(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), room)
     blocks += [block for group in shown for block in group]
     blocks += _footer(context, ranked[len(shown) :], closed)
-    text = notification(title, (f"{i.severity} {i.subject}: {i.finding.message}" for i in ranked), mention)
+    if ranked and (hint := _hint(context.reactions)):
+        blocks.append(small(hint))
+    blocks.append(small(_circumstances(context)))
+    text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
     return Message(text, tuple(blocks), {i.fingerprint: str(i.severity) for i in ranked})
 
 
-def notification(title: str, lines: Iterable[str], mention: str | None = None) -> str:
-    """The text of a message: the title, then as many lines as fit, each on one line."""
+def notification(title: str, lines: Iterable[str], count: int, mention: str | None = None) -> str:
+    """The text of a message: the title, then as many of the `count` lines as fit, each on one line."""
     text = inert(title, 200)
     if mention:
         text = f"{address(mention)} {text}"
-    left = list(lines)
-    while left:
-        line = "\n" + inert(left[0], 300)
+    for number_of_line, one in enumerate(lines):
+        line = "\n" + inert(one, 300)
         if size(text) + size(line) > MAX_TEXT - 40:
-            return f"{text}\n(and {number(len(left))} more)"
+            return f"{text}\n(and {number(count - number_of_line)} more)"
         text += line
-        left.pop(0)
     return text
 
 
@@ -159,6 +158,19 @@ def address(mention: str) -> str:
     """The configured Slack ID as a mention: `S...` is a user group, anything else a user."""
     kept = "".join(c for c in mention if c.isascii() and c.isalnum())
     return f"<!subteam^{kept}>" if kept.startswith("S") else f"<@{kept}>"
+
+
+def _hint(reactions: Reactions | None) -> str:
+    """Which reaction does what: the names are configured, and checked there."""
+    if reactions is None:
+        return ""
+    does = {
+        "ack": "acknowledges",
+        "snooze": f"snoozes for {many(reactions.days('snooze'), 'day')}",
+        "accept": f"accepts for {many(reactions.days('accept'), 'day')}",
+    }
+    said = ", ".join(f":{name}: {does[kind]}" for name, kind in reactions.kinds.items())
+    return f"React to act on all of this: {said}"
 
 
 def _circumstances(context: RunContext) -> str:
@@ -171,39 +183,29 @@ def _circumstances(context: RunContext) -> str:
 
 
 def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: bool) -> Iterator[list[Block]]:
-    """The blocks of each incident. A plan stands below the first incident that it is about."""
-    begun: set[Subject] = set()
+    """The blocks of each incident. The first step of a plan stands below the first incident that it is about."""
+    begun: set[str] = set()
     for incident in ranked:
-        plan = words.of_finding(incident.finding, context.plans)
-        begins = [] if plan is None or plan.subject in begun else _plan_blocks(plan, context)
-        begun |= {plan.subject} if plan else set()
-        yield _incident_blocks(incident, context, full_values=full_values) + begins
+        story = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
+        step = story.rest or story.first_step
+        is_first = step not in begun
+        begun.add(step)
+        sign = SIGNS[incident.severity]
+        block = story_block(incident, story, sign, full_values=full_values, with_step=is_first)
+        yield [block, small(_references(incident, story, context, with_plan=is_first))]
 
 
-def _plan_blocks(plan: Plan, context: RunContext) -> list[Block]:
-    """The plan's first step, and where the others are."""
-    begins = words.beginning(plan, context.target)
-    if begins is None:
-        return []
-    blocks = [prose([plain(begins.sentence, _STEP)])]
-    # If the statement had to be changed for display, it would be a different statement.
-    if begins.statement and "`" not in begins.statement and clean(begins.statement) == begins.statement:
-        blocks.append(markup(f"```{plain(begins.statement, _MAX_STATEMENT)}```"))
-    where = [f"The whole plan: {code(begins.rest, 300)}"]
-    if context.report_url and context.report_url.lower().startswith("http"):
-        where.append(link(f"{context.report_url}#{words.anchor(plan.subject)}", "plan in the report"))
-    return [*blocks, small(" · ".join(where))]
-
-
-def _incident_blocks(incident: Incident, context: RunContext, *, full_values: bool) -> list[Block]:
-    parts = [
-        f"{SIGNS[incident.severity]} *{incident.severity}* {code(str(incident.subject), 300)}",
-        f"{incident.code} {code(incident.rule, 100)}",
-    ]
-    if context.report_url and context.report_url.lower().startswith("http"):
-        parts.append(link(f"{context.report_url}#f-{incident.fingerprint}", "details"))
-    lines = details(incident, context.day, full_values=full_values)
-    return [markup(" · ".join(parts)), prose(lines)]
+def _references(incident: Incident, story: Story, context: RunContext, *, with_plan: bool) -> str:
+    """How to name the incident, and where the rest of it is."""
+    parts = [f"{incident.code} {code(incident.rule, 100)}", code(incident.fingerprint, 40)]
+    page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
+    if page:
+        parts.append(link(f"{page}#f-{incident.fingerprint}", "details"))
+    plan = words.of_finding(incident.finding, context.plans) if with_plan else None
+    if plan is not None:
+        parts.append(f"whole plan: {code(story.rest, 300)}")
+        parts += [link(f"{page}#{words.anchor(plan.subject)}", "in the report")] if page else []
+    return " · ".join(parts)
 
 
 def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Closed]) -> list[Block]:

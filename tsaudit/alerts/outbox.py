@@ -8,7 +8,7 @@ time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,9 @@ class _Thread:
         self.open = [i for i in self.known.values() if i.owner == self.owner and is_told_of(i)]
         self.channel = channel_of(self.settings, self.owner) if self.sink == SLACK else ""
         self.full_values = self.settings.report.values == "full"
+        slack = self.settings.slack
+        if self.sink == SLACK and slack.token and slack.reactions.read:
+            self.context = replace(self.context, reactions=slack.reactions)
 
     def queue(self) -> list[str]:
         alert = self._live_alert()

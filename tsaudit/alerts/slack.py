@@ -25,6 +25,7 @@ EVENT_TYPE: Final = "tsaudit_delivery"
 _PAGE: Final = 200
 _MAX_PAGES: Final = 25
 _CLOCK_SKEW: Final = timedelta(minutes=10)
+_PERSON: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
 _TS: Final = re.compile(r"[0-9]{1,20}\.[0-9]{1,10}")
 
 
@@ -105,6 +106,21 @@ class BotToken:
                 return Place(channel, str(message["ts"]))
         return None
 
+    def reactions(self, place: Place) -> dict[str, tuple[str, ...]]:
+        """Name of each reaction on the message to the IDs of the people who left it. Raises SlackError."""
+        found = self._client.reactions_get(channel=place.channel, timestamp=place.ts, full=True)
+        message = found.get("message")
+        # A message without reactions has no such key.
+        given = message.get("reactions", []) if isinstance(message, dict) else None
+        if not isinstance(given, list) or not all(map(_is_reaction, given)):
+            raise _odd(found, "with reactions of another form")
+        people: dict[str, tuple[str, ...]] = {}
+        for one in given:
+            # `thumbsup::skin-tone-2` is the same reaction.
+            name = one["name"].partition("::")[0]
+            people[name] = tuple(dict.fromkeys((*people.get(name, ()), *one["users"])))
+        return people
+
     def _channel_id(self, channel: str) -> str:
         if not channel.startswith("#"):
             return channel
@@ -183,6 +199,13 @@ def _delivery_in(message: Mapping[str, Any]) -> str | None:
         return None
     payload = metadata.get("event_payload")
     return payload.get("id") if isinstance(payload, dict) else None
+
+
+def _is_reaction(found: object) -> bool:
+    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+        return False
+    people = found.get("users")
+    return isinstance(people, list) and all(isinstance(p, str) and _PERSON.fullmatch(p) for p in people)
 
 
 def _text(answer: SlackResponse, key: str) -> str:

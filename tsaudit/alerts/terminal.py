@@ -15,6 +15,9 @@ def readable(message: Message) -> str:
     """The message's lines, without control characters: untrusted text lost them when the message was created."""
     lines = []
     for block in message.blocks:
+        if block["type"] == "rich_text":
+            lines += [_indented(text, block) for text in texts(block)]
+            continue
         for text in texts(block):
             is_markup = block["type"] != "header" and not _is_prose(block)
             lines.append(html.unescape(_without_markup(text)) if is_markup else _indented(html.unescape(text), block))

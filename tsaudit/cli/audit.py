@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import options, results, show
+from tsaudit.cli import block, markdown, options, progress, results, show
 from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
 from tsaudit.text import many
 
@@ -28,7 +27,7 @@ FAIL_ON = ("warn", "critical", "unknown", "never")
 @options.targets_argument
 @options.config_option
 @options.day_option("The day to audit, as of its end; default: today, in UTC.")
-@options.format_option("text", "json")
+@options.format_option("text", "json", "markdown")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
@@ -37,7 +36,8 @@ FAIL_ON = ("warn", "critical", "unknown", "never")
     help="The lowest verdict that causes exit code 1 (3 for unknown).",
 )
 @click.option("--no-tell", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
-@click.option("--all", "everything", is_flag=True, help="Print every finding, not only the worst 20 of a target.")
+@click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only targets that are not ok, and no progress.")
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets to audit in parallel."
 )
@@ -54,6 +54,7 @@ def audit(
     fail_on: str,
     no_tell: bool,
     everything: bool,
+    quiet: bool,
     workers: int,
     profile: Path | None,
 ) -> int:
@@ -65,7 +66,9 @@ def audit(
         if targets or day:
             raise click.UsageError("a profile file already says which target and day it is for; leave out both")
         replayed, result = _replayed(profile, config)
-        _print([results.of_result(result, replayed)], form, everything)
+        printer = _Printer(form, progress.Progress(), everything=everything, quiet=quiet, stored=False)
+        printer.add(results.of_result(result, replayed))
+        printer.end([result.target])
         code = _exit_code([result.verdict], fail_on)
         if result.not_audited:
             say(f"{result.target}: {result.not_audited.reason}")
@@ -75,43 +78,61 @@ def audit(
     settings = options.load_settings(config)
     chosen = options.chosen(settings, targets)
 
-    from tsaudit import run
+    from tsaudit import alerts, run
+    from tsaudit.history import incidents
 
     with at_once_on_interrupt(), options.open_store(settings) as store:
-        audited = run.audit_targets(
-            chosen,
-            settings,
-            store,
-            day=day or options.today(),
-            workers=workers,
-            progress=_progress if sys.stderr.isatty() else None,
-        )
-        runs = _shown(audited, [t.name for t in chosen], form, everything)
+        with progress.shown(total=len(chosen), quiet=quiet) as watched:
+            printer = _Printer(form, watched, everything=everything, quiet=quiet)
+            runs = []
+            for one in run.audit_targets(
+                chosen, settings, store, day=day or options.today(), workers=workers, progress=watched.say
+            ):
+                runs.append(one)
+                watched.end(one.target)
+                printer.add(results.of_run(one, incidents.settled(store, one.target, one.day)))
+        printer.end([t.name for t in chosen])
         code = max(_exit_code([one.verdict for one in runs], fail_on), _broken(runs))
-        return code if no_tell else max(code, _told(run.tell(settings, store, _terminal(form))))
+        if no_tell:
+            return code
+        alerts.mark_printed(store, settings, {one.target: one.day for one in runs if one.result})
+        with progress.shown(quiet=quiet) as watched:
+            watched.say("messages", "sending")
+            told = run.tell(settings, store, _terminal(form, watched))
+        return max(code, _told(told))
 
 
-def _shown(audited: Iterable[AuditRun], names: Sequence[str], form: str, everything: bool) -> list[AuditRun]:
-    """The runs in the order of the configuration, printed: text as each one ends, JSON after all of them."""
-    runs = []
-    for one in audited:
-        runs.append(one)
-        if form == "text":
-            results.print_text(results.of_run(one), everything)
-    runs.sort(key=lambda one: names.index(one.target))
-    if form == "json":
-        show.as_json([results.of_run(one) for one in runs])
-    elif len(runs) > 1:
-        show.line(_summary(one.verdict for one in runs))
-    return runs
+class _Printer:
+    """Prints targets: as text as soon as each is audited, in other formats when all are."""
 
+    def __init__(
+        self, form: str, watched: progress.Progress, *, everything: bool, quiet: bool, stored: bool = True
+    ) -> None:
+        self._form, self._watched = form, watched
+        self._everything, self._quiet, self._stored = everything, quiet, stored
+        self._found: list[dict[str, Any]] = []
 
-def _print(found: list[dict[str, Any]], form: str, everything: bool) -> None:
-    if form == "json":
-        show.as_json(found)
-        return
-    for one in found:
-        results.print_text(one, everything)
+    def add(self, found: dict[str, Any]) -> None:
+        if self._quiet and found["verdict"] == "ok":
+            return
+        self._found.append(found)
+        if self._form == "text":
+            with self._watched.aside():
+                if len(self._found) > 1:
+                    show.line()
+                block.print_block(found, everything=self._everything, stored=self._stored)
+
+    def end(self, names: Sequence[str]) -> None:
+        """`names`: of all targets, in the order in which they are printed where that is not when they end."""
+        self._found.sort(key=lambda one: names.index(one["target"]))
+        if self._form == "json":
+            show.as_json(self._found)
+        elif self._form == "markdown":
+            pages = [markdown.lines(one, everything=self._everything, stored=self._stored) for one in self._found]
+            click.echo("\n\n".join("\n".join(page) for page in pages), nl=bool(pages))
+        elif len(names) > 1 and not self._quiet:
+            show.line()
+            show.line(_summary(one["verdict"] for one in self._found))
 
 
 def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
@@ -149,17 +170,20 @@ def _first_problem(error: ValueError) -> str:
     return f"{place}: {first['msg']}" if place else first["msg"]
 
 
-def _progress(target: str, text: str) -> None:
-    click.echo(click.style(f"{target}: {text}", dim=True), err=True)
+def _terminal(form: str, watched: progress.Progress) -> Callable[[str], None]:
+    """Where messages about earlier audits go if there is no Slack; stdout holds nothing else in other formats."""
+
+    def out(text: str) -> None:
+        with watched.aside():
+            click.echo(text, err=form != "text")
+
+    return out
 
 
-def _terminal(form: str) -> Callable[[str], None]:
-    """Where messages go if there is no Slack; stdout stays JSON if JSON is requested."""
-    return lambda text: click.echo(text, err=form == "json")
+def _summary(verdicts: Iterable[str]) -> str:
+    from tsaudit.model.finding import Verdict
 
-
-def _summary(verdicts: Iterable[Verdict]) -> str:
-    counts = Counter(verdicts)
+    counts = Counter(map(Verdict, verdicts))
     worst_first = sorted(counts, key=lambda v: -v.rank)
     return f"{many(counts.total(), 'target')}: {', '.join(f'{counts[v]} {v}' for v in worst_first)}"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import options, show
+from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
 from tsaudit.text import in_full, many
 
@@ -47,10 +47,13 @@ def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str,
 
 
 def _rule(word: str) -> Rule:
-    from tsaudit.rules import rule_named
+    from tsaudit.rules import all_rules, rule_named
 
     if (found := rule_named(word)) is None:
-        raise click.BadParameter(f"no rule is called `{word}`; `tsaudit rules` lists them", param_hint="RULE")
+        from tsaudit.cli.near_rules import near
+
+        hint = near(word, {rule.code: rule.name for rule in all_rules()})
+        raise click.BadParameter(f"no rule is called `{word}`{hint}", param_hint="RULE")
     return found
 
 
@@ -60,11 +63,17 @@ def _judged(rule: Rule, settings: Settings, store: Store, names: Sequence[str], 
     from tsaudit.config.plans import limit_policy
 
     found: list[JudgedDay] = []
-    for target in options.chosen(settings, names):
-        of_target = list(judged_days(rule, store, target.name, limit_policy(settings, target), days))
-        if names and not of_target:
-            raise click.BadParameter(f"`{target.name}` was never audited", param_hint="TARGET")
-        found += of_target
+    chosen = options.chosen(settings, names)
+    with progress.shown(total=len(chosen)) as watched:
+        for target in chosen:
+            of_target = []
+            for one in judged_days(rule, store, target.name, limit_policy(settings, target), days):
+                of_target.append(one)
+                watched.say(target.name, f"evaluated {one.day}")
+            watched.end(target.name)
+            if names and not of_target:
+                raise click.BadParameter(f"`{target.name}` was never audited", param_hint="TARGET")
+            found += of_target
     return found
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import click
 
-from tsaudit.cli import options, show
+from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
 from tsaudit.text import many, number
 
 if TYPE_CHECKING:
-    from tsaudit.config.settings import Settings, Slack, Target
+    from tsaudit.collect import Probed
+    from tsaudit.config.settings import Settings, Target
+    from tsaudit.config.slack import Slack
     from tsaudit.engines.connection import Connection
     from tsaudit.model.finding import RuleResult
     from tsaudit.model.profile import Gap, Measurement, Profile
@@ -145,7 +147,9 @@ def _slack(slack: Slack) -> bool:
     from tsaudit.alerts.slack_errors import SetupError, SlackError
 
     try:
-        who = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None, lambda: _CALL_S).who()
+        with progress.shown() as watched:
+            watched.say("slack", "asking who the token belongs to")
+            who = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None, lambda: _CALL_S).who()
     except SetupError as error:
         _line("slack", "failed", f"Slack rejects the token: {error.code}")
         return False
@@ -190,23 +194,22 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     What exists on the target is added to `seen`. `before`: its newest profile.
     """
     from tsaudit import not_audited
-    from tsaudit.collect import probe, tables_as_read
+    from tsaudit.collect import probe
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.opening import with_connection
-    from tsaudit.engines.registry import ENGINES
     from tsaudit.model.profile import Reason
 
-    def look(connection: Connection, end: Deadline) -> tuple[Profile, list[Measurement], int]:
-        profile = probe(target, connection, deadline=end)
-        if not ENGINES[target.engine].infers_roles or not_audited.unseen(profile) is not None:
-            return profile, [], 0
-        return profile, *tables_as_read(target, connection, most=_MOST_TABLES, previous=before, deadline=end)
+    def look(connection: Connection, end: Deadline) -> Probed:
+        return probe(target, connection, deadline=end, most_tables=_MOST_TABLES, previous=before)
 
     try:
-        profile, tables, others = with_connection(target, look)
+        with progress.shown() as watched:
+            watched.say(target.name, f"looking at what can be measured on {target.engine}")
+            probed = with_connection(target, look)
     except ConnectorError as error:
         _line(target.name, "failed", str(error))
         return False
+    profile = probed.profile
     if (cause := not_audited.unseen(profile)) is not None:
         # Everything else depends on it.
         _line(target.name, "failed", cause)
@@ -228,11 +231,11 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
         _line("", "unknown", line)
     for unused in profile.unused_settings:
         _line("", "warn", str(unused))
-    _tables(tables, others)
+    _tables(probed.tables, probed.others)
     return not missed
 
 
-def _tables(tables: list[Measurement], others: int) -> None:
+def _tables(tables: Sequence[Measurement], others: int) -> None:
     """How the audit reads each table, and the line of the configuration that would change it."""
     from tsaudit.text.table_roles import table_roles
 

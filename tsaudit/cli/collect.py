@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tsaudit.cli import options
+from tsaudit.cli import options, progress
 from tsaudit.cli.errors import Exit, say
 
 if TYPE_CHECKING:
@@ -75,9 +75,11 @@ def _measured(target: Target, day: date) -> Profile:
     from tsaudit.run import as_of
 
     wanted, now = required_facts(target.engine), as_of(day)
-    return with_connection(
-        target, lambda connection, end: measure(target, connection, day=day, wanted=wanted, now=now, deadline=end)
-    )
+    with progress.shown() as watched:
+        watched.say(target.name, f"measuring {target.engine}")
+        return with_connection(
+            target, lambda connection, end: measure(target, connection, day=day, wanted=wanted, now=now, deadline=end)
+        )
 
 
 def _save(file: Path, document: bytes, permissions: int) -> None:

@@ -90,7 +90,8 @@ def at_once_on_interrupt() -> Iterator[None]:
     """
 
     def stop(_signal: int, _frame: object) -> None:
-        os.write(2, b"\ninterrupted\n")
+        # Progress hides the cursor.
+        os.write(2, b"\x1b[?25h\ninterrupted\n" if os.isatty(2) else b"\ninterrupted\n")
         os._exit(Exit.INTERRUPTED)
 
     if threading.current_thread() is not threading.main_thread():

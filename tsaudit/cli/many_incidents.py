@@ -47,9 +47,9 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
     """The codes of the named rules, also of those that only the history still has."""
     if not rules:
         return ()
+    from tsaudit.cli.near_rules import near
     from tsaudit.history import incidents
     from tsaudit.rules import all_rules
-    from tsaudit.text import nearest
 
     names = {rule.code: rule.name for rule in all_rules()} | {i.code: i.rule for i in incidents.current(store)}
     found: set[str] = set()
@@ -57,8 +57,7 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
         pattern = asked.lower().replace("_", "-")
         codes = {c for c, name in names.items() if any(fnmatch.fnmatchcase(n, pattern) for n in (c.lower(), name))}
         if not codes:
-            hint = nearest(pattern, [*names, *names.values()], cutoff=0.5) or "; `tsaudit rules` lists them"
-            raise click.BadParameter(f"no rule is called `{asked}`{hint}", param_hint="--rule")
+            raise click.BadParameter(f"no rule is called `{asked}`{near(asked, names)}", param_hint="--rule")
         found |= codes
     return found
 

@@ -43,12 +43,14 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
         show.as_json([json.loads(to_json(one)) for one in chosen])
         return
     for one in chosen:
-        _print(one)
+        print_plan(one)
+        show.line()
     if not chosen:
         show.line("Nothing to do: no finding asks for a change that tsaudit can describe step by step.")
 
 
-def _print(found: Plan) -> None:
+def print_plan(found: Plan) -> None:
+    """Print all steps of the plan, what they do together, and what was left out."""
     from tsaudit.planning import words
 
     show.line(f"{found.subject}  {words.summary(found)}")
@@ -58,7 +60,6 @@ def _print(found: Plan) -> None:
         _print_step(number, step)
     for one in found.set_aside:
         show.paragraph(f"Left out: a change that {', '.join(one.rules)} asks for, because {one.reason}.", "  ")
-    show.line()
 
 
 def _print_step(number: int, step: Step) -> None:
@@ -70,4 +71,4 @@ def _print_step(number: int, step: Step) -> None:
     if step.loses:
         show.paragraph(f"Loses {step.loses}.", "     ")
     elif step.text:
-        show.paragraphs(step.text, "     ")
+        show.statement(step.text, "     ")

@@ -35,5 +35,6 @@ def report(target: str, config: str | None, day: date | None) -> None:
             settings.report,
             previous=store.result(target, before[-1]) if before else None,
             alarm=clock.complaint(target, days) or "",
+            owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
         )
     show.line(written.url)

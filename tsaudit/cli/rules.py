@@ -123,31 +123,47 @@ def _plans(form: str) -> None:
 
 @click.command()
 @click.argument("rule", metavar="RULE")
-def explain(rule: str) -> None:
-    """Print the page of a rule."""
+@click.option("--open", "in_browser", is_flag=True, help="Open the page in the browser; it needs no network.")
+def explain(rule: str, in_browser: bool) -> None:
+    """Print the page of a rule, or open it in the browser."""
     from tsaudit.cli.catalogue import pages
+    from tsaudit.model.finding import RULELESS_CODES
 
-    if coverage := _coverage(rule):
-        click.echo("\n".join(coverage))
-        return
-    known = {name: page for page in pages() for name in (page.code.lower(), page.name)}
-    found = known.get(rule.lower().replace("_", "-"))
-    if found is None:
-        from tsaudit.text import nearest
+    wanted = rule.lower().replace("_", "-")
+    page = next((page for page in pages() if wanted in (page.code.lower(), page.name)), None)
+    code = page.code if page else next((c for c, name in RULELESS_CODES.items() if wanted in (c.lower(), name)), None)
+    if code is None:
+        from tsaudit.cli.near_rules import near
 
-        hint = nearest(rule, known, cutoff=0.5) or "; `tsaudit rules` lists them"
+        hint = near(rule, {page.code: page.name for page in pages()})
         raise click.BadParameter(f"no rule is called `{rule}`{hint}", param_hint="RULE")
-    click.echo("\n".join(_lines(found)))
+    if in_browser:
+        _open(code)
+        return
+    click.echo("\n".join(_lines(page) if page else _without_rule(code)))
 
 
-def _coverage(rule: str) -> tuple[str, ...]:
-    """The meaning of a code that an audit reports without a rule; empty for any other."""
+def _open(code: str) -> None:
+    """Write the pages of all rules for this user, as they are beside every report, and open one of them."""
+    from pathlib import Path
+
+    from tsaudit.report import rule_files, rule_pages
+    from tsaudit.report.publish import Folder, ReportError
+
+    root = Path(click.get_app_dir("tsaudit"))
+    try:
+        rule_files.write(Folder(str(root)))
+    except ReportError as error:
+        raise click.ClickException(str(error)) from error
+    page = root / rule_pages.FOLDER / f"{code}.html"
+    click.echo(str(page))
+    click.launch(page.as_uri())
+
+
+def _without_rule(code: str) -> tuple[str, ...]:
+    """The meaning of a code that an audit reports without a rule."""
     from tsaudit import not_audited, silenced_rules
     from tsaudit.model.finding import PLUGIN_CODE, RULELESS_CODES, SILENCED_CODE
-
-    code = next((c for c, name in RULELESS_CODES.items() if rule.lower().replace("_", "-") in (c.lower(), name)), None)
-    if code is None:
-        return ()
     from tsaudit.rules import foreign
 
     about: Any = {SILENCED_CODE: silenced_rules, PLUGIN_CODE: foreign}.get(code, not_audited)

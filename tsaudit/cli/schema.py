@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from tsaudit.cli import options, results, show
+from tsaudit.cli import block, options, progress, results, show
 from tsaudit.cli.errors import Exit, say
 from tsaudit.cli.groups import Group
 from tsaudit.config.columns_file import Form
@@ -98,7 +98,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
     if form == "json":
         show.as_json(found)
     else:
-        results.print_text(found, everything=True)
+        block.print_block(found, everything=True, stored=False)
     ctx.exit({"ok": Exit.OK, "unknown": Exit.NOT_AUDITED}.get(result.verdict, Exit.FINDINGS))
 
 
@@ -129,6 +129,9 @@ def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> 
 
     inferred = {"row_sample"} if ENGINES[chosen.engine].infers_roles else set()
     wanted = STRUCTURE | inferred | also
-    return with_connection(
-        chosen, lambda connection, end: collect(chosen, connection, day=options.today(), wanted=wanted, deadline=end)
-    )
+    day = options.today()
+    with progress.shown() as watched:
+        watched.say(chosen.name, "reading the schema")
+        return with_connection(
+            chosen, lambda connection, end: collect(chosen, connection, day=day, wanted=wanted, deadline=end)
+        )

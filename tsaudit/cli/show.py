@@ -42,15 +42,58 @@ def warning(text: str) -> None:
     click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {printable(text, 1000)}", err=True)
 
 
-def paragraph(text: str, indent: str) -> None:
-    """Text of any length: wrapped for a terminal, one line otherwise."""
-    clean = printable(text, _LONGEST_PARAGRAPH)
-    if sys.stdout.isatty():
-        import shutil
+def clean(text: str) -> str:
+    """The text as it may be printed on a line."""
+    return printable(text, _LONGEST)
 
-        width = max(40, shutil.get_terminal_size().columns - 1)
-        clean = textwrap.fill(clean, width - len(indent), break_on_hyphens=False, break_long_words=False)
-    click.echo(textwrap.indent(clean, indent))
+
+def width() -> int | None:
+    """Characters of a line on this terminal; None where the output is not a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    import shutil
+
+    return max(40, shutil.get_terminal_size().columns - 1)
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """Text of any length: wrapped for a terminal, one line otherwise."""
+    safe, room = printable(text, _LONGEST_PARAGRAPH), width()
+    if room is None:
+        return [indent + safe]
+    return textwrap.wrap(
+        safe, room, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+
+
+def fitted(text: str, indent: str, mark: str = "") -> str:
+    """One line, cut off where the terminal ends. `mark`: a severity at its beginning, to be colored."""
+    room = width()
+    safe = printable(text, _LONGEST if room is None else max(room - len(indent), 1))
+    return indent + (word(mark) + safe.removeprefix(mark) if mark else safe)
+
+
+def whole(text: str, indent: str) -> str:
+    """A statement or an address: never broken or cut short by us, so that it can be copied from any terminal."""
+    return indent + printable(text, _LONGEST_PARAGRAPH)
+
+
+def statement(text: str, indent: str) -> None:
+    """Print a statement of any number of lines, none of them broken."""
+    for one in text.splitlines():
+        click.echo(whole(one, indent))
+
+
+def rows(text: str) -> int:
+    """The number of rows that the line takes on this terminal."""
+    room = width()
+    return 1 if room is None else max(1, -(-len(click.unstyle(text)) // (room + 1)))
+
+
+def paragraph(text: str, indent: str) -> None:
+    """Print text of any length."""
+    for one in wrapped(text, indent) or [""]:
+        click.echo(one)
 
 
 def paragraphs(text: str, indent: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import options, show
+from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.text import duration, listed, many, number, plural
@@ -77,7 +77,9 @@ def what_if(
     change = TagReduction(frozenset({*drop, *to_field}), dict(bucket))
     last = _last_profile(settings, target)
     try:
-        found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)
+        with progress.shown() as watched:
+            watched.say(target, "counting what would remain")
+            found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)
     except UnknownNameError as error:
         raise click.UsageError(str(error)) from error
     if form == "json":

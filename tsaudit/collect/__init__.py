@@ -98,47 +98,57 @@ def collect(
     return unjudged_noted(reconciled(profile, previous, asked), asked)
 
 
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What an audit would find, from a first look."""
+
+    profile: Profile
+    """Contains the gaps that an audit would have, and what exists; its figures are meaningless."""
+    tables: tuple[Measurement, ...] = ()
+    """The kind and the column roles that an audit would find for the biggest tables, by database and name."""
+    others: int = 0
+    """Tables with rows beside these."""
+
+
 def probe(
-    target: Target, connection: Connection, now: datetime | None = None, deadline: Deadline | None = None
-) -> Profile:
+    target: Target,
+    connection: Connection,
+    now: datetime | None = None,
+    deadline: Deadline | None = None,
+    *,
+    most_tables: int = 0,
+    previous: Profile | None = None,
+) -> Probed:
     """Try each fact of the engine in the cheapest way, on one measurement of each database.
 
-    The profile contains the gaps that an audit would have, and what exists; its figures are meaningless. `now`: the
-    current time; None for the present. `deadline`: as for `collect`.
+    On engines that infer roles, also read what the `most_tables` biggest tables are. `previous`, `now`, and `deadline`
+    are as for `collect`.
     """
     end = now or utc_now()
-    asked = asked_on(ENGINES[target.engine].ladder, frozenset(FACTS), frozenset(query_files(target.engine)))
+    engine, files = ENGINES[target.engine], frozenset(query_files(target.engine))
+    asked = asked_on(engine.ladder, frozenset(FACTS), files)
     with closing(Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as asker:
-        found = _find(asker, asked, {})
+        before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
+        found = _find(asker, asked, before)
         for database in found.databases:
             for draft in [d for d in found.drafts if d.database == database.name and not d.is_empty][:1]:
                 try_facts(asker, draft, asked)
-    return _profile(asker, found, found.drafts, end.date(), connection.server_version)
-
-
-def tables_as_read(
-    target: Target,
-    connection: Connection,
-    *,
-    most: int,
-    previous: Profile | None = None,
-    now: datetime | None = None,
-    deadline: Deadline | None = None,
-) -> tuple[list[Measurement], int]:
-    """The kind and the column roles that an audit would find for the `most` biggest tables, and the number of others.
-
-    Only of engines that infer roles. The other parameters are as for `collect`.
-    """
-    end = now or utc_now()
-    wanted, files = frozenset({"columns", "row_sample"}), frozenset(query_files(target.engine))
-    asked = asked_on(ENGINES[target.engine].ladder, wanted, files)
-    with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
-        before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
-        drafts = [draft for draft in _find(asker, asked, before).drafts if not draft.is_empty]
+        profile = _profile(asker, found, found.drafts, end.date(), connection.server_version)
+        drafts = [draft for draft in found.drafts if not draft.is_empty]
+        if not most_tables or not engine.infers_roles or not drafts:
+            return Probed(profile)
         drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
-        step = _contained(asker, "columns", functools.partial(assign_roles, asker, sample_wanted=True))
-        read = [draft.finished() for draft in asker.each(step, drafts[:most])]
-    return sorted(read, key=lambda m: (m.database, m.name)), len(drafts) - len(read)
+        reader = asker.with_window(Window(end - target.window, end))
+        step = _contained(reader, "columns", functools.partial(assign_roles, reader, sample_wanted=True))
+        read = [draft.finished() for draft in reader.each(step, drafts[:most_tables])]
+    return Probed(profile, tuple(sorted(read, key=lambda m: (m.database, m.name))), len(drafts) - len(read))
+
+
+def database_names(target: Target, connection: Connection, *, deadline: Deadline | None = None) -> tuple[str, ...]:
+    """The databases that an audit of the target would cover, by name; none if they cannot be listed."""
+    end = utc_now()
+    with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
+        return catalogue.databases(asker, frozenset()).names
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ recorded.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -93,6 +94,12 @@ class Asker:
     def engine(self) -> Engine:
         """The target's engine."""
         return ENGINES[self.target.engine]
+
+    def with_window(self, window: Window) -> Asker:
+        """The same with another window. It uses the same connections and budget, and its gaps are its own."""
+        other = copy.copy(self)
+        other.window, other.gaps = window, []
+        return other
 
     @property
     def now(self) -> datetime:

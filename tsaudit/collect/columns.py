@@ -12,7 +12,7 @@ from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.excerpts import measure_extent
 from tsaudit.collect.label_columns import open_labels
 from tsaudit.collect.table_kinds import kind_of_table
-from tsaudit.collect.value_texts import as_text, number_share
+from tsaudit.collect.value_texts import as_text, measured_share
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.columns import TimeColumn
@@ -69,7 +69,8 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
     candidates = time_candidates(draft.columns, chosen, typed=typed)
     extents = _extents(asker, draft, [c.name for c in candidates]) if candidates else {}
     indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if c.name in i.columns)
-    time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed)
+    before = draft.previous.time_column if draft.previous else None
+    time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed, before=before)
     draft = measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
     most = asker.target.budget.max_rows if sample_wanted else min(asker.target.budget.max_rows, _ROLE_ROWS)
     if not draft.unreadable:
@@ -207,7 +208,7 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
         count = len(values)
         if count:
             length = pc.mean(pc.utf8_length(values)).as_py()
-            found[column.name] = roles.Values(count, length, number_share(values))
+            found[column.name] = roles.Values(count, length, measured_share(values))
         else:
             found[column.name] = roles.Values(0, 0.0, 0.0)
     return found

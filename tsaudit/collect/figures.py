@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +14,7 @@ from tsaudit.model.profile import (
     FREQUENT,
     MAX_PATTERNS,
     SAMPLE_SIZE,
+    TEXT_KEPT,
     Count,
     Field,
     NumbersBy,
@@ -25,9 +26,6 @@ from tsaudit.model.profile import (
 
 if TYPE_CHECKING:
     import numpy as np
-
-TEXT_KEPT: Final = 256
-"""Maximum length of a sampled value, in characters."""
 
 
 def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source: Source) -> Field:

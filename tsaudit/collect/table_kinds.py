@@ -200,7 +200,7 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
     import pyarrow.compute as pc
 
     from tsaudit.analysis.shapes import shapes
-    from tsaudit.collect.value_texts import as_text, number_share
+    from tsaudit.collect.value_texts import as_text, measured_share
 
     if not rows:
         return Seen(distinct=0, is_text=True)
@@ -213,7 +213,7 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
     if _is_structure(column.data_type):
         # What is the same in all rows is said of none of them.
         return Seen(is_document=distinct > 1 or rows < _ENOUGH)
-    share = number_share(texts)
+    share = measured_share(texts)
     is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
     is_measure = share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not roles.names_code(column.name)
     shape = shapes.classify(sorted(set(texts.slice(0, _LOOKED_AT).to_pylist()))[:500])

@@ -102,4 +102,4 @@ def _evidence(profile: Profile, m: Measurement) -> str:
         return f"{name} was written with {many(count.value, 'measure name')} ({count.source.query})"
     if "columns" not in profile.facts or not m.fields:
         return ""
-    return f"{name} has {len(m.fields)} fields, so it had rows once"
+    return f"{name} has {many(len(m.fields), 'field')}, so it had rows once"

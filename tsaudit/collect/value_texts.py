@@ -9,16 +9,28 @@ if TYPE_CHECKING:
 
 NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 """A string that is a number."""
+_DECIMAL: Final = r"[+-]?\d+\.\d+"
+_DECIMALS: Final = rf"^\s*[(\[]?{_DECIMAL}(\s*[,;|/ ]\s*{_DECIMAL})+[)\]]?\s*$"
+"""Several numbers with a fraction, such as a position: whole numbers may as well be codes."""
 PLACEHOLDER: Final = r"^\s*(-+|[nN]/?[aA]|(?i:null|none|nil|nan|undefined)|\\N|\?+)?\s*$"
 """A string that stands for no value. States such as `unknown` do not: somebody may look for them."""
 
 
 def number_share(texts: pa.ChunkedArray) -> float:
     """The share of the strings that are numbers, without null and what stands for it; 0 if nothing is left."""
+    return _share(texts, NUMBER)
+
+
+def measured_share(texts: pa.ChunkedArray) -> float:
+    """The same for strings that are one or several numbers: none of them names the source of a row."""
+    return _share(texts, f"{NUMBER}|{_DECIMALS}")
+
+
+def _share(texts: pa.ChunkedArray, pattern: str) -> float:
     import pyarrow.compute as pc
 
     said = texts.filter(pc.invert(pc.match_substring_regex(texts, PLACEHOLDER)))
-    return float(pc.mean(pc.match_substring_regex(said, NUMBER).cast("float64")).as_py()) if len(said) else 0.0
+    return float(pc.mean(pc.match_substring_regex(said, pattern).cast("float64")).as_py()) if len(said) else 0.0
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -9,38 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from tsaudit.config import cron
-from tsaudit.config.types import Duration, EngineName, Finite, RuleSetting, Secret, SinkSettings, SlackSecret
+from tsaudit.config.base import Model
+from tsaudit.config.slack import Slack
+from tsaudit.config.types import Duration, EngineName, Finite, RuleSetting, Secret, SinkSettings
 from tsaudit.model.profile import TableKind
 
 Path = tuple[int | str, ...]
 """Keys and list positions from the top of the file to one value."""
-
-
-class Model(BaseModel):
-    """Base of all configuration: frozen, unknown keys rejected."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _empty_is_absent(cls, data: Any) -> Any:
-        """A key without a value, for example with all its lines commented out, counts as absent."""
-        if data is None:
-            return {}
-        return {k: v for k, v in data.items() if v is not None} if isinstance(data, dict) else data
 
 
 class Budget(Model):
@@ -158,43 +138,6 @@ class Target(Model):
     """Targets of one group share a Dagster asset if granularity is `group`."""
     asset_key: tuple[str, ...] | None = None
     """Key of the owner's own Dagster asset; audits are recorded as observations on it."""
-
-
-class Slack(Model):
-    """Where alerts go. With neither token nor webhook, they are printed in the terminal and stored as "not sent"."""
-
-    token: SlackSecret | None = None
-    """Bot token with `chat:write` (and `channels:history`, to check after a crash which messages arrived)."""
-    webhook: SlackSecret | None = None
-    """Incoming webhook: cannot edit, reply in threads, or read messages, so a crash may duplicate a message."""
-    digest: bool = True
-    """After all targets due on a day have been audited, send one message per owner with everything that is open, if
-    anything.
-    """
-    base_url: str = "https://slack.com/api/"
-    """Base URL of Slack's web API; change it for a proxy or a test."""
-    deadline_s: Finite = Field(300, gt=0)
-    """Seconds a run may spend on sending, over all channels; the rest stays queued for the next run."""
-
-    @field_validator("webhook")
-    @classmethod
-    def _address(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and not value.get_secret_value().startswith(("https://", "http://", "${")):
-            raise ValueError("must start with https://, as shown by Slack")
-        return value
-
-    @field_validator("base_url")
-    @classmethod
-    def _folder(cls, value: str) -> str:
-        if not value.startswith(("https://", "http://", "${")):
-            raise ValueError("must start with https:// or http://")
-        return value.rstrip("/") + "/"
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Slack:
-        if self.token and self.webhook:
-            raise ValueError("set a token or a webhook, not both")
-        return self
 
 
 class Owner(Model):

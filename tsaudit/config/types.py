@@ -31,6 +31,13 @@ def _at_most_longest(value: timedelta) -> timedelta:
     return value
 
 
+def _reaction(value: str) -> str:
+    name = value.strip(":")
+    if not re.fullmatch(r"[a-z0-9_+'-]*|\$\{\w+\}", name):
+        raise ValueError(f"expected the name of a reaction such as `eyes`, got `{value}`")
+    return name
+
+
 Duration = Annotated[
     timedelta,
     BeforeValidator(_duration),
@@ -38,6 +45,8 @@ Duration = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,8}\s*[smhdw]$", "examples": ["30d", "12h"]}),
 ]
 """A length of time, written as `30d`, `12h`, `15m`, `90s`, or `2w`."""
+Reaction = Annotated[str, AfterValidator(_reaction)]
+"""The name of an emoji in Slack, with or without colons; may be empty."""
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A number to compare with: `nan` would never be exceeded and look like a pass."""
 Secret = Annotated[SecretStr, Field(min_length=1)]

@@ -78,13 +78,44 @@ class LocalServer:
 
     port: int
     path: str
-    """The path to request: never from another machine."""
+    """The path to request."""
     answers: re.Pattern[str]
     """What the response must contain."""
     url: str
     """Its address as a target."""
     header: str = ""
     """The header of the response to check; empty: its body."""
+    is_native: bool = False
+    """It does not answer over HTTP: `answers` is what `net.port_probe.what_listens` must say; `path` is not used."""
+
+
+NAME_IN_FORM: Final = "<name>"
+"""Stands for the name of a measurement in the forms of `Statements`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """How to see, in the text of a plan's step, which measurement it makes or removes.
+
+    Regular expressions in which `<name>` stands for the name; upper and lower case are the same. What plans make is no
+    schema drift. `CREATE TABLE`, `DROP TABLE`, and `RENAME TO` of SQL are known without them.
+    """
+
+    make: tuple[str, ...] = ()
+    """A measurement that was not there, or another name for one."""
+    remove: tuple[str, ...] = ()
+    """A measurement that is gone, or has another name."""
+
+    def problem(self) -> str:
+        """Why one of them is invalid, in one line; empty if all are valid."""
+        for form in (*self.make, *self.remove):
+            try:
+                re.compile(form.replace(NAME_IN_FORM, "x"))
+            except re.error as error:
+                return f"`{form}` in `statements` is not a regular expression: {error}"
+            if NAME_IN_FORM not in form:
+                return f"`{form}` in `statements` does not contain {NAME_IN_FORM}"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +134,8 @@ class Engine:
     """The module that renders changes in the engine's languages: see `tsaudit.engines.rendering`. Empty: changes are
     only described in words.
     """
+    statements: Statements = field(default_factory=Statements)
+    """How its statements, and settings of writers, name what they make and remove."""
     extra: str | None = None
     """The extra that installs its driver; None if the core includes it."""
     language: Language = Language.SQL
@@ -217,4 +250,4 @@ class Engine:
             return "it names no `connector` module"
         if missing := [str(folder) for folder in self.sql_folders if not Path(folder).is_dir()]:
             return f"there is no folder {missing[0]}"
-        return ""
+        return self.statements.problem()

@@ -15,6 +15,10 @@ from tsaudit.model.plan import Effect, Step
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.text import many
 
+_FEWER_WRITERS: Final = 10
+"""Times as many values as there are writers that a tag must have, so that each of them writes several."""
+_MOST_WRITER_TAGS: Final = 3
+
 
 class Quoting(Protocol):
     """What knows the server, and quotes names for it."""
@@ -54,6 +58,17 @@ class Place:
     def quoted(self, names: Iterable[str | Qualified]) -> str:
         """The names as identifiers of the engine, with commas between."""
         return ", ".join(quote_name(self.profile.engine, name) for name in names)
+
+    def writers_of(self, tag: str) -> tuple[str, ...]:
+        """Tags that distinguish who writes the values of the tag: they have several values, but far fewer than it.
+
+        The one with most values comes first. Empty if there is none, or if the values were not counted. Labels
+        inside a column are left out: a statement needs an expression for each.
+        """
+        counts = {t.key: t.values.value for t in self.here.tags if t.values is not None and not t.label_of}
+        most = counts.get(tag, 0) / _FEWER_WRITERS
+        few = [(count, key) for key, count in counts.items() if 1 < count <= most]
+        return tuple(key for _, key in sorted(few, key=lambda one: (-one[0], one[1]))[:_MOST_WRITER_TAGS])
 
     def table(self, name: str = "") -> str:
         """The measurement's name, or that of another one beside it, so that a statement finds it from anywhere."""

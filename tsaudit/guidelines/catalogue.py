@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tsaudit.guidelines.guideline import Guideline
@@ -78,6 +78,28 @@ GUIDELINES: Final = (
     Guideline("H6", "The store's limits are known, and it is used for its purpose", "only MongoDB stores documents"),
 )
 """All guidelines, in order."""
+
+NOT_CHECKED: Final[Mapping[str, str]] = {
+    "Tables follow the queries that are run (access patterns)": (
+        "databases keep no record of their queries, or only with an extension and permissions that an audit should not "
+        "need; on Timestream, G7 checks scheduled queries"
+    ),
+    "A table without indexes is the baseline, and a slow query is the reason for one": (
+        "it is not known which queries are slow; the findings of E5 and E6 are information where only queries could "
+        "show the need, and that of E7 assumes that log text is there to be searched and says when to ignore it"
+    ),
+    "A table is partitioned when a machine's throughput, or half of its CPU, is used up": (
+        "the load of a machine is no part of a schema, and servers do not show it to a user who may only read; E13 "
+        "checks the other side, partitions of tables that are small"
+    ),
+    "Metrics are downsampled by regular tasks": (
+        "whether a coarser copy would do is up to whoever reads the data, and tasks that run outside the database "
+        "cannot be seen; F1 and H3 check whether raw data is ever deleted"
+    ),
+    "Rows have the same keys": "D3 and D4 check what differs between rows",
+    "Queries read few long strings": ("C3 reports long texts on InfluxDB 3; which queries read them is not recorded"),
+}
+"""Advice in the sources of the guidelines that is none of them, with the reason why no rule checks it."""
 
 
 def engines_of(ids: Iterable[str]) -> frozenset[str]:

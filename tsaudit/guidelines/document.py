@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tsaudit.engines.registry import ENGINES
+from tsaudit.guidelines.catalogue import NOT_CHECKED
 from tsaudit.guidelines.coverage import status
 from tsaudit.guidelines.guideline import CHAPTERS, Rule, State, Status
 
@@ -25,6 +26,7 @@ def markdown(rules: Iterable[Rule]) -> str:
     for letter, chapter in CHAPTERS.items():
         mine = [s for s in rows if s.guideline.id.startswith(letter)]
         lines += ["", f"## {letter}. {chapter}", "", *_table(mine), "", *_reasons(mine)]
+    lines += ["", "## Advice that no rule checks", "", *(f"- {what}: {why}." for what, why in NOT_CHECKED.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -45,9 +45,17 @@ class Entry:
 
 
 def write(
-    connection: Connection, incidents: Sequence[Incident], kind: str, owner: str, reason: str, until: date | None
+    connection: Connection,
+    incidents: Sequence[Incident],
+    kind: str,
+    owner: str,
+    reason: str,
+    until: date | None,
+    reaction_id: int | None = None,
 ) -> None:
-    """Add a row to each incident's decisions, with what the incident is now."""
+    """Add a row to each incident's decisions, with what the incident is now. `reaction_id`: what made it, if not a
+    command.
+    """
     made_at = naive(utc_now())
     rows = [
         {
@@ -62,6 +70,7 @@ def write(
             "observed": incident.finding.observed,
             "bound": bound_of(incident.finding),
             "unit": incident.finding.unit,
+            "reaction_id": reaction_id,
         }
         for incident in incidents
     ]
@@ -83,6 +92,11 @@ def with_decisions(connection: Connection, incidents: Sequence[Incident], day: d
         return replace(incident, decision=found, lapsed=None)
 
     return [decided(incident) for incident in incidents]
+
+
+def reactions_behind(connection: Connection) -> dict[str, int]:
+    """Fingerprint to the reaction that made the newest decision, for those that a reaction made."""
+    return {mark: row.reaction_id for mark, row in _newest(connection).items() if row.reaction_id is not None}
 
 
 def entries(store: Store, fingerprints: Collection[str]) -> list[Entry]:

@@ -21,7 +21,8 @@ from tsaudit.text import quantity
 BASELINE_DAYS: Final = 90
 """Days for which findings are accepted if nobody says otherwise: our default, a quarter to fix what is there."""
 
-_LOCK: Final = "decisions"
+LOCK: Final = "decisions"
+"""Held by whoever decides."""
 
 
 class DecidedError(ValueError):
@@ -95,7 +96,7 @@ def decide(
     ValueError for a decision that is incomplete or could never apply.
     """
     chosen = _checked(kind, owner, reason, until)
-    with store.writing(_LOCK) as connection:
+    with store.writing(LOCK) as connection:
         incident = incidents.known(connection, fingerprint)
         if incident is None:
             raise LookupError(f"no incident has the fingerprint {fingerprint}")
@@ -103,7 +104,7 @@ def decide(
             raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
         if until is not None and until < incident.day:
             raise ValueError(f"{until} is over: incident {fingerprint} was evaluated on {incident.day}")
-        (now,) = _today(connection, [incident])
+        (now,) = decided_today(connection, [incident])
         is_same = now.decision is not None and _is_same(now.decision, chosen, owner, reason, until)
         if now.decision is not None and not is_same and not replace:
             raise DecidedError(incident, now.decision)
@@ -118,8 +119,8 @@ def accept_all(store: Store, wanted: Acceptance, *, dry_run: bool = False) -> Ba
     `dry_run`: only say which. Raises ValueError for a decision that is incomplete or could never apply.
     """
     _checked(DecisionKind.ACCEPT, wanted.owner, wanted.reason, wanted.until)
-    with store.reading() if dry_run else store.writing(_LOCK) as connection:
-        found = baseline(_today(connection, incidents.standing(connection, None, None)), wanted)
+    with store.reading() if dry_run else store.writing(LOCK) as connection:
+        found = baseline(decided_today(connection, incidents.standing(connection, None, None)), wanted)
         late = next((i for i in found.accepted if wanted.until < i.day), None)
         if late is not None:
             raise ValueError(f"{wanted.until} is over: {late.target} was audited on {late.day}")
@@ -155,7 +156,7 @@ def reopen(
     """
     if not owner.strip():
         raise ValueError("name the person who decides")
-    with store.reading() if dry_run else store.writing(_LOCK) as connection:
+    with store.reading() if dry_run else store.writing(LOCK) as connection:
         standing = incidents.standing(connection, None, None)
         found = [i for i in standing if selection.has(i) and (i.decision or i.lapsed)]
         if not dry_run:
@@ -183,8 +184,8 @@ def outgrown(incident: Incident) -> str:
     return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(finding.observed, finding.unit)}"
 
 
-def _today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
-    """With the decisions that apply today: one that has ended since the last audit is in nobody's way."""
+def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
+    """The incidents with the decisions that apply today: one that has ended since the last audit is in nobody's way."""
     return decision_log.with_decisions(connection, found, clock.today())
 
 

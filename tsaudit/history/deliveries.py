@@ -12,7 +12,7 @@ import enum
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -39,6 +39,8 @@ class Kind(enum.StrEnum):
     """News in an alert's thread; notifies."""
     RESOLVE = "resolve"
     """The last reply: nothing is open any more, and the next incident starts a new alert."""
+    CONFIRM = "confirm"
+    """A reply that says what a reaction did."""
     DIGEST = "digest"
 
 
@@ -147,6 +149,21 @@ def family(connection: Connection, parent_id: str) -> list[Delivery]:
     """The message and all its edits and replies, oldest first."""
     query = sa.select(*_COLUMNS).where(sa.or_(table.c.id == parent_id, table.c.parent_id == parent_id))
     return [_delivery(row) for row in connection.execute(query.order_by(table.c.position))]
+
+
+def on_slack(connection: Connection) -> list[Delivery]:
+    """The alerts, their edits, and the replies about incidents that have arrived in Slack, oldest first."""
+    kinds = table.c.kind.in_([Kind.ALERT, Kind.EDIT, Kind.REPLY])
+    where = (kinds, table.c.state == State.SENT, table.c.sink == SLACK, table.c.slack_ts.is_not(None))
+    return [_delivery(row) for row in connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))]
+
+
+def loud_on(connection: Connection, threads: Collection[str], day: date, sink: str = SLACK) -> list[Delivery]:
+    """What notifies, or will, of that day in the threads, oldest first."""
+    kinds = table.c.kind.in_([Kind.ALERT, Kind.REPLY, Kind.RESOLVE])
+    where = (kinds, table.c.day == day, table.c.sink == sink, table.c.state != State.FAILED)
+    rows = connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))
+    return [_delivery(row) for row in rows if row.thread in threads]
 
 
 def threads_about(connection: Connection, target: str, sink: str = SLACK) -> list[str]:

@@ -90,6 +90,12 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
         return standing(connection, target, day)
 
 
+def settled(store: Store, target: str, day: date) -> frozenset[str]:
+    """Fingerprints of the target's incidents that are accepted or snoozed on that day."""
+    muted = (DecisionKind.ACCEPT, DecisionKind.SNOOZE)
+    return frozenset(i.fingerprint for i in current(store, target, day) if i.decision and i.decision.kind in muted)
+
+
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:
     """`current`, within a transaction."""
     tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= (day or clock.today()))]

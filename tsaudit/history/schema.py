@@ -119,6 +119,7 @@ decision: Final = Table(
     Column("observed", Float, comment="figure of the finding when it was made; null: it had none"),
     Column("bound", Float, comment="the figure it covers at most, or at least if less is worse; null: any"),
     Column("unit", Text, comment="of both figures"),
+    Column("reaction_id", Integer, comment="reaction that made it; null: the command line or another program"),
     comment="what people said of an incident; rows stay, and only the newest counts",
 )
 
@@ -128,7 +129,7 @@ delivery: Final = Table(
     Column("id", String(36), primary_key=True, comment="UUID; travels in the Slack message's metadata"),
     Column("queued_at", DateTime, nullable=False),
     Column("position", Integer, nullable=False, comment="order of sending"),
-    Column("kind", String(10), nullable=False, comment="alert, edit, reply, resolve, digest"),
+    Column("kind", String(10), nullable=False, comment="alert, edit, reply, resolve, confirm, digest"),
     Column("day", Date, nullable=False, comment="the logical day it speaks of"),
     Column("thread", Text, nullable=False, comment="what the message is about: owner and target; edits share it"),
     Column("sink", String(60), nullable=False, server_default="slack", comment="where it goes: slack, or a plug-in's"),
@@ -147,6 +148,18 @@ delivery: Final = Table(
     Index(None, "position"),
     Index(None, "state", "position"),
     comment="every message, written before it is sent",
+)
+
+reaction: Final = Table(
+    "reaction",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("delivery_id", String(36), nullable=False, index=True, comment="the message that it is on"),
+    Column("kind", String(10), nullable=False, comment="ack, snooze, accept"),
+    Column("person", Text, nullable=False, comment="Slack ID of who decided; the others only agree"),
+    Column("seen_at", DateTime, nullable=False),
+    Column("gone_at", DateTime, comment="when it was seen to have been taken back; null: it is there"),
+    comment="reactions on messages that were read, so that each is acted upon once",
 )
 
 lease: Final = Table(

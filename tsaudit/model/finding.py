@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
 
@@ -138,6 +138,14 @@ class Finding:
     severity: Severity
     message: str
     """One sentence with the figures in it."""
+    headline: str = field(default="", kw_only=True)
+    """What is wrong, what causes it, and since when, in a few words and without its place; empty: the message says it
+    briefly enough, or is shortened.
+    """
+    severity_reason: str = field(default="", kw_only=True)
+    """Why it is as severe as it is, in a few words; empty where the observed figure and its limit show it."""
+    per_day: float | None = field(default=None, kw_only=True)
+    """By how much `observed` grows a day at the present rate; None if it does not grow, or this is not known."""
     fix: str = ""
     """What to change, in words. The audit adds the engine's words about the changes."""
     changes: tuple[AnyChange, ...] = ()

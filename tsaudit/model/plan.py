@@ -32,6 +32,47 @@ class Phase(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Copied:
+    """What a program writes of one column that it reads."""
+
+    column: str
+    """As the statement returns it."""
+    was_tag: bool
+    name: str
+    """As it is to be written."""
+    is_tag: bool
+    type: str = ""
+    """Of a field as it is stored: `float`, `integer`, `string`, or `boolean`; answers in JSON do not tell 1 from 1.0.
+    """
+    to: str = ""
+    """What its values are converted to: `integer`, `float`, `boolean`, or `time`, which is an integer, in nanoseconds
+    since 1970. Empty: they are not.
+    """
+    pattern: str = ""
+    """A regular expression for the whole value, with a group for each of `parts`; empty: values are not split."""
+    parts: tuple[str, ...] = ()
+    """What the groups are written as, in place of the column."""
+    unfit: str = ""
+    """What a value that does not convert, or that the pattern does not match, is written as, with the type and the role
+    it has; empty: all values fit.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What a program writes where no statement copies rows: of each row that the step's statement reads, one row."""
+
+    place: tuple[str, ...]
+    """Where it writes: the database, and the retention policy if the engine has them."""
+    into: str
+    """The measurement."""
+    columns: tuple[Copied, ...]
+    """All columns to write, the time aside. Of a row that has none of these fields, nothing is written."""
+    tags: tuple[tuple[str, str], ...] = ()
+    """Tags that are the same for all rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One step of a plan."""
 
@@ -57,6 +98,8 @@ class Step:
     """
     rules: tuple[str, ...] = ()
     """Codes of the rules that require it."""
+    copy: Copy | None = None
+    """What a program writes of the rows that `text` reads. None: `text` does all itself, or `words` have to do."""
 
     @property
     def needs_decision(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from tsaudit.model.change import Change
 from tsaudit.model.plan import Effect
 from tsaudit.model.profile import How, Measurement, TagSets
-from tsaudit.text import number
+from tsaudit.text import many
 
 
 def effect_of(measurement: Measurement, changes: Iterable[Change]) -> Effect:
@@ -66,7 +66,7 @@ def _collisions(measurement: Measurement, gone: Collection[str]) -> tuple[int | 
     if apart is None:
         return None, "no rows were read, or those of a few series only", False
     found = apart.without(gone)
-    which = f"{apart.source.how}: {apart.source.scope}" if apart.source.scope else f"{number(apart.rows)} rows read"
+    which = f"{apart.source.how}: {apart.source.scope}" if apart.source.scope else f"{many(apart.rows, 'row')} read"
     if found or (apart.complete and apart.rows):
         return found, which, apart.source.how is How.EXACT
     why = "too many rows share an instant to compare them all" if apart.rows else "no rows within the window"

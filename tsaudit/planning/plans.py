@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tsaudit import plugins
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.rendering import Place, Renderer, renderers_of
-from tsaudit.model.change import AnyChange
+from tsaudit.engines.sql.types import is_text
+from tsaudit.engines.value_kinds import kind_of_texts
+from tsaudit.model.change import AnyChange, ChangeType, MakeField, MakeTag
 from tsaudit.model.finding import Finding, RuleResult, worst_first
 from tsaudit.model.plan import Asked, Phase, Plan, SetAside, Step
 from tsaudit.model.profile import Measurement, Profile
@@ -32,12 +35,13 @@ def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...
 
 
 def _plan(profile: Profile, at: Subject, measurement: Measurement | None, wanted: Sequence[Wanted]) -> Plan:
-    asked, aside = merge(wanted)
+    asked, aside = merge(_typed(profile, measurement, wanted))
     asked, unknown = _rendered_by(profile, without_repeats(asked))
+    asked, last = _with_a_field(profile, measurement, asked)
     place = _place(profile, at, measurement, asked)
     steps = list(_steps(place, asked))
     steps = sorted([*_free_names(place), *steps], key=lambda step: step.phase.rank)
-    return Plan(at, asked, tuple(steps), place.effect, (*aside, *unknown))
+    return Plan(at, asked, tuple(steps), place.effect, (*aside, *unknown, *last))
 
 
 def _rendered_by(profile: Profile, asked: Sequence[Asked]) -> tuple[tuple[Asked, ...], tuple[SetAside, ...]]:
@@ -49,6 +53,43 @@ def _rendered_by(profile: Profile, asked: Sequence[Asked]) -> tuple[tuple[Asked,
     reason = f"tsaudit knows no steps for this on {profile.engine}"
     others = tuple(SetAside(one.change, one.rules, reason) for one in asked if type(one.change) not in known)
     return tuple(one for one in asked if type(one.change) in known), others
+
+
+def _typed(profile: Profile, measurement: Measurement | None, wanted: Sequence[Wanted]) -> Sequence[Wanted]:
+    """With the type for tags that are text only because they are tags: as fields, they would be found to lack it."""
+    if measurement is None or profile.engine not in ENGINES:
+        return wanted
+    types = {
+        tag.key: kind_of_texts(tag.key, tag.sample, ENGINES[profile.engine])
+        for tag in measurement.tags
+        if is_text(tag.data_type)
+    }
+    typed = {one.change.column for one in wanted if isinstance(one.change, ChangeType)}
+    return [
+        replace(one, change=replace(one.change, to=types.get(one.change.tag, "")))
+        if isinstance(one.change, MakeField) and not one.change.to and one.change.tag not in typed
+        else one
+        for one in wanted
+    ]
+
+
+def _with_a_field(
+    profile: Profile, measurement: Measurement | None, asked: tuple[Asked, ...]
+) -> tuple[tuple[Asked, ...], tuple[SetAside, ...]]:
+    """The changes without those that make tags of all fields, if the engine keeps no row without a field."""
+    if measurement is None or profile.engine not in ENGINES or not ENGINES[profile.engine].takes_line_protocol:
+        return asked, ()
+    gone = {name for one in asked for (aspect, name), to in one.change.claims().items() if _ends_field(aspect, to)}
+    made = any(isinstance(one.change, MakeField) for one in asked)
+    if made or not measurement.fields or any(field.key not in gone for field in measurement.fields):
+        return asked, ()
+    reason = "no field would be left, and a row without a field is not stored"
+    tags = [one for one in asked if isinstance(one.change, MakeTag)]
+    return tuple(one for one in asked if one not in tags), tuple(SetAside(o.change, o.rules, reason) for o in tags)
+
+
+def _ends_field(aspect: str, to: str) -> bool:
+    return aspect == "role" and to in ("tag", "none")
 
 
 def _free_names(place: Place) -> Iterator[Step]:

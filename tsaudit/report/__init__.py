@@ -27,24 +27,27 @@ def write(
     run_url: str | None = None,
     previous: AuditResult | None = None,
     alarm: str = "",
+    owner: str = "",
 ) -> ReportLocation:
     """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and `index.html`; returns where the page is.
 
+    The first run of a version also writes a page for each rule, `rules/<code>.html`.
+
     `latest.html` and the index do not change if they already show a later day. `profile` is None for a target that
     could not be audited, `previous` is the result of the previous run. `alarm` is shown in red: a problem that makes
-    the audit itself doubtful. Raises ReportError.
+    the audit itself doubtful. `owner` is that of the target, for the index. Raises ReportError.
     """
     from tsaudit.history import clock
-    from tsaudit.report import html, index
+    from tsaudit.report import html, index, rule_files
     from tsaudit.report.json_report import json_report
 
     if result.target == index.PAGE:
         raise ReportError(f"a target cannot be called {index.PAGE}: the index has that name; rename the target")
     full_values = settings.values == "full"
-    story = html.tell(
+    contents = html.contents_of(
         result, profile, timeline, incidents, full_values=full_values, run_url=run_url, previous=previous, alarm=alarm
     )
-    page = html.page(story).encode(errors="replace")
+    page = html.page(contents).encode(errors="replace")
     folder = Folder(settings.folder, settings.permissions)
     base = f"{result.target}/{result.day.isoformat()}"
     folder.write(f"{base}.html", page)
@@ -54,14 +57,17 @@ def write(
             result,
             profile,
             incidents,
-            story.run_changes,
-            {str(severity): count for severity, count in story.counts.items()},
+            contents.run_changes,
+            {str(severity): count for severity, count in contents.counts.items()},
+            story=contents.story,
+            moved=contents.movement,
             full_values=full_values,
-            run_url=story.run_url,
+            run_url=contents.run_url,
         ),
     )
     shown = index.newest_day(folder, result.target)
     if shown is None or shown <= result.day or clock.days_ahead([shown]):
         folder.write(f"{result.target}/latest.html", page)
-        index.update(folder, index.entry_of(story))
+        index.update(folder, index.entry_of(contents, owner))
+    rule_files.write(folder)
     return folder.location(f"{base}.html", settings.base_url)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -82,6 +83,15 @@ def schema_changes(before: Profile, now: Profile) -> Iterator[SchemaChange]:
     """Differences between two snapshots. Whatever one of them could not see, or skipped, is neither new nor gone."""
     yield from map(_schema_change, differences(before, now))
     yield from _retention(before, now)
+
+
+def in_words(found: Sequence[SchemaChange], measurement: str) -> str:
+    """`2 new fields, 1 tag gone, 1 type changed`; `measurement` is the engine's word for one."""
+    counts = Counter((c.kind, measurement if c.what == "measurement" else c.what) for c in found)
+    return ", ".join(
+        many(count, f"new {what}") if kind == "new" else f"{many(count, what)} {kind}"
+        for (kind, what), count in counts.items()
+    )
 
 
 def _schema_change(difference: Difference) -> SchemaChange:

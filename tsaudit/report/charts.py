@@ -27,6 +27,7 @@ _WIDTH: Final = 1000
 _HEIGHT: Final = 150
 _TOP: Final = 22
 _BOTTOM: Final = 24
+SPARK_POINTS: Final = 30
 _FARTHEST: Final = 6
 """A limit more than this many times above the highest value would flatten the curve; it is named in the text."""
 _TINIEST: Final = 1e-12
@@ -89,9 +90,12 @@ def bar(share: float) -> Markup:
     )
 
 
-def sparkline(values: Sequence[float]) -> Markup:
-    """A small line without axes, for the index; empty for fewer than two values."""
-    return Markup(svg(values))  # noqa: S704 -- numbers
+def sparkline(values: Sequence[float], limit: float | None = None) -> Markup:
+    """A small line without axes, of at most SPARK_POINTS values; empty for fewer than two."""
+    last = len(values) - 1
+    step = max(1, math.ceil(last / (SPARK_POINTS - 1)))
+    # The newest value always stays.
+    return Markup(svg([values[last - back] for back in range(last - last % step, -1, -step)], limit))  # noqa: S704 -- numbers
 
 
 def _fits(limit: float | None, highest: float) -> bool:

@@ -15,21 +15,34 @@ from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.report import foreign
 from tsaudit.text import day as day_in_words
-from tsaudit.text import findings as wording
 from tsaudit.text import quantity
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
 
-ROOM_BYTES: Final = 620_000
+ROOM_BYTES: Final = 600_000
 """Approximate size of all findings on the page, in bytes."""
 LEAST_FULL_BYTES: Final = 60_000
 """Bytes for findings in full and for messages, however many findings there are."""
 LONGEST_TEXT: Final = 1_500
 """Maximum number of characters of a fix or a statement."""
-_ANCHOR_BYTES: Final = 48
-"""Bytes of the smallest finding: its anchor, its column, and its figure."""
-_MARKUP_BYTES: Final = 1_800
+_DECISIONS: Final = {
+    "ack": "Acknowledge: you are working on it",
+    "snooze": "Snooze for a week",
+    "accept": "Accept for 90 days",
+}
+"""What can be decided about an open finding."""
+_OPTIONS: Final = {
+    "ack": "--reason 'working on it'",
+    "snooze": "--until 7d --reason 'planned for later'",
+    "accept": "--until 90d --reason 'known and accepted'",
+}
+LONGEST_NAME: Final = 80
+LEAST_NAME: Final = 14
+"""Characters of the name of a finding in short: of its measurement and its column."""
+_ANCHOR_BYTES: Final = 46
+"""Bytes of the smallest finding without its name: its anchor and its figure."""
+_MARKUP_BYTES: Final = 3_800
 """Bytes of a finding in full without its texts."""
 
 
@@ -64,6 +77,29 @@ class Item:
             taken = f", acknowledged by {self.decision.owner}" if self.decision and self.decision.kind == "ack" else ""
             return f"Open{since}{taken}"
         return "Watched, not yet an incident" if incident.state == "watching" else "Resolved"
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What can be decided about it, or how to undo what was decided; none for a finding without an incident."""
+        if self.incident is None or self.incident.state == "resolved":
+            return ()
+        if self.decision is None:
+            return tuple(Command(words, _command(kind, self.fingerprint)) for kind, words in _DECISIONS.items())
+        kind = str(self.decision.kind)
+        others = (
+            Command(words, f"{_command(other, self.fingerprint)} --replace")
+            for other, words in _DECISIONS.items()
+            if other != kind
+        )
+        return (Command("Undo the decision", f"tsaudit reopen {self.fingerprint}"), *others)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that records what somebody decides."""
+
+    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +190,14 @@ def arrange(items: Sequence[Item]) -> FindingsView:
     """Which findings are shown in full, which in compact form, and which are accepted or snoozed."""
     open_items = [item for item in items if not item.settled]
     settled = [item for item in items if item.settled]
-    spare = max(LEAST_FULL_BYTES, ROOM_BYTES - _ANCHOR_BYTES * len(items))
+    # As many characters of each name as there is room for, if all findings are shown in short.
+    longest_name = min(LONGEST_NAME, max(LEAST_NAME, ROOM_BYTES // max(1, len(items)) - _ANCHOR_BYTES))
+    places = (item.finding.subject for item in items)
+    names = sum(min(longest_name, len(place.measurement) + len(place.column)) for place in places)
+    spare = max(LEAST_FULL_BYTES, ROOM_BYTES - _ANCHOR_BYTES * len(items) - names)
     full = _fitting(open_items, spare * 6 // 10)
     settled_full = _fitting(settled, spare * 2 // 10)
-    room = _Room(spare * 2 // 10)
+    room = _Room(spare * 2 // 10, longest_name)
     return FindingsView(
         full=tuple(open_items[:full]),
         compact=_compact(open_items[full:], room),
@@ -177,20 +217,15 @@ def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
     return [(name, text) for name, text in found if text]
 
 
-def headline(item: Item) -> str:
-    """The finding in one sentence, with its place in front where the message does not name it."""
-    subject, text = item.finding.subject, wording.sentence(item.finding)
-    shown = foreign.cut(text, 600)
-    if not subject.measurement or wording.names(text, subject.measurement):
-        return shown
-    return f"`{foreign.cut(str(Subject(subject.database, subject.measurement)), 80)}`: {shown}"
-
-
 def _holding(incident: Incident | None, day: date) -> Decision | None:
     decision = incident.decision if incident else None
     if decision is None or (decision.until is not None and decision.until < day):
         return None
     return decision
+
+
+def _command(kind: str, mark: str) -> str:
+    return f"tsaudit {kind} {mark} {_OPTIONS[kind]}"
 
 
 def _fitting(items: Sequence[Item], room: int) -> int:
@@ -211,10 +246,11 @@ def _weight(item: Item) -> int:
 
 
 class _Room:
-    """Bytes left for messages."""
+    """Bytes left for messages, and characters for a name."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, longest_name: int) -> None:
         self._left = size
+        self.longest_name = longest_name
 
     def text(self, finding: Finding) -> str:
         """The message if there is room, otherwise the figure."""
@@ -248,6 +284,9 @@ def _compact(items: Sequence[Item], room: _Room) -> tuple[CompactGroup, ...]:
 def _place(items: Sequence[Item], room: _Room, *, one_database: bool) -> CompactPlace:
     subject = items[0].finding.subject
     whole = str(Subject(subject.database, subject.measurement))
-    name = foreign.cut(subject.measurement if one_database and subject.measurement else whole, 80)
-    lines = (CompactItem(i.anchor, foreign.cut(i.finding.subject.column, 60), room.text(i.finding)) for i in items)
+    columns = [foreign.squeezed(i.finding.subject.column, room.longest_name // 2) for i in items]
+    # One line has both names, of several in one measurement each has its own.
+    longest = room.longest_name - (len(columns[0]) if len(items) == 1 else 0)
+    name = foreign.squeezed(subject.measurement if one_database and subject.measurement else whole, longest)
+    lines = (CompactItem(i.anchor, c, room.text(i.finding)) for i, c in zip(items, columns, strict=True))
     return CompactPlace(name, tuple(lines))

@@ -43,9 +43,27 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return f"{text[:head]} … {len(text) - head - tail:,} characters … {text[-tail:]}"
 
 
+def squeezed(text: str, longest: int) -> str:
+    """The text, with an ellipsis for its middle if it is longer: what names have in common is mostly at one end."""
+    if len(text) <= longest:
+        return text
+    head = longest // 2
+    tail = longest - head - 1
+    return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
 def with_code(text: str) -> Markup:
     """The text as escaped HTML, with text in backticks as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(line(text)))))  # noqa: S704 -- escaped just before
+    return _marked(line(text))
+
+
+def prose(text: str) -> Markup:
+    """Like `with_code`, for text in which newlines stay."""
+    return _marked(block(text))
+
+
+def _marked(text: str) -> Markup:
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 -- escaped just before
 
 
 def shown(values: Sequence[str], *, full: bool, most: int = 3) -> tuple[str, ...]:

@@ -7,21 +7,33 @@ checks whether a file has changed, and if so, writes the page again. The last wr
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from tsaudit.model.finding import Verdict
+from tsaudit.model.finding import Finding, Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.report import html, trends
+from tsaudit.report import foreign, html, templates, trends
 from tsaudit.report.publish import Folder
 
 PAGE: Final = "index.html"
 ENTRIES: Final = "_targets"
 """No target's name begins with an underscore, so this cannot be the folder of one."""
 SPARK_POINTS: Final = 30
-MOST_ROWS: Final = 1_000
-"""Number of targets with a row of their own, worst first; the others are listed by name."""
+ROOM_BYTES: Final = 900_000
+"""Approximate size of the page, in bytes: targets get a row of their own while it lasts, worst first, then a name."""
+LEAST_ROWS: Final = 50
+"""Targets with a row, however many there are."""
+LONGEST: Final = 240
+"""Characters of a headline."""
+_ROW_BYTES: Final = 1_150
+"""Bytes of a row without its texts, with a full trend."""
+_NAME_BYTES: Final = 26
+"""Bytes of a target that is only named, without its name and address."""
+_GROUP_BYTES: Final = 260
+"""Bytes of a group of such targets without its texts."""
 _ATTEMPTS: Final = 5
 
 
@@ -41,24 +53,57 @@ class Entry:
     """Series over the last days, oldest first."""
     href: str
     """Path of the report, relative to the index."""
+    owners: tuple[str, ...] = ()
+    """Of open findings, worst first, then of the target."""
+    days_left: float | None = None
+    """Until the first limit is reached, by the findings that decide the verdict; None: none is in sight."""
+    affected: float | None = None
+    """Series that one of these findings affects, at most; None: not known."""
+
+    @property
+    def urgency(self) -> tuple[object, ...]:
+        """Sort key, most urgent first: by verdict, by time left, by series affected."""
+        left = math.inf if self.days_left is None else self.days_left
+        return (-self.verdict.rank, left, -(self.affected or 0.0), self.target)
+
+    @property
+    def owner(self) -> str:
+        """Whom to ask first; empty if nobody is known."""
+        return self.owners[0] if self.owners else ""
 
 
-def entry_of(story: html.Story) -> Entry:
-    """The target's entry."""
-    result, profile = story.result, story.profile
-    points = trends.whole(profile, story.timeline)
+def entry_of(contents: html.Contents, owner: str = "") -> Entry:
+    """The target's entry. `owner`: that of the target; empty if not known."""
+    result, profile = contents.result, contents.profile
+    loud = [item for item in contents.items if not item.settled and item.finding.severity is not Severity.INFO]
+    deciding = [item.finding for item in loud if Verdict(item.finding.severity) is contents.verdict]
+    owners = dict.fromkeys(item.incident.owner for item in loud if item.incident)
+    left = [days for days in map(_days_left, deciding) if days is not None]
+    points = trends.whole(profile, contents.timeline)
     return Entry(
         target=result.target,
         engine=result.engine,
         day=result.day,
         audited_at=result.audited_at,
-        verdict=story.verdict,
-        headline=story.headline,
-        counts={str(severity): count for severity, count in story.counts.items()},
+        verdict=contents.verdict,
+        headline=contents.story.headline,
+        counts={str(severity): count for severity, count in contents.counts.items()},
         series=profile.series if profile else None,
         trend=tuple(p.value for p in points[-SPARK_POINTS:]),
         href=f"{result.target}/latest.html",
+        owners=tuple(filter(None, dict.fromkeys((*owners, owner)))),
+        days_left=min(left, default=None),
+        affected=max((f.affected_series for f in deciding if f.affected_series is not None), default=None),
     )
+
+
+def _days_left(finding: Finding) -> float | None:
+    """Until the limit is reached: 0 if the series have already reached theirs; None if no limit is in sight."""
+    observed, limit = finding.observed, finding.limit
+    counts_series = limit is not None and finding.unit == limit.unit == "series"
+    if counts_series and limit is not None and observed is not None and observed >= limit.value > 0:
+        return 0.0
+    return finding.forecast.days if finding.forecast else None
 
 
 def newest_day(folder: Folder, target: str) -> date | None:
@@ -86,17 +131,70 @@ def page(files: dict[str, bytes]) -> str:
     """The index page, worst targets first. Files that are not valid entries are listed on it."""
     parsed = {name: _parsed(data) for name, data in files.items()}
     entries = [entry for entry in parsed.values() if entry is not None]
-    entries.sort(key=lambda e: (-e.verdict.rank, e.target))
+    entries.sort(key=lambda entry: entry.urgency)
     broken = sorted(name for name, entry in parsed.items() if entry is None)
+    rows, named = _fitting(entries)
+    verdicts = list(reversed(Verdict))
     view = {
-        "entries": entries[:MOST_ROWS],
-        "others": entries[MOST_ROWS:],
+        "entries": entries[:rows],
+        "others": _grouped(entries[rows : rows + named]),
+        "others_count": named,
+        "left_out": len(entries) - rows - named,
         "total": len(entries),
         "broken": broken,
-        "counts": {verdict: sum(e.verdict is verdict for e in entries) for verdict in reversed(Verdict)},
+        "counts": {verdict: sum(e.verdict is verdict for e in entries) for verdict in verdicts},
+        "owners": sorted({owner for e in entries for owner in e.owners}),
+        "engines": sorted({e.engine for e in entries}),
         "newest": max((e.day for e in entries), default=None),
+        "longest": LONGEST,
     }
-    return html.render("index.html.j2", view)
+    return templates.render("index.html.j2", view)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Targets that are only named, and what they have in common."""
+
+    verdict: Verdict
+    engine: str
+    owners: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+def _grouped(entries: Iterable[Entry]) -> list[Group]:
+    """By verdict, then by engine and owners, in the order of the most urgent."""
+    found: dict[tuple[Verdict, str, tuple[str, ...]], list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(_key(entry), []).append(entry)
+    groups = [Group(*key, tuple(members)) for key, members in found.items()]
+    return sorted(groups, key=lambda group: -group.verdict.rank)
+
+
+def _key(entry: Entry) -> tuple[Verdict, str, tuple[str, ...]]:
+    return entry.verdict, entry.engine, entry.owners
+
+
+def _fitting(entries: Sequence[Entry]) -> tuple[int, int]:
+    """How many entries get a row, and how many of the others are named."""
+    names = [_NAME_BYTES + len(e.href) + len(e.target) for e in entries]
+    keys = {_key(e): _GROUP_BYTES + 2 * len(e.engine) + 2 * sum(map(len, e.owners)) for e in entries}
+    room, rows = ROOM_BYTES, 0
+    reserve = sum(names) + sum(keys.values())
+    for entry, name in zip(entries, names, strict=True):
+        text = foreign.with_code(foreign.cut(entry.headline, LONGEST)).encode()
+        row = _ROW_BYTES + len(text) + len(entry.target) + len(entry.href)
+        reserve -= name
+        if room - row < reserve and rows >= LEAST_ROWS:
+            break
+        room, rows = room - row, rows + 1
+    seen, named = set(), 0
+    for entry, name in zip(entries[rows:], names[rows:], strict=True):
+        room -= name if _key(entry) in seen else name + keys[_key(entry)]
+        if room < 0:
+            break
+        seen.add(_key(entry))
+        named += 1
+    return rows, named
 
 
 def _place(target: str) -> str:

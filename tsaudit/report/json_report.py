@@ -8,10 +8,13 @@ time.
     complete        whether all that was needed was measured
     counts          findings by severity, of those that are neither accepted nor snoozed
     report          file name of the page
+    story           what every output shows first: headline, figures (label, value, note), first_step, statement (empty
+                    where there is none to be used as it is), fingerprint (empty if it is about no finding)
     run_url         the run that created it, or null
     result          the AuditResult: every rule with outcome, limits, findings, and gaps
     fingerprints    for each rule code, the fingerprints of its findings, in the order of `result`; also the page's
                     anchors, as `#f-<fingerprint>`
+    headlines       for each rule code, the headlines of its findings, in the same order
     figures         the profile's figures: name, database, measurement, column, value, how, standard_error
     gaps, costs     what was not measured, and what measuring cost
     unused_settings settings that match nothing on the server: setting, value, detail
@@ -20,6 +23,8 @@ time.
     listed          by database, the number of measurements and how many `include` and `exclude` skip
     incidents       fingerprint, code, state, severity, owner, first_seen, opened, resolved, decision
     changes         fingerprints of new, resolved, and no longer evaluated findings since the previous run, or null
+    moved           what moved since the previous snapshot: day_before, figures (figure, before, now, not_compared, and
+                    movers: database, measurement, column, before, now), not_compared (figures), or null
 
 Sample values are redacted unless `report.values` is `full`.
 """
@@ -28,7 +33,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, fingerprint
@@ -37,7 +42,10 @@ from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Figure, figures
 from tsaudit.report import foreign
 from tsaudit.report.changes import RunChanges
+from tsaudit.report.movement import Movement
 from tsaudit.report.tables import all_roles
+from tsaudit.story import Story
+from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
@@ -52,6 +60,8 @@ def json_report(
     changes: RunChanges | None,
     counts: Mapping[str, int],
     *,
+    story: Story,
+    moved: Movement | None,
     full_values: bool,
     run_url: str | None,
 ) -> bytes:
@@ -69,14 +79,10 @@ def json_report(
         "counts": _json(dict(counts)),
         "report": _json(f"{result.day.isoformat()}.html"),
         "run_url": _json(run_url),
+        "story": _json(_story(story)),
         "result": to_json(_showable(result, full_values=full_values)),
-        "fingerprints": _json(
-            {
-                r.code: [fingerprint(result.target, r.code, f.subject) for f in r.findings]
-                for r in result.results
-                if r.findings
-            }
-        ),
+        "fingerprints": _json(_of_findings(result, lambda r, f: fingerprint(result.target, r.code, f.subject))),
+        "headlines": _json(_of_findings(result, lambda _, f: headline(f))),
         "figures": _json([_figure(f) for f in figures(profile)] if profile else []),
         "gaps": _list(profile.gaps if profile else ()),
         "costs": _list(profile.costs if profile else ()),
@@ -85,12 +91,56 @@ def json_report(
         "listed": _list(profile.listed if profile else ()),
         "incidents": _json([_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)]),
         "changes": _json(_changes(changes)),
+        "moved": _json(_moved(moved)),
     }
     return b"{" + b",".join(_json(name) + b":" + value for name, value in fields.items()) + b"}"
 
 
 def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _of_findings(result: AuditResult, text: Callable[[RuleResult, Finding], str]) -> dict[str, list[str]]:
+    return {r.code: [text(r, finding) for finding in r.findings] for r in result.results if r.findings}
+
+
+def _story(story: Story) -> dict[str, Any]:
+    return {
+        "headline": story.headline,
+        "figures": [{"label": f.label, "value": f.value, "note": f.note} for f in story.figures],
+        "first_step": story.first_step,
+        "statement": story.statement,
+        "fingerprint": story.fingerprint,
+    }
+
+
+def _moved(moved: Movement | None) -> dict[str, Any] | None:
+    if moved is None:
+        return None
+    figures = [
+        {
+            "figure": one.figure,
+            "before": one.total.before,
+            "now": one.total.now,
+            "not_compared": one.not_compared,
+            "movers": [
+                {
+                    "database": mover.subject.database,
+                    "measurement": mover.subject.measurement,
+                    "column": mover.subject.column,
+                    "before": mover.before,
+                    "now": mover.now,
+                }
+                for mover in one.movers
+            ],
+        }
+        for one in moved.figures
+    ]
+    return {
+        "day_before": moved.day_before.isoformat(),
+        "figures": figures,
+        "not_compared": list(moved.not_compared),
+    }
 
 
 def _list(values: Iterable[object]) -> bytes:

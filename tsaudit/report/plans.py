@@ -12,7 +12,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.planning import words
 from tsaudit.report.findings import Item
 
-ROOM_BYTES: Final = 160_000
+ROOM_BYTES: Final = 80_000
 """Approximate size of all plans on the page, in bytes."""
 LONGEST_TEXT: Final = 4_000
 """Maximum length of a displayed statement, in characters; a truncated statement would be worse than none, so longer

@@ -28,7 +28,7 @@ from tsaudit.text import retention
 from tsaudit.text.numbers import NOT_KNOWN
 from tsaudit.text.table_roles import TableRoles, table_roles
 
-MOST_ROWS: Final = 1_000
+MOST_ROWS: Final = 500
 MOST_DETAILS: Final = 20
 MOST_DETAIL_COLUMNS: Final = 200
 """Columns in all details together; the first detail is always shown in full."""
@@ -36,7 +36,7 @@ MOST_COLUMNS: Final = 30
 HEAT_ROWS: Final = 30
 HEAT_COLUMNS: Final = 12
 MOST_NAMES: Final = 20
-MOST_ROLES: Final = 200
+MOST_ROLES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)

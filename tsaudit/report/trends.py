@@ -87,6 +87,22 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
     return sorted(found.values(), key=lambda t: (t.figure, t.subject) != whole)[:MOST]
 
 
+def of_findings(profile: Profile | None, timeline: Timeline, items: Iterable[Item]) -> dict[str, Trend]:
+    """The chart of the very figure that each finding is about, by anchor.
+
+    Findings whose figure has no history, or never changed, are left out.
+    """
+    today = _today(profile)
+    found = {}
+    for item in items:
+        key = _figure_of(item.finding, today, timeline)
+        points = _points(key, timeline, today, profile)
+        is_own = key in today and today[key] == item.finding.observed
+        if is_own and len({p.value for p in points}) > 1:
+            found[item.anchor] = _trend(key, points, item)
+    return found
+
+
 def whole(profile: Profile | None, timeline: Timeline) -> tuple[Point, ...]:
     """Series of the whole target by day, ending with today's."""
     return _points(("series", Subject()), timeline, _today(profile), profile)

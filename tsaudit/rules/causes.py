@@ -5,12 +5,13 @@ A rule declares in `follows_from` whose findings make its own redundant. `Reach`
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tsaudit.model.change import MergeMeasurements
+from tsaudit.model.change import Inspect, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
@@ -113,18 +114,22 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     shown = [Evidence(f"also {code}", other.message) for code, other in under[:_MOST_EVIDENCE]]
     more = len(under) - len(shown)
     shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
-    # Changes of the others would be about what this one changes anyway.
-    changes = finding.changes or tuple(change for _, other in under for change in other.changes)
+    changes = finding.changes
+    if all(isinstance(change, Inspect) for change in changes):
+        # Changes of the others would otherwise be about what this one changes anyway.
+        changes = (*changes, *(change for _, other in under for change in other.changes))
     return replace(finding, changes=changes, evidence=(*finding.evidence, *shown))
 
 
 def _gathered(profile: Profile, result: RuleResult) -> RuleResult:
-    """The result with one finding for each column that is alike in many measurements, and so on."""
+    """The result with one finding for columns of one measurement that are alike, for a column that is alike in many
+    measurements, and so on.
+    """
     if len(result.findings) <= min(_MOST_APART.values()):
         return result
     schemas = {Subject(m.database, m.name): _schema(m) for m in profile.measurements}
     findings = list(result.findings)
-    for kind in ("measurement", "database"):
+    for kind in ("column", "measurement", "database"):
         groups: dict[object, list[Finding]] = defaultdict(list)
         for position, finding in enumerate(findings):
             groups[_likeness(finding, kind, schemas) or position].append(finding)
@@ -146,10 +151,20 @@ def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[s
         return None
     if kind == "database":
         return (finding.severity, subject.measurement, subject.column)
+    if kind == "column":
+        # A message with figures of its own is about one column.
+        own = _said(finding)
+        said = own if any(map(str.isdigit, own)) else ""
+        return (finding.severity, subject.database, subject.measurement, said) if subject.column else None
     if subject.column:
         return (finding.severity, subject.database, subject.column)
     schema = schemas.get(Subject(subject.database, subject.measurement))
     return (finding.severity, subject.database, schema) if schema else None
+
+
+def _said(finding: Finding) -> str:
+    """The message without the name of the column."""
+    return re.sub(rf"(?<!\w){re.escape(finding.subject.column)}(?!\w)", "...", finding.message)
 
 
 def _as_one(group: Sequence[Finding], kind: str) -> Iterator[Finding]:
@@ -161,10 +176,17 @@ def _as_one(group: Sequence[Finding], kind: str) -> Iterator[Finding]:
     names = [str(getattr(finding.subject, kind)) for finding in (first, *others)]
     affected = [f.affected_series for f in group if f.affected_series is not None]
     changes = tuple(change for finding in (first, *others) for change in finding.changes)
+    differ = kind == "column" and len({_said(finding) for finding in group}) > 1
+    also = "Similar findings are about" if differ else "The same holds for"
+    each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
     yield replace(
         first,
-        message=f"{first.message} The same holds for {many(len(others), f'more {kind}')}: {listed(names[1:], 3)}.",
+        message=f"{first.message} {also} {many(len(others), f'more {kind}')}: {listed(names[1:], 3)}.",
         changes=changes,
-        evidence=(*first.evidence, Evidence(f"in {kind}s", f"{number(len(group))}: {listed(names, 20)}")),
-        affected_series=sum(affected) if affected else None,
+        evidence=(
+            *first.evidence,
+            Evidence(f"in {kind}s", f"{number(len(group))}: {listed(names, 20)}"),
+            *each[:_MOST_EVIDENCE],
+        ),
+        affected_series=(max if kind == "column" else sum)(affected) if affected else None,
     )

@@ -46,6 +46,8 @@ class Cause:
     """Whether the growth would end if the tag became a field."""
     fix: str = ""
     """What to do, in words; empty if the changes say it."""
+    brief: str = ""
+    """The same as `words`, for a headline."""
 
 
 def cause_of(case: Case, measurement: Measurement, before: Point, onset: date) -> Cause | None:
@@ -113,6 +115,7 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
             none,
             words=f"fewer series are deleted than before, {number(round(kept.left_now))} a day instead of "
             f"{number(round(kept.left_before))}, while as many arrive ({number(round(kept.arriving))} a day)",
+            brief="fewer series are deleted than before",
             fix="Check whether the retention, or the job that deletes old data, still works as intended.",
         )
     changed = circumstances.key_change(measurement, found.since)
@@ -125,6 +128,7 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
         return replace(
             none,
             words=f"the new series are new combinations of old values of {_tags(combined)}",
+            brief=f"new combinations of old values of {_tags(combined)}",
             fix=f"Find out why values of {_tags(combined)} now occur together that did not before.",
         )
     return _by_values(measurement, found, past, none) if found.blames else None
@@ -134,18 +138,29 @@ def _by_key(none: Cause, changed: KeyChange, found: Attribution, measurement: Me
     since = f"since {found.since}"
     if changed.added and changed.dropped:
         tag, words = changed.added, f"{since}, new series carry tag {changed.added} instead of {changed.dropped}"
+        brief = f"tag {changed.added} replaces {changed.dropped}"
         fix = f"If {changed.added} replaces {changed.dropped}, delete the series that still carry {changed.dropped}."
     elif changed.added:
         tag, words, fix = changed.added, f"tag {changed.added} was added to the series {since}", ""
+        brief = f"tag {changed.added} was added"
     else:
         tag = changed.dropped or ""
         words = f"{since}, new series are written without tag {tag}"
+        brief = f"new series lack tag {tag}"
         fix = f"If {tag} was dropped on purpose, delete the series that still carry it; otherwise write it again."
     known = measurement.tag(tag)
     over_time = known.over_time if known else None
     samples = over_time.examples if over_time and changed.added else ()
     return replace(
-        none, tag=tag, share=1.0, words=words, began=found.since, samples=samples, fix=fix, is_removable=not fix
+        none,
+        tag=tag,
+        share=1.0,
+        words=words,
+        brief=brief,
+        began=found.since,
+        samples=samples,
+        fix=fix,
+        is_removable=not fix,
     )
 
 
@@ -171,8 +186,9 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
     if tag.over_time.respelled:
         words += f"; these are old values in another spelling ({tag.over_time.respelled})"
         fix = f"Let all writers spell the values of {worst.tag} alike, then delete the series with the other spelling."
-        return replace(cause, words=words, fix=fix, is_removable=False)
-    return replace(cause, words=words)
+        brief = f"old values of tag {_names(worst)} in another spelling"
+        return replace(cause, words=words, brief=brief, fix=fix, is_removable=False)
+    return replace(cause, words=words, brief=f"{percent(worst.share)} of it by new values of tag {_names(worst)}")
 
 
 def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Blame) -> Cause:
@@ -183,6 +199,7 @@ def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Bl
         tag=parent.tag,
         words=f"{many(parent.new_values, 'new value')} of tag {parent.tag} brought "
         f"{many(round(child.additional), 'new value')} of {_names(child)}, about as many as the others have",
+        brief=f"new values of tag {parent.tag}, each with its own {child.tag}",
         samples=over_time.examples if over_time else (),
         is_removable=False,
         fix=f"If the new values of {parent.tag} are intended, plan for more of them: each brings its own {child.tag}.",
@@ -265,6 +282,7 @@ def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | No
         tag=worst,
         share=shares[worst],
         words=f"tag {worst} causes {percent(shares[worst])} of it, judging by the numbers of values",
+        brief=f"{percent(shares[worst])} of it by tag {worst}",
         began=None,
         samples=tag.sample[:3] if tag else (),
         evidence=tuple(

@@ -83,6 +83,7 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
             inner.samples,
             (*found.evidence, *inner.evidence),
             is_removable=False,
+            brief=f"in {name}, {inner.brief}",
             fix=inner.fix or f"Find what writes new values of {inner.tag} to {name}.",
         )
     words = f"new measurement {name} adds {percent(share)} of it"
@@ -125,7 +126,7 @@ def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, fou
 
 
 def _with(found: Cause, tag: str | None, share: float | None, words: str, fix: str) -> Cause:
-    return Cause(tag, share, words, None, (), found.evidence, is_removable=False, fix=fix)
+    return Cause(tag, share, words, None, (), found.evidence, is_removable=False, fix=fix, brief=words)
 
 
 def _replaced(case: Case, part: _Part) -> str | None:

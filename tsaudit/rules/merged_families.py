@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.tables.statistic_names import STATISTIC
 from tsaudit.engines.sql.types import is_integer, is_number, is_text
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.profile import SERIES_KINDS, Field, Measurement, TableKind
@@ -21,20 +22,33 @@ if TYPE_CHECKING:
 
 _MERGED_KINDS: Final = SERIES_KINDS | {TableKind.EVENTS}
 """Of what is in such tables, one table can hold all."""
-_STATISTIC: Final = re.compile(
-    r"(n|num|count|counter|sum|mean|avg|average|median|min|minimum|max|maximum|upper|lower|std|stddev|std_dev|var"
-    r"|variance|first|last|value|gauge|rate|delta|histogram|(m\d+|mean|one_minute|five_minute|fifteen_minute)_?rate"
-    r"|(upper|lower|mean|sum|count|p|pct|percentile|quantile)?_?\d+(_?\d+)?(_?(pct|percentile|th|ile))?|sum_squares)",
-    re.IGNORECASE,
-)
-"""Fields that any quantity has: their names do not say what is measured, so that of the measurement has to."""
+_QUANTITY: Final = "quantity"
+"""The tag for what is measured."""
 
 
 def merged(database: str, family: NameFamily) -> MergeMeasurements:
     """All of them as one measurement, with what varies as tags."""
     from tsaudit.analysis.shapes.name_families import told_by
 
+    if family.tags and family.tags[-1].name == _QUANTITY:
+        told = told_by(dataclasses.replace(family, field=family.tags[-1].example))
+        both = (dataclasses.replace(one, tags=(*one.tags, (_QUANTITY, one.field)), field="") for one in told)
+        return _merged(database, family, both)
     return _merged(database, family, told_by(family))
+
+
+def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> NameFamily:
+    """The family, with what its names measure as a tag if its measurements have several fields.
+
+    As the name of a field, it would distinguish only measurements of one field each: the others would overwrite each
+    other. `inside`: the measurements by name.
+    """
+    from tsaudit.analysis.shapes.shapes import Part
+
+    if family.field is None or all(len(inside[name].fields) == 1 for name in family.members if name in inside):
+        return family
+    quantity = (Part(_QUANTITY, family.field),) if "{field}" in family.template else ()
+    return dataclasses.replace(family, tags=(*family.tags, *quantity), field=None)
 
 
 def merged_grid(database: str, grid: Grid) -> MergeMeasurements:
@@ -42,13 +56,15 @@ def merged_grid(database: str, grid: Grid) -> MergeMeasurements:
     return _merged(database, grid.family, grid.told())
 
 
-def grids_of(case: Case, inside: Mapping[str, Measurement]) -> list[Grid]:
+def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None = None) -> list[Grid]:
     """Grids and lists of words among the names of measurements with the same columns.
 
     Measurements of a single number, which a collector names after quantities, are no list: their names have to be a
-    grid. `inside`: the measurements to look at, by name.
+    grid. `inside`: the measurements to look at, by name. `fewest`: names of a list; None for the usual number.
     """
     from tsaudit.analysis.tables import grids
+
+    enough = grids.FEWEST_ALIKE if fewest is None else max(2, fewest)
 
     alike: dict[frozenset[str], list[str]] = defaultdict(list)
     for name, measurement in inside.items():
@@ -57,9 +73,9 @@ def grids_of(case: Case, inside: Mapping[str, Measurement]) -> list[Grid]:
     found: list[Grid] = []
     for names in alike.values():
         first, rest = inside[names[0]], set(names)
-        searches: list[Callable[[Collection[str]], list[Grid]]] = [grids.grids]
-        searches += [grids.lists] if _is_wide(first) else []
-        searches += [grids.whole] if _has_readings(first) else []
+        searches: list[Callable[[Collection[str]], list[Grid]]] = [grids.grids, grids.quantities_of_things]
+        searches += [partial(grids.lists, fewest=enough)] if _is_wide(first) else []
+        searches += [partial(grids.whole, fewest=enough)] if _has_readings(first) else []
         for search in searches:
             more = search(rest)
             found += more
@@ -67,9 +83,9 @@ def grids_of(case: Case, inside: Mapping[str, Measurement]) -> list[Grid]:
     return sorted(found, key=lambda one: one.template)
 
 
-def families_of_one_schema(case: Case, database: str) -> list[tuple[NameFamily, MergeMeasurements]]:
-    """Tables of series or events with the same columns, whose names differ in data or in one word, with the merge of
-    each.
+def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple[NameFamily, MergeMeasurements]]:
+    """Tables of series or events with the same columns, whose names differ in data or, in at least `fewest`, in one
+    word, with the merge of each.
 
     Tables of events need measured values or a period in their names: a log of changes for each table has a schema of
     its own by design.
@@ -89,7 +105,7 @@ def families_of_one_schema(case: Case, database: str) -> list[tuple[NameFamily, 
             found.append((same, merged(database, same)))
     taken = {name for family, _ in found for name in family.members}
     rest = {name: m for name, m in inside.items() if name not in taken and _has_values(m)}
-    return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest))]
+    return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest, fewest))]
 
 
 def _has_values(measurement: Measurement) -> bool:
@@ -99,7 +115,7 @@ def _has_values(measurement: Measurement) -> bool:
 
 def _is_wide(measurement: Measurement) -> bool:
     """Whether it has several fields that say what they are, and that are not text."""
-    return sum(not all(map(is_text, f.types)) and not _STATISTIC.fullmatch(f.key) for f in measurement.fields) > 1
+    return sum(not all(map(is_text, f.types)) and not STATISTIC.fullmatch(f.key) for f in measurement.fields) > 1
 
 
 def _has_readings(measurement: Measurement) -> bool:
@@ -108,7 +124,7 @@ def _has_readings(measurement: Measurement) -> bool:
 
 
 def _is_measured(field: Field) -> bool:
-    return not _STATISTIC.fullmatch(field.key) and any(is_number(t) and not is_integer(t) for t in field.types)
+    return not STATISTIC.fullmatch(field.key) and any(is_number(t) and not is_integer(t) for t in field.types)
 
 
 def _merged(database: str, family: NameFamily, told: Iterable[Told]) -> MergeMeasurements:

@@ -25,7 +25,8 @@ def markdown(rules: Iterable[Rule]) -> str:
         *(_row(rule) for rule in known),
     ]
     for rule in known:
-        lines += ["", *_page(rule)]
+        # A level deeper, as all pages are one document here.
+        lines += ["", *(re.sub(r"^#", "##", line, flags=re.MULTILINE) for line in page(rule))]
     return "\n".join(lines) + "\n"
 
 
@@ -34,14 +35,14 @@ def _row(rule: Rule) -> str:
     return f"| {rule.code} | {link} | {rule.title} | {', '.join(rule.guidelines)} | {', '.join(sorted(rule.engines))} |"
 
 
-def _page(rule: Rule) -> Iterator[str]:
-    yield f"## {rule.code} {rule.name}"
+def page(rule: Rule) -> Iterator[str]:
+    """The lines of the rule's page, in Markdown."""
+    yield f"# {rule.code} {rule.name}"
     yield ""
-    # A level deeper than in the docstring, as all pages are one document here.
-    yield re.sub(r"^## ", "### ", rule.doc, flags=re.MULTILINE)
+    yield rule.doc
     if rule.thresholds:
         yield ""
-        yield "### Limits"
+        yield "## Limits"
         yield ""
         yield "| limit | default | unit | source |"
         yield "|---|---|---|---|"

@@ -10,10 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from tsaudit.engines.engine import NAME_IN_FORM, Statements
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.types import is_integer
 from tsaudit.model.change import Change, Claim, MergeMeasurements
-from tsaudit.model.plan import Phase, Plan
+from tsaudit.model.plan import Copy, Phase, Plan
 from tsaudit.model.profile import Measurement, Profile, Role
+from tsaudit.model.subject import Subject
 from tsaudit.schema.diff import Column, Difference, Kind
 
 _KINDS: Final[dict[str, Callable[[str], object]]] = {
@@ -24,6 +27,11 @@ _KINDS: Final[dict[str, Callable[[str], object]]] = {
     "time": re.compile(r"(?i)timestamp|date|time").search,
 }
 """Whether an engine's type is one for values of the kind that a change asks for."""
+
+_EASED: Final = 0.5
+"""Share of the series that may be left."""
+_UNWANTED: Final = frozenset({("role", "field"), ("role", "none")})
+"""What a change decides about a tag that should be none."""
 
 
 def asked_by(difference: Difference, plans: Iterable[Plan], after: Profile) -> tuple[str, ...]:
@@ -39,11 +47,42 @@ def _asked_by(difference: Difference, plan: Plan, after: Profile) -> Iterator[st
     for asked in plan.changes:
         if _decides(asked.change, difference, after):
             yield from asked.rules
-    about = difference.subject.measurement if difference.subject.column else None
+    about, known = difference.subject.measurement if difference.subject.column else None, _statements(after.engine)
     if about in (None, plan.subject.measurement):
         for step in plan.steps:
-            if step.phase not in (Phase.LOOK, Phase.CHECK) and _states(step.text, difference):
+            makes = step.phase not in (Phase.LOOK, Phase.CHECK) and _states(step.text, difference, known)
+            if makes or (step.copy is not None and _is_written(step.copy, difference)):
                 yield from step.rules
+
+
+def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after: Profile) -> tuple[str, ...]:
+    """The rules whose finding about a tag was settled in another way than their plan's, as their codes; none otherwise.
+
+    The tag they did not want is no tag any more, and the measurement has at most half of its series. That is good news
+    about the tag, and about the one that is new beside it.
+    """
+    at = difference.subject
+    was, now = (_measurement(profile, at.database, at.measurement) for profile in (before, after))
+    if was is None or now is None or was.series is None or now.series is None:
+        return ()
+    if not at.column or now.series.value > _EASED * was.series.value:
+        return ()
+    ended = {tag.key for tag in was.tags} - {tag.key for tag in now.tags}
+    is_new_tag = difference.kind is Kind.NEW and now.tag(at.column) is not None
+    codes: dict[str, None] = {}
+    for plan in plans:
+        if plan.subject == Subject(at.database, at.measurement):
+            wanted = [(one.change, one.rules) for one in plan.changes]
+            wanted += [(one.change, one.rules) for one in plan.set_aside]
+            for change, rules in wanted:
+                if _unwanted(change) & ended & (ended if is_new_tag else {at.column}):
+                    codes |= dict.fromkeys(rules)
+    return tuple(codes)
+
+
+def _unwanted(change: Change) -> set[str]:
+    """Tags that the change wants to be none, or to be several."""
+    return {name for (aspect, name), to in change.claims().items() if aspect == "parts" or (aspect, to) in _UNWANTED}
 
 
 # --- By what is decided ----------------------------------------------------------------------------------------------
@@ -135,39 +174,39 @@ def _measurement(profile: Profile, database: str, name: str) -> Measurement | No
 # --- By what is stated -----------------------------------------------------------------------------------------------
 
 
-def _states(text: str, difference: Difference) -> bool:
+def _states(text: str, difference: Difference, known: Statements) -> bool:
     """Whether a statement drops, or adds, what is gone, or new.
 
     What a plan makes on the way, such as the old column under another name, is nobody's decision; only its statements
     know what it is called.
     """
-    name = re.escape((difference.subject.column or difference.subject.measurement).replace('"', '""'))
-    what = "COLUMN" if difference.subject.column else "(TABLE|MEASUREMENT)"
-    named = rf"(?:\S+\.)?(?:\"{name}\"|`{name}`|{name}(?![\w.\"`-]))"
-    if difference.kind is Kind.GONE:
-        found = [rf"\bDROP {what} (IF EXISTS )?{named}"]
-    elif difference.kind is Kind.NEW:
-        found = [rf"\b(ADD {what}|CREATE {what}|RENAME {what} [^;\n]+ TO|RENAME TO) (IF NOT EXISTS )?{named}"]
-    else:
+    if difference.kind not in (Kind.GONE, Kind.NEW):
         return False
+    is_new = difference.kind is Kind.NEW
+    name = re.escape((difference.subject.column or difference.subject.measurement).replace('"', '""'))
+    forms = [form.replace("<what>", "COLUMN" if difference.subject.column else "TABLE") for form in _FORMS[is_new]]
     if not difference.subject.column:
-        found += _ENDS if difference.kind is Kind.GONE else _MAKES
-    return any(re.search(f"(?i){form.replace('<name>', name)}", text) for form in found)
+        forms += known.make if is_new else known.remove
+    return any(re.search(f"(?i){form.replace(NAME_IN_FORM, name)}", text) for form in forms)
 
 
-_SHELL_NAME: Final = r"[\"']?<name>(?![\w.\"'-])"
-_MAKES: Final = (
-    # InfluxQL, and what Telegraf calls what it writes.
-    r"\bINTO (\S+\.)?\"<name>\"",
-    r"\b(dest|name_override) = \"<name>\"",
-    # The MongoDB shell: documents, or an index, of a collection that was not there.
-    r"\b(into: |(renameCollection|createCollection|getCollection)\()\"<name>\"",
-    rf"\bcreate-table .*--table-name {_SHELL_NAME}",
-)
-"""Forms of what makes a measurement in languages other than SQL."""
-_ENDS: Final = (
-    r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",
-    rf"\bdelete-table .*--table-name {_SHELL_NAME}",
-    rf"\bdelete table --database \S+ {_SHELL_NAME}",
-)
-"""Forms of what ends one there."""
+def _is_written(copy: Copy, difference: Difference) -> bool:
+    """Whether the program that a step wants makes the measurement."""
+    at = difference.subject
+    return difference.kind is Kind.NEW and not at.column and at.measurement == copy.into
+
+
+_IN_SQL: Final = r"(?:\S+\.)?(?:\"<name>\"|`<name>`|<name>(?![\w.\"`-]))"
+_FORMS: Final = {
+    False: (rf"\bDROP <what> (IF EXISTS )?{_IN_SQL}",),
+    True: (rf"\b((ADD|CREATE) <what>|RENAME <what> [^;\n]+ TO|RENAME TO) (IF NOT EXISTS )?{_IN_SQL}",),
+}
+"""Forms of SQL: of what is gone, and of what is new."""
+
+
+def _statements(engine: str) -> Statements:
+    """What the engine declares, or the one whose statements it accepts."""
+    about = ENGINES.get(engine)
+    if about is None:
+        return Statements()
+    return ENGINES[about.speaks].statements if about.speaks and about.statements == Statements() else about.statements

@@ -10,7 +10,7 @@ from tsaudit.text.numbers import amount, number, percent, quantity
 from tsaudit.text.times import day
 
 if TYPE_CHECKING:
-    from tsaudit.model.finding import Finding
+    from tsaudit.model.finding import Finding, Limit
 
 
 def sentence(finding: Finding) -> str:
@@ -32,7 +32,10 @@ def baseline_offer(target: str) -> str:
 
 
 def measured(finding: Finding) -> str:
-    """`12,000 series (400 before), limit 10,000 (default), 1.2 times as much`; empty without a figure and a limit."""
+    """`25,000 series (400 before), limit 10,000 (tsaudit's default), 2.5 times as much`.
+
+    Empty without a figure and a limit.
+    """
     observed, limit, unit = finding.observed, finding.limit, finding.unit
     if observed is None or limit is None:
         return ""
@@ -42,14 +45,26 @@ def measured(finding: Finding) -> str:
     times = ""
     if alike and limit.value > 0 and observed >= 2 * limit.value:
         times = f", {number(observed / limit.value)} times as much"
-    return f"{quantity(observed, unit)}{before}, limit {shown} ({limit.origin}){times}"
+    return f"{quantity(observed, unit)}{before}, limit {shown} ({origin(limit)}){times}"
+
+
+def origin(limit: Limit) -> str:
+    """Who set the limit: `tsaudit's default`, `set for this target`, `of engine influxdb1`."""
+    kind, _, name = limit.origin.partition(" ")
+    if limit.origin == "default":
+        return "tsaudit's default"
+    if kind == "target":
+        return "set for this target"
+    if limit.origin == "all targets":
+        return "set for all targets"
+    return f"set for {name}" if kind == "measurement" else f"of {kind} {name}"
 
 
 def contributor(finding: Finding, longest: int = 120) -> str:
     """`main contributor request_id (97%)`; empty if none is known."""
     if finding.guilty is None:
         return ""
-    share = f" ({percent(finding.share)})" if finding.share is not None else ""
+    share = f" ({percent(finding.share)})" if finding.share else ""
     return f"main contributor {finding.guilty[:longest]}{share}"
 
 

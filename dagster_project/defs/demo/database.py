@@ -29,5 +29,4 @@ morning = dg.ScheduleDefinition(
     name="demo_database",
     cron_schedule="30 5 * * *",
     target=[database],
-    default_status=dg.DefaultScheduleStatus.RUNNING,
 )

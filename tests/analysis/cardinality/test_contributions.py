@@ -38,6 +38,9 @@ def test_nobody_is_guilty_of_one_series(tags: dict[str, list[str]]) -> None:
 
 def test_nothing_is_known_of_a_tag_that_was_not_listed() -> None:
     assert share_of_tag("host", None) is None
+    # Any two of them tell all series apart: the third one's share is none, which says nothing about it.
+    three = listed(a=["x", "x", "y", "y"], b=["p", "q", "p", "q"], c=["1", "2", "2", "1"])
+    assert {share_of_tag(tag, three) for tag in "abc"} == {None}
     assert share_of_tag("host", listed(region=["x"])) is None
 
 

@@ -346,6 +346,21 @@ def test_exponential_growth_with_noise_may_slow_down(seed):
     assert ahead.days_high is None or ahead.days_high > 40
 
 
+def test_two_weeks_that_happen_to_fall_do_not_put_off_the_forecast_of_a_noisy_count():
+    """At 15% of noise, the slope of two weeks says little: rates are taken over a longer time."""
+    middles, inside = [], 0
+    for seed in range(16):
+        noise = np.random.default_rng(seed).normal(0, 0.15, 88)
+        counts = 1e4 * np.exp(0.02 * since(30, 88) + noise)
+        ahead = forecast(days(88), counts.tolist(), 1e4 * np.exp(0.02 * (57 + 14)))
+        assert ahead is not None
+        assert ahead.days is not None
+        middles.append(ahead.days)
+        inside += (ahead.days_low or 365) <= 14 <= (ahead.days_high or 365)
+    assert np.std(np.log(middles)) < 0.7
+    assert inside >= 11
+
+
 def test_with_a_season_the_busiest_day_meets_the_limit():
     season = np.where(np.arange(84) % 7 >= 5, 0.6, 1.0)
     counts = [float(v) for v in 1000 * (1 + 0.05 * since(50, 84)) * season]
@@ -360,8 +375,7 @@ def test_intervals_of_noisy_histories_cover_the_truth_most_of_the_time():
         ahead = forecast(days(75), noisy(1e4 * (1 + 0.04 * since(45, 75)), seed), 1e4 * (1 + 0.04 * 59))
         assert ahead is not None
         assert ahead.days is not None
-        # Real growth of a month slows down more often than this straight line does.
-        assert ahead.days == pytest.approx(30, rel=0.75)
+        assert ahead.days == pytest.approx(30, rel=0.5)
         inside += (ahead.days_low or 0) <= 30 <= (ahead.days_high or 365)
     assert inside >= 9
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.cohesion import Described, Group, Renaming, complementary, groups, patterns, renamings
+from tsaudit.analysis.rows.cohesion import Group, complementary, groups, patterns
 
 COLUMNS = "abcdefghij"
 tables = st.lists(st.frozensets(st.sampled_from(COLUMNS)), max_size=40)
@@ -88,40 +87,3 @@ def test_rows_of_patterns_that_are_not_known_are_of_no_kind() -> None:
 def test_groups_of_nothing() -> None:
     assert groups([], 0).groups == ()
     assert groups([], 0).coverage == 0
-
-
-def tag(name: str, *sample: str) -> Described:
-    return Described(name, "tag", sample)
-
-
-def field(name: str, *sample: str) -> Described:
-    return Described(name, "field", sample)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "found"),
-    [
-        (tag("source", "src1"), tag("src", "2"), [Renaming("source", "src")]),
-        (tag("code", "USD"), tag("currency", "EUR", "USD"), [Renaming("currency", "code")]),
-        (field("price", "16588.4"), field("cost", "16159.5"), [Renaming("price", "cost")]),
-        (field("price", "16588.4"), field("volume", "16749450200"), []),
-        (field("price", "16588.4"), field("note", "late"), []),
-        (field("temp", "0", "0"), field("hum", "0"), []),
-        (tag("host", "web-1"), field("host_name", "web-1"), []),
-        (tag("a"), tag("b"), []),
-        (tag("hostname", "x"), tag("host_name", "yy-1"), [Renaming("host_name", "hostname")]),
-    ],
-)
-def test_columns_that_may_be_the_same(first: Described, second: Described, found: list[Renaming]) -> None:
-    assert list(renamings([first], [second])) == found
-    assert {frozenset((r.kept, r.other)) for r in renamings([second], [first])} == {
-        frozenset((r.kept, r.other)) for r in found
-    }
-
-
-def test_each_column_is_in_one_pair_at_most() -> None:
-    pairs = renamings(
-        [tag("source", "src1"), tag("code", "USD"), field("price", "16588.4")],
-        [tag("src", "2"), tag("currency", "EUR"), field("cost", "16159.5"), field("volume", "1.6e10")],
-    )
-    assert {(p.kept, p.other) for p in pairs} == {("source", "src"), ("currency", "code"), ("price", "cost")}

@@ -270,6 +270,56 @@ KINDS: Final[Mapping[str, Kind]] = {
     "tx hash": Kind("E", lambda r: "0x" + _hex(r, 64)),
     "telegram chat": Kind("E", lambda r: f"-100{_digits(r, 10)}"),
     "celery task result": Kind("E", lambda r: f"celery-task-meta-{_uuid(r)}"),
+    "message ids of many programs": Kind(
+        "E",
+        _pick(
+            lambda r: f"<CA{_of(r, _ALNUM + '+=-', 44)}@mail.gmail.com>",
+            lambda r: f"<{_uuid(r)}@{r.choice(_CITIES).lower()}.example.com>",
+            lambda r: f"<{_digits(r, 9)}.{r.randint(1, 9999)}.{_digits(r, 13)}.JavaMail.root@app{r.randint(1, 4)}>",
+            lambda r: (
+                f"<{_date(r).replace('-', '')}{_digits(r, 6)}.{_hex(r, 10).upper()}@mx{r.randint(1, 3)}.example.org>"
+            ),
+            lambda r: f"<0102018{_hex(r, 9)}-{_uuid(r)}-000000@eu-west-1.amazonses.com>",
+        ),
+    ),
+    "message ids of Postfix": Kind(
+        "E", lambda r: f"<{_date(r).replace('-', '')}{_digits(r, 6)}.{_of(r, '0123456789ABCDEF', 10)}@mx.example.org>"
+    ),
+    "bounce address": Kind(
+        "E", lambda r: f"bounces+{_digits(r, 7)}-{_hex(r, 4)}-{r.choice(_FIRST)}=example.org@em.example.com"
+    ),
+    "calendar event": Kind("E", lambda r: f"{_of(r, '0123456789abcdefghijklmnopqrstuv', 26)}@google.com"),
+    "call id by address": Kind("E", lambda r: f"{_digits(r, 10)}-{_digits(r, 5)}@{_ip(r)}"),
+    "path of an order": Kind("E", lambda r: f"/users/{r.randint(1, 90_000)}/orders/{r.randint(1, 2_000_000)}"),
+    "path of a customer": Kind("E", lambda r: f"/api/v1/customers/{r.randint(10_000, 999_999)}"),
+    "path within a shop": Kind(
+        "E", lambda r: f"/shops/{r.randint(1, 20)}/orders/{r.randint(100_000, 900_000)}/items/{r.randint(1, 9)}"
+    ),
+    "path of a job": Kind("E", lambda r: f"/{r.choice(_SERVICES)}/{r.choice(_NOUNS)}/-/jobs/{_digits(r, 8)}"),
+    "paths of several routes": Kind(
+        "E",
+        _pick(
+            lambda r: f"/users/{r.randint(10_000, 990_000)}",
+            lambda r: f"/users/{r.randint(10_000, 990_000)}/orders/{r.randint(10_000, 9_000_000)}",
+            lambda r: f"/orders/{r.randint(10_000, 9_000_000)}/invoice",
+            lambda r: f"/{r.choice(_NOUNS)}",
+        ),
+    ),
+    "ticket page": Kind("E", lambda r: f"/helpdesk/tickets/{r.randint(100_000, 480_000)}.html"),
+    "container of YARN": Kind(
+        "E",
+        lambda r: f"container_e{r.randint(1, 40)}_{_digits(r, 13)}_{r.randint(1, 9999):04}_01_{r.randint(1, 90):06}",
+    ),
+    "Spark standalone": Kind(
+        "E", lambda r: f"app-{_date(r).replace('-', '')}{_time(r).replace(':', '')}-{r.randint(0, 99):04}"
+    ),
+    "job of MapReduce": Kind("E", lambda r: f"job_{r.randint(15 * 10**11, 17 * 10**11)}_{r.randint(1, 9999):04}"),
+    "block of HDFS with stamp": Kind("E", lambda r: f"blk_{_digits(r, 10)}_{r.randint(1001, 99_999)}"),
+    "task of Hadoop": Kind(
+        "E",
+        lambda r: f"task_{_date(r).replace('-', '')}{_digits(r, 4)}_{r.randint(1, 40):04}_m_{r.randint(0, 2000):06}",
+    ),
+    "output of Slurm": Kind("E", lambda r: f"slurm-{r.randint(4_000_000, 9_000_000)}.out"),
     # Texts.
     "French log": Kind(
         "T",
@@ -381,6 +431,48 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "syslog time": Kind("T", lambda r: f"{r.choice(['Jan', 'Mar', 'Jun', 'Oct'])} {r.randint(1, 28):2} {_time(r)}"),
     "time with zone name": Kind("T", lambda r: f"{_date(r)} {_time(r)} Europe/Berlin"),
+    "backups by rsync": Kind(
+        "T",
+        lambda r: f"rsync -avz --delete /srv/{r.choice(_NOUNS)}/ backup@{r.choice(_SERVICES)}:/data/{r.choice(_NOUNS)}",
+    ),
+    "Java processes": Kind(
+        "T",
+        lambda r: (
+            f"java -Xmx{r.randint(1, 16)}g -jar /opt/{r.choice(_SERVICES)}/{r.choice(_NOUNS)}.jar --spring.profiles.active=prod"
+        ),
+    ),
+    "dumps of a database": Kind(
+        "T",
+        lambda r: (
+            f"pg_dump -h {r.choice(_SERVICES)} -U app -Fc -f /backup/{r.choice(_NOUNS)}{r.randint(1, 999)}.dump shop"
+        ),
+    ),
+    "containers started": Kind(
+        "T",
+        lambda r: (
+            f"docker run --rm -v /srv/{r.choice(_NOUNS)}:/data -p {r.randint(1024, 9999)}:80 {r.choice(_SERVICES)}"
+        ),
+    ),
+    "videos converted": Kind(
+        "T",
+        lambda r: f"ffmpeg -i {r.choice(_NOUNS)}{r.randint(1, 999)}.mov -c:v libx264 -crf {r.randint(18, 28)} out.mp4",
+    ),
+    "commands of cron": Kind(
+        "T",
+        _pick(
+            lambda r: (
+                f"/usr/local/bin/{r.choice(_NOUNS)}.sh --since {_date(r)} >> /var/log/{r.choice(_NOUNS)}.log 2>&1"
+            ),
+            lambda r: f"cd /srv/{r.choice(_SERVICES)} && ./run {r.choice(_NOUNS)} -n {r.randint(1, 99)}",
+            lambda r: f"python3 manage.py {r.choice(_NOUNS)} --limit {r.randint(10, 900)} --verbosity 0",
+        ),
+    ),
+    "kubectl": Kind(
+        "T",
+        lambda r: (
+            f"kubectl -n {r.choice(_SERVICES)} exec {r.choice(_NOUNS)}-{r.randint(0, 9)} -- cat /etc/{r.choice(_NOUNS)}.conf"
+        ),
+    ),
     # Several attributes in one value.
     "mqtt topic": Kind("C", lambda r: f"plant{r.randint(0, 3)}/line{r.randint(0, 9)}/dev{r.randint(0, 399):03}"),
     "graphite path": Kind(
@@ -531,6 +623,32 @@ KINDS: Final[Mapping[str, Kind]] = {
         ),
     ),
     "thing with id": Kind("N", lambda r: f"shellyplug-s-{r.randint(1, 400)}"),
+    "route of a framework": Kind("N", lambda r: f"/{r.choice(_NOUNS)}s/:id/{r.choice(_NOUNS)}s/:{r.choice(_NOUNS)}Id"),
+    "page of a blog": Kind("N", lambda r: f"/{r.choice(_NOUNS)}/page/{r.randint(1, 40)}"),
+    "path of a room": Kind("G", lambda r: f"/floor/{r.randint(0, 6)}/room/{r.randint(100, 640)}"),
+    "path of a device": Kind("N", lambda r: f"/devices/{r.randint(1, 900)}/state"),
+    "path of a store": Kind("N", lambda r: f"/stores/{r.randint(1000, 65_000)}/stock"),
+    "library": Kind(
+        "N", lambda r: f"/usr/lib/python3.{r.randint(6, 13)}/site-packages/{r.choice(_NOUNS)}{r.choice(_NOUNS)}"
+    ),
+    "device of the kernel": Kind(
+        "N", lambda r: f"/sys/class/net/{r.choice(['eth', 'wlan', 'br', 'bond'])}{r.randint(0, 40)}"
+    ),
+    "node of OPC UA": Kind("N", lambda r: f"ns=2;i={r.randint(10_000, 65_000)}"),
+    "mailing list": Kind(
+        "N", lambda r: f"{r.choice(_NOUNS)}-{r.choice(['dev', 'users', 'announce'])}@lists.example.org"
+    ),
+    "process": Kind(
+        "N", lambda r: f"{r.choice(_SERVICES)}: {r.choice(['worker', 'master', 'cache', 'writer'])} process"
+    ),
+    "daemon": Kind("N", lambda r: f"/usr/sbin/{r.choice(_NOUNS)}d -{r.choice('DFnf')}"),
+    "Windows service": Kind("N", lambda r: f"C:\\Program Files\\{r.choice(_NOUNS).title()}\\{r.choice(_NOUNS)}.exe"),
+    "build of an app": Kind(
+        "N", lambda r: f"{r.randint(1, 9)}.{r.randint(0, 20)}.{r.randint(0, 9)}+{r.randint(100, 9000)}"
+    ),
+    "command without arguments": Kind(
+        "N", lambda r: f"{r.choice(_NOUNS)} {r.choice(['start', 'stop', 'status', 'reload'])}"
+    ),
     "line and station": Kind(
         "N", lambda r: f"U{r.randint(1, 9)} {r.choice(_CITIES)} {r.choice(['Hbf', 'Nord', 'Süd', 'Markt'])}"
     ),

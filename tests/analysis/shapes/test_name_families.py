@@ -42,7 +42,7 @@ def test_a_family_may_measure_several_things():
         (["sales_2024_q1", "sales_2024_q2"], "sales_{date}", "sales", []),
         (["sales_jan_2024", "sales_feb_2024"], "sales_{date}", "sales", []),
         (["census_2010", "census_2020"], "census_{date}", "census", []),
-        (["20240101", "20240102"], "{date}", "measurement", []),
+        (["20240101", "20240102"], "{date}", "readings", []),
         (["log_30032024", "log_31032024", "log_01042024"], "log_{date}", "log", []),
         (["events_y2024m03", "events_y2024m04", "events_y2024m05"], "events_{date}", "events", []),
         (["orders_2311", "orders_2312", "orders_2401", "orders_2402"], "orders_{date}", "orders", []),
@@ -118,6 +118,21 @@ def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length
     # Few do not show that all of this length are IDs.
     (fewer,) = name_families([*sure[:3], "probe_402938471120"])
     assert fewer.members == tuple(sorted(sure[:3]))
+
+
+def test_environment_that_is_the_same_in_all_names_and_counted_is_a_word():
+    (devices,) = name_families([f"dev_{n}" for n in range(101, 105)])
+    assert (devices.template, devices.tags) == ("dev_{n}", (Part("part_1", "101"),))
+    (workers,) = name_families([f"{env}_{n}" for env in ("dev", "prod") for n in range(101, 105)])
+    assert workers.template == "{env}_{n}"
+
+
+def test_numbers_between_dots_count_and_settings_do_not():
+    (slabs,) = name_families([f"items.{n}.evicted" for n in range(1, 9)])
+    assert slabs.template == "items.{n}.evicted"
+    assert name_families([f"sma_{n}" for n in (20, 50, 100, 200)]) == []
+    assert [f.template for f in name_families([f"station_{n}" for n in (10, 20, 30, 50, 60)])] == ["station_{n}"]
+    assert [f.template for f in name_families([f"pump_{n}" for n in (20, 51, 107, 200)])] == ["pump_{n}"]
 
 
 def test_families_of_different_words_stay_apart():

@@ -75,7 +75,7 @@ GENERATORS: dict[str, list[Callable[[], str]]] = {
     "mac": [lambda: ":".join(hexadecimal(2) for _ in range(6))],
     "email": [lambda: f"{service()}{R.randint(1, 999)}@example.com"],
     "url": [lambda: f"https://{service()}.example.com/{hexadecimal(6)}?q={R.randint(1, 9)}"],
-    "path": [lambda: f"/api/v1/{service()}/{R.randint(1, 10**6)}", lambda: f"C:\\logs\\{hexadecimal(5)}.txt"],
+    "path": [lambda: f"/api/v1/{service()}/{R.randint(1, 300)}", lambda: f"C:\\logs\\{hexadecimal(5)}.txt"],
     "version": [
         lambda: f"v{R.randint(1, 4)}.{R.randint(0, 30)}",
         lambda: f"{R.randint(1, 4)}.{R.randint(0, 30)}.{R.randint(0, 9)}-rc1",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.analysis.tables.grids import grids, lists, whole
+from tsaudit.analysis.tables.grids import grids, lists, quantities_of_things, whole
 
 ROOMS = ("Kitchen", "Bath", "Attic", "Office", "Garage")
 KINDS = ("Temperature", "Humidity", "Light")
@@ -18,6 +18,16 @@ SCENARIOS = ("login", "browse", "search", "pay")
         ([f"{r}{k}" for r in ROOMS for k in KINDS], "{part_1}{part_2}", 2),
         ([f"load.{s}.{r}.{k}" for s in SCENARIOS for r in ("ok", "ko") for k in ("min", "max")], None, 3),
         ([f"plant/{line}/{m}/rpm" for line in "abcde" for m in ("saw", "mill", "press")], None, 2),
+        (
+            [
+                f"{s}_{m}_{q}"
+                for s in ("ulm", "hof", "jena")
+                for m in ("saw", "mill", "press")
+                for q in ("rpm", "kw", "temp")
+            ],
+            None,
+            3,
+        ),
         # A few combinations are missing: not every room has a light.
         ([f"{r}_{k}" for r in ROOMS for k in KINDS][2:], "{part_1}_{part_2}", 2),
     ],
@@ -74,3 +84,33 @@ def test_tables_of_one_schema_whose_names_share_nothing() -> None:
     assert [one.tags for one in found.told()] == [(("part_1", name),) for name in continents]
     assert found.family.measurement == "readings"
     assert whole(continents[:4]) == []
+
+
+TASKS = ("crm_extract", "crm_load_all", "dbt_run", "dbt_test_marts", "ml_train", "ml_score", "ml_publish")
+THINGS = [*TASKS, "sap_list_files", "sap_download", "sap_check", "mail_render", "mail_send_all", "etl_merge"]
+
+
+def test_things_of_several_words_with_the_same_quantities() -> None:
+    names = [f"airflow_dag_{task}_{what}" for task in THINGS for what in ("duration", "queued_duration")]
+    (found,) = quantities_of_things([*names, "airflow_pool", "airflow_scheduler_duration"])
+    assert found.template == "airflow_dag_{part_1}_{part_2}"
+    assert found.members == tuple(sorted(names))
+    told = {one.name: dict(one.tags) for one in found.told()}
+    assert told["airflow_dag_crm_load_all_queued_duration"] == {"part_1": "crm_load_all", "part_2": "queued_duration"}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        # OpenMetrics: each counter and histogram has these.
+        [f"http_{thing}_{what}" for thing in THINGS for what in ("total", "created")],
+        [f"http_{thing}_{what}" for thing in THINGS for what in ("sum", "count", "bucket")],
+        [f"dag_{thing}_{what}" for thing in THINGS[:11] for what in ("duration", "delay")],
+        [f"dag_{thing}_duration" for thing in THINGS],
+        [f"{thing}_{what}" for thing in THINGS for what in ("duration", "delay")],
+        # Some have one of them, others the other.
+        [f"dag_{thing}{i}_{'wait' if i % 2 else 'run'}" for i in range(4) for thing in THINGS],
+    ],
+)
+def test_quantities_that_are_not_those_of_a_list(names: list[str]) -> None:
+    assert quantities_of_things(names) == []

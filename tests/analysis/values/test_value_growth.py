@@ -136,3 +136,45 @@ def test_no_values_have_no_index(days):
 def test_a_week_without_values_has_no_turnover():
     index = value_growth.index(observed([[f"v{i}" for i in range(9)]] * 8 + [[]] * 8))
     assert (index.kind, index.turnover) == ("bounded", 0.0)
+
+
+def rate(*a_day: int) -> float | None:
+    """The present rate after days with so many new values each."""
+    return value_growth.arrivals_per_day(
+        observed([f"{number}-{i}" for i in range(n)] for number, n in enumerate(a_day))
+    )
+
+
+@pytest.mark.parametrize(
+    ("a_day", "expected"),
+    [
+        ([300] * 28, 300),
+        # A leak counts from its first day, not over the quiet weeks before it.
+        ([20] * 20 + [3000], 3000),
+        ([20] * 20 + [3000] * 3, 3000),
+        ([0] * 20 + [3000] * 8, 3000),
+        ([100] * 20 + [200] * 10, 200),
+        # On weekends there are fewer: all seven days are one period.
+        (([500] * 5 + [10] * 2) * 4, 360),
+        (([500] * 5 + [10] * 2) * 4 + [500] * 2, 360),
+        # It has ended, and that is no weekend.
+        ([3000] * 20 + [0] * 3, 0),
+        ([3000] * 20 + [30] * 4, 30),
+        ([300, 300], 300),
+    ],
+)
+def test_new_a_day_is_the_present_rate(a_day: list[int], expected: float) -> None:
+    assert rate(*a_day) == pytest.approx(expected, rel=0.03)
+
+
+def test_new_a_day_is_unknown_with_a_single_day() -> None:
+    assert rate(300) is None
+
+
+def test_new_a_day_of_a_sketch_and_of_days_without_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = ValueSet.empty()
+    for number in range(0, 28, 3):
+        values = values.observe((f"id-{number}-{i}" for i in range(600)), day(number))
+    assert value_growth.arrivals_per_day(values) == 200
+    monkeypatch.setattr(value_sets, "MAX_EXACT", 5000)
+    assert rate(*[100] * 21, *[2000] * 7) == pytest.approx(2000, rel=0.1)

@@ -364,7 +364,7 @@ def test_logical_tables_are_counted_through_the_physical_one(version: str) -> No
         target = a_target(server, metrics)
         profile = collected(target)
         with open_connection(target) as connection:
-            assert {gap.fact for gap in probe(target, connection, NOW).gaps} == _untold(version)
+            assert {gap.fact for gap in probe(target, connection, NOW).profile.gaps} == _untold(version)
     assert set(_gaps(profile)) == _untold(version)
     phy = _only(profile)
     assert phy.name == "phy"

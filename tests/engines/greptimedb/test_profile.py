@@ -52,7 +52,7 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
         "time": (f"x{tag}",),
     }
     with open_connection(target) as connection:
-        assert {gap.fact for gap in probe(target, connection, NOW).gaps} == untold
+        assert {gap.fact for gap in probe(target, connection, NOW).profile.gaps} == untold
 
 
 def test_long_values_of_tags_are_told_apart_to_their_end(greptimedb: GreptimeDB) -> None:

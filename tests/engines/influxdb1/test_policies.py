@@ -224,7 +224,7 @@ def test_policies_have_odd_names_and_fields_of_different_types(server: Server) -
     assert all(len(d.retention or ()) == 1 for d in profile.databases)
     assert {key: m.rows.value for key, m in named(profile).items() if m.rows}["it's", "m"] == 4
     with open_connection(target) as connection:
-        assert probe(target, connection).gaps == ()
+        assert probe(target, connection).profile.gaps == ()
 
 
 _COPY = re.compile(

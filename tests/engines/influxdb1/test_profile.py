@@ -227,7 +227,7 @@ def test_reader_may_do_all_that_an_audit_needs(influxd_auth: Influxd) -> None:
     assert [d.name for d in profile.databases] == ["mine"]
     assert profile.measurements[0].rows is not None
     with open_connection(target) as connection:
-        assert probe(target, connection).gaps == ()
+        assert probe(target, connection).profile.gaps == ()
     # Nothing that the audit does could write: with these rights the server refuses it.
     reader = {"u": "reader", "p": "it's"}
     with pytest.raises(AssertionError, match="not authorized to write"):
@@ -379,7 +379,7 @@ def test_rights_are_missing(influxd_auth: Influxd, databases: tuple[str, ...]) -
         assert {"measurements", "series_listing", "row_sample", "retention"} <= {g.fact for g in profile.gaps}
         assert not any(secret in g.detail for g in profile.gaps)
         with open_connection(target) as connection:
-            assert {g.reason for g in probe(target, connection).gaps} == {Reason.DENIED}
+            assert {g.reason for g in probe(target, connection).profile.gaps} == {Reason.DENIED}
 
 
 def test_server_is_killed_midway(own_influxd: Influxd) -> None:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.engines.rendering import Place, renderers_of
@@ -41,6 +42,22 @@ _DAYS: Final = [
 ]
 
 
+REBUILT: Final = (
+    MakeField(Subject(ODD, ODD), ODD),
+    MakeField(Subject(ODD, ODD), "load", "float"),
+    Rename(Subject(ODD, ODD), "a-b", "a_b"),
+    Rename(Subject(ODD, ODD), "n n", "n_n"),
+    Rename(Subject(ODD, ODD), "", "new"),
+    SplitMeasurement(Subject(ODD, ODD), f"{ODD} events", ("alarm",)),
+)
+
+
+def _as_if_in_flux(measurements: list[Measurement], *changes: Change) -> list[tuple[str, str]]:
+    """What would be shown if nothing were left to a program: the recorded rows have no point that Flux would lose."""
+    with patch("tsaudit.engines.influxdb2.changes._beyond", return_value=[]):
+        return list(_statements(measurements, *changes))
+
+
 def _statements(measurements: list[Measurement], *changes: Change) -> Iterator[tuple[str, str]]:
     here = next((m for m in measurements if m.name == changes[0].at.measurement), None)
     place = Place(a_profile(*measurements, engine="influxdb2"), changes[0].at.database, here)
@@ -55,15 +72,7 @@ def rendered() -> dict[str, str]:
     at, bucket = Subject(ODD, ODD), Subject(ODD, "")
     whats = ("new values", "schema")
     found = {
-        "one measurement": _statements(
-            [_MEASUREMENT],
-            MakeField(at, ODD),
-            MakeField(at, "load", "float"),
-            Rename(at, "a-b", "a_b"),
-            Rename(at, "n n", "n_n"),
-            Rename(at, "", "new"),
-            SplitMeasurement(at, f"{ODD} events", ("alarm",)),
-        ),
+        "one measurement": _as_if_in_flux([_MEASUREMENT], *REBUILT),
         "names that hold data": _statements(
             _DAYS,
             MergeMeasurements(
@@ -93,6 +102,13 @@ def rendered() -> dict[str, str]:
 
 def test_statements_are_those_that_were_parsed_and_run() -> None:
     assert rendered() == {name: run["text"] for name, run in RECORDED.items()}
+
+
+def test_points_with_moved_fields_only_are_left_to_a_program() -> None:
+    """A former tag of theirs is in neither copy in Flux: one has none of these points, the other no such field."""
+    copies = [text for phase, text in _statements([_MEASUREMENT], *REBUILT) if phase == "copy"]
+    assert len(copies) == 2
+    assert not any("wideTo" in text or "filter(fn: (r) => r._field" in text for text in copies)
 
 
 def test_none_was_refused() -> None:

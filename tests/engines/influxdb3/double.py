@@ -65,6 +65,11 @@ def _no_database(name: str) -> RefusedError:
     )
 
 
+def _invalid_column(name: str, kind: str) -> RefusedError:
+    words = f"partial write of line protocol occurred: invalid column type for column '{name}', got {kind}"
+    return RefusedError(400, words.encode(), flight.FlightInternalError(words))
+
+
 @dataclass(slots=True)
 class _Database:
     context: datafusion.SessionContext
@@ -76,6 +81,10 @@ class _Database:
     """The names that deleted tables have now."""
     bytes: dict[str, int] = field(default_factory=dict)
     """Table to what its rows take. In this order the tables are numbered."""
+    tables: dict[str, Table] = field(default_factory=dict)
+    """As they were written, by name."""
+    unread: set[str] = field(default_factory=set)
+    """Tables to which points were appended since somebody asked for them."""
 
 
 class InfluxDB3:
@@ -124,14 +133,54 @@ class InfluxDB3:
             data = _merged(table)
             if data is not None:
                 _keep(database, table.name, data)
+                database.tables[table.name] = table
         self._describe(database)
         self._databases[name] = database
         self._retention[name] = dataset.retention
         return name
 
+    def has(self, database: str) -> bool:
+        """Whether there is a database of that name."""
+        return database in self._databases
+
+    def append(self, database: str, table: Table) -> None:
+        """Write more points. RefusedError where a column is there with another role or type."""
+        found = self._databases[database]
+        old = found.tables.get(table.name)
+        if old is not None:
+            for key, kind in table.fields.items():
+                if key in old.tags or old.fields.get(key, kind) not in (kind, "any"):
+                    raise _invalid_column(key, kind)
+            for key in set(table.tags) & old.fields.keys():
+                raise _invalid_column(key, "tag")
+            tags = tuple(dict.fromkeys((*old.tags, *table.tags)))
+            table = Table(table.name, tags, {**old.fields, **table.fields}, [*old.rows, *table.rows])
+        if any(row.fields for row in table.rows):
+            found.tables[table.name] = table
+            found.unread.add(table.name)
+
+    def _read_in(self, found: _Database, statement: str) -> None:
+        """Put what was appended where the statement finds it: in its tables, or in all if it is about the catalog."""
+        is_of_catalog = re.search(r"\b(system\.|information_schema|SHOW )", statement)
+        wanted = {name for name in found.unread if is_of_catalog or name in statement}
+        for name in wanted:
+            found.schema = [column for column in found.schema if column[0] != name]
+            data = _merged(found.tables[name])
+            assert data is not None
+            _keep(found, name, data)
+        found.unread -= wanted
+        if wanted:
+            self._describe(found)
+
     def delete_table(self, database: str, table: str) -> None:
         """Hide it, as the server does for days: it keeps its rows under another name."""
+        if database not in self._databases:
+            raise _no_database(database)
         found = self._databases[database]
+        self._read_in(found, table)
+        if found.tables.pop(table, None) is None:
+            words = f"table not found: {table}"
+            raise RefusedError(404, words.encode(), flight.FlightInternalError(words))
         name = f"{table}-{NOW:%Y%m%dT%H%M%S}"
         found.context.register_table(_quoted(name), found.context.table(_quoted(table)))
         found.context.deregister_table(_quoted(table))
@@ -179,6 +228,7 @@ class InfluxDB3:
         else:
             raise _no_database(database)
         try:
+            self._read_in(found, statement)
             if "parquet_files" in statement:
                 self._describe(found)
             frame = found.context.sql_with_options(statement, _READS)
@@ -211,6 +261,8 @@ class InfluxDB3:
     def _catalogue(self) -> datafusion.SessionContext:
         if not self.with_internal_tables:
             return _context()
+        for found in self._databases.values():
+            self._read_in(found, "SHOW TABLES")
         names = ["_internal", *sorted(self._databases)]
         periods = [None, *(self._retention[name] for name in names[1:])]
         databases = {
@@ -272,6 +324,8 @@ def _views(texts: Sequence[str]) -> pa.Array:
 
 
 def _keep(database: _Database, name: str, data: pa.Table) -> None:
+    if database.context.table_exist(_quoted(name)):
+        database.context.deregister_table(_quoted(name))
     database.context.register_record_batches(_quoted(name), [data.to_batches() or [_no_rows(data.schema)]])
     database.bytes[name] = data.nbytes
     for column in data.schema:

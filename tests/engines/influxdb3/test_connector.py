@@ -315,7 +315,7 @@ def test_probe_with_the_token_of_a_reader() -> None:
     with stand_in() as server:
         target = _target(server, READER)
         with open_connection(target) as connection:
-            assert {gap.fact for gap in probe(target, connection, NOW).gaps} == {"retention"}
+            assert {gap.fact for gap in probe(target, connection, NOW).profile.gaps} == {"retention"}
 
 
 @pytest.mark.parametrize(

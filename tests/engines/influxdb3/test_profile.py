@@ -60,7 +60,7 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
     assert all(f.null_ratio is not None and f.null_ratio.value == 0 for f in found.fields)
     assert (found.rows and found.rows.value, found.series and found.series.value) == (2, 1)
     with open_connection(target) as connection:
-        assert probe(target, connection, NOW).gaps == ()
+        assert probe(target, connection, NOW).profile.gaps == ()
 
 
 @settings(deadline=None, max_examples=15)

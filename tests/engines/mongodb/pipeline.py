@@ -65,7 +65,7 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 def _fulfils(value: Any, wanted: Any) -> bool:
     if not (isinstance(wanted, Mapping) and any(key.startswith("$") for key in wanted)):
-        return bool(value == wanted)
+        return bool(value == wanted) or (wanted is None and value is _MISSING)
     for operator in wanted:
         if operator not in _OPERATORS:
             raise CommandError(2, "BadValue", f"unknown operator: {operator}")

@@ -68,7 +68,7 @@ def test_nothing_is_missing_with_the_documented_roles() -> None:
         profile = collected(target)
         assert profile.gaps == ()
         with open_connection(target) as connection:
-            assert probe(target, connection, NOW).gaps == ()
+            assert probe(target, connection, NOW).profile.gaps == ()
     readings, users = profile.measurements
     assert users.indexes is not None
     assert {i.name: i.scans for i in users.indexes} == {"_id_": 0, "user_id_1": 0}

@@ -137,6 +137,14 @@ def test_index_decides_between_columns_alike() -> None:
     assert _chosen(columns, extents, indexed=frozenset({"b_time"})) == "b_time"
 
 
+def test_a_better_type_is_no_reason_to_change_the_time() -> None:
+    columns, extents = [Column("made", STAMP), Column("started_at", STAMP)], {"made": _held(), "started_at": _held()}
+    assert _chosen(columns, extents) == "started_at"
+    assert _chosen(columns, extents, before="made") == "made"
+    ended = extents | {"made": _held(_ago(300), _ago(900), 400)}
+    assert _chosen(columns, ended, before="made") == "started_at", "it has ended"
+
+
 def test_nothing_is_asked_where_the_key_tells() -> None:
     assert time_candidates([Column("at", STAMP, 1), Column("host", "text", 2), Column("v", "bigint")]) == []
     assert time_candidates([Column("id", "bigint", 1), Column("at", STAMP), Column("v", "bigint")]) == []

@@ -178,9 +178,9 @@ class Timestream:
         del self._tables[database][name]
         self._databases[database]["TableCount"] = len(self._tables[database])
 
-    def stored(self, database: str) -> list[pa.Table]:
-        """The rows of each table that has some."""
-        return [table.data for table in self._tables[database].values() if table.data is not None]
+    def stored(self, database: str) -> dict[str, pa.Table]:
+        """Table to its rows, of those that have some."""
+        return {name: table.data for name, table in self._tables[database].items() if table.data is not None}
 
     def load(self, database: str, name: str, rows: pa.Table, dimensions: Sequence[str]) -> None:
         """Writes rows into a table; counts those that share dimensions, measure name and time as rejected."""

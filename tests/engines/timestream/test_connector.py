@@ -428,7 +428,7 @@ def test_right_that_is_missing_is_named_in_the_gap(action: str) -> None:
         if action == "Select":
             assert profile.measurements[0].measure_names is not None
         with open_connection(target) as connection:
-            assert all(f"timestream:{action}" in g.detail for g in probe(target, connection, NOW).gaps)
+            assert all(f"timestream:{action}" in g.detail for g in probe(target, connection, NOW).profile.gaps)
 
 
 def test_key_of_a_database_that_may_not_be_listed() -> None:

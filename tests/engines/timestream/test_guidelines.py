@@ -131,6 +131,13 @@ def _wide(columns: int) -> Dataset:
     return _tables(_table("machine", rows))
 
 
+def _labeled(dimensions: int) -> Dataset:
+    names = [f"{chr(97 + i // 26)}{chr(97 + i % 26)}_" for i in range(dimensions)]
+    hosts = ("a", "b", "c")
+    rows = [Row(at, {"host": host} | dict.fromkeys(names, "x"), {"speed": 1.5}) for at in times(30) for host in hosts]
+    return _tables(_table("machine", rows))
+
+
 def _rejecting(key: str) -> Dataset:
     place = {"S3Configuration": {"BucketName": "rejected", "EncryptionOption": "SSE_KMS", "KmsKeyId": key}}
     writes = {"EnableMagneticStoreWrites": True, "MagneticStoreRejectedDataLocation": place}
@@ -161,6 +168,7 @@ ADVICE: Final = (
     ("C4", "TAG008", "cars", "sent_at", _cars(True), _cars(False)),
     ("C6", "TAG007", "machines", "colour", _machines(True), _machines(False)),
     ("D1", "LAY001", "machine", "", _wide(201), _wide(20)),
+    ("D2", "LAY002", "machine", "", _labeled(121), _labeled(20)),
     ("D3", "LAY003", "soil", "", _soil("sparse"), _soil("generic")),
     ("D4", "LAY004", "devops", "", devops("one_name"), devops("multi")),
     ("D5", "LAY005", "readings", "", _readings(False), _readings(True)),

@@ -42,7 +42,7 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
     assert found.measure_names is not None
     assert [(n.name, n.dimensions, n.rows) for n in found.measure_names.names] == [(name, (f"t{tag}",), 2)]
     with open_connection(target) as connection:
-        assert probe(target, connection, NOW).gaps == ()
+        assert probe(target, connection, NOW).profile.gaps == ()
 
 
 def _written(timestream: Timestream, rows: list[Row], **settings: object) -> Measurement:

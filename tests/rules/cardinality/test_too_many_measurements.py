@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
+from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.finding import Outcome, Severity
@@ -23,6 +24,7 @@ CASES = (
         breaks=dataset(*(table(f"cpu_server_{i}", ONE) for i in range(8))),
         keeps=dataset(*(table(name, ONE) for name in ("cpu", "mem", "disk", "swap", "net", "system", "kernel"))),
         subject=Subject("", "cpu_{host}"),
+        engines=engines_that(lambda engine: not engine.keeps_documents),
         limits={"too-many-measurements.max_family": 5},
     ),
     Case(
@@ -156,6 +158,15 @@ def test_tables_with_the_same_columns_that_are_no_list(
     assert judge(rule, _alike(names, *fields, **changes)).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize(
+    "names", [[f"{city}_boilers" for city in CITIES[:3]], list(CITIES[:3]), [f"boilers_{n:02}" for n in range(3)]]
+)
+def test_lists_are_as_short_as_the_limit_says(names: list[str]) -> None:
+    profile = _alike(names, "temperature", "pressure")
+    assert judge(rule, profile, {"max_alike": 3}).outcome is Outcome.PASS
+    assert judge(rule, profile, {"max_alike": 2}).findings[0].observed == 3
+
+
 def test_tables_with_the_same_columns_and_data_in_their_names_are_told_once() -> None:
     names = [f"device_{n:012x}" for n in random.Random(3).sample(range(16**12), 60)]
     (family,) = judge(rule, _alike(names, "temperature", "battery")).findings
@@ -179,3 +190,16 @@ def test_tables_of_events_with_measured_values_are_one_list() -> None:
     )
     (finding,) = judge(rule, trades).findings
     assert finding.subject.measurement == "{part_1}_trades"
+
+
+def test_collections_count_where_no_other_rule_reports_them() -> None:
+    days = [f"visits_2024_01_{day:02}" for day in range(1, 29)]
+    tenants = [f"tenant_{n}" for n in range(1, 31)]
+    collections = [a_measurement(name) for name in (*_names(5), *days, *tenants)]
+    (finding,) = judge(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 4}).findings
+    assert finding.message == "5 collections beside 58 in families, more than 4."
+    assert finding.severity is Severity.WARN
+    assert judge(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 5}).outcome is Outcome.PASS
+    plain = a_profile(*(a_measurement(name) for name in _names(1500)), engine="mongodb")
+    (finding,) = judge(rule, plain).findings
+    assert finding.message == "1,500 collections, more than 1,000."

@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, judge, plans, table
 from tsaudit.model.change import ChangeType, MakeField
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.plan import Asked, Plan
-from tsaudit.model.profile import Field, NumbersBy, Profile, TableKind
+from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
@@ -102,6 +102,23 @@ def test_values_that_are_none_are_named() -> None:
     assert "at least 'n/a', which cannot be converted" in plan.steps[-1].loses
 
 
+def test_all_is_said_only_where_all_rows_were_read() -> None:
+    part = Source("duckdb/row_sample.sql", How.SAMPLED, NOW, "the newest 10,000 of 144,000 rows")
+    numbers = tuple(f"{i}.5" for i in range(30))
+    newest = dataclasses.replace(_text(*numbers), distinct=Count(812, part), number_ratio=Ratio(1.0, part))
+    finding = _finding(newest)
+    assert finding.message == "Field reading is stored as VARCHAR, and all 812 values read are numbers."
+    assert ("of rows", part.scope) in [(e.label, e.value) for e in finding.evidence]
+    nearly = dataclasses.replace(newest, number_ratio=Ratio(0.97, part))
+    assert "nearly all 812 values read are numbers" in _finding(nearly).message
+    # Every row was read, yet 3% of them have a text that is not among the values kept.
+    counted = dataclasses.replace(_text(*numbers), number_ratio=a_ratio(0.97))
+    assert "nearly all its values are numbers" in _finding(counted).message
+    # Of 900 times, the profile has two.
+    times = _text("2024-03-01T00:00:00Z", "2024-03-02T00:00:00Z")
+    assert "all 2 values read are times" in _finding(dataclasses.replace(times, distinct=a_count(900))).message
+
+
 def test_message_when_a_few_values_are_others() -> None:
     readings = tuple(f"{i}.5" for i in range(30))
     assert "and all its values are numbers" in _finding(_text(*readings, "7")).message
@@ -130,6 +147,12 @@ def test_numbers_and_texts_by_attribute() -> None:
     (table,) = _profile(mixed).measurements
     orders = dataclasses.replace(table, kind=TableKind.ENTITY, series=None)
     assert judge(rule, a_profile(orders, engine="duckdb")).outcome is Outcome.PASS
+
+
+def test_a_secret_among_the_attributes_is_not_shown() -> None:
+    by = NumbersBy("attribute", ("flow",), ("tok-5f3a9c1e", "state"))
+    mixed = dataclasses.replace(_text("1.5", "idle", "7"), numbers_by=by, number_ratio=a_ratio(0.8))
+    assert "5f3a9c1e" not in repr(_finding(mixed))
 
 
 def test_silence_about_text_of_a_former_tag() -> None:

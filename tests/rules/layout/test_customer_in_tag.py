@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import influxql, write
 from tests.rules.cases import Case, dataset, judge, planned, table
 from tests.servers import Influxd
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import Documents, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.customer_in_tag import customer_in_tag as rule
 
@@ -77,6 +77,29 @@ def test_silence_below_the_limits() -> None:
     assert _found(_with("tenant", 9), a_measurement("a"), min_share=0.6) == ()
     empty = a_measurement("empty", tags=(), fields=())
     assert _found(_with("tenant", 9), a_measurement("a"), empty, empty)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "rows", "found"),
+    [
+        # Who writes all the time, and who orders now and then.
+        ("customer_id", 40, 2000, True),
+        ("customer_id", 41, 2000, False),
+        ("customer_id", 20, 60, True),
+        ("customer_id", 21, 60, False),
+        ("account", 900, 2000, False),
+        # Nobody buys as a tenant.
+        ("tenant", 900, 2000, True),
+        ("org_id", 900, 2000, True),
+    ],
+)
+def test_customers_of_a_shop_are_no_tenants(key: str, values: int, rows: int, found: bool) -> None:
+    orders = a_measurement("orders", tags=(a_tag("shop"), a_tag(key, values)), rows=a_count(rows))
+    assert bool(_found(orders)) == found
+    documents = Documents(rows, 300.0, 300, a_source())
+    fields = (a_field("total"), a_field(key, ("string",), distinct=a_count(values)))
+    orders = a_measurement("orders", tags=(), fields=fields, documents=documents)
+    assert bool(_found(orders, engine="mongodb")) == found
 
 
 def test_the_tag_that_most_measurements_have_is_named() -> None:

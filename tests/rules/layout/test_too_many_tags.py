@@ -20,7 +20,13 @@ CASES = (
         breaks=dataset(table("pods", _tag_sets(16))),
         keeps=dataset(table("pods", _tag_sets(15))),
         subject=Subject("", "pods"),
-        engines=rule.engines - {"greptimedb"},
+        engines=rule.engines - {"greptimedb", "timestream"},
+    ),
+    Case(
+        breaks=dataset(table("pods", _tag_sets(101))),
+        keeps=dataset(table("pods", _tag_sets(100))),
+        subject=Subject("", "pods"),
+        engines=frozenset({"timestream"}),
     ),
     Case(
         breaks=dataset(table("pods", _tag_sets(6))),
@@ -41,6 +47,15 @@ def test_finding_when_just_over_the_limit() -> None:
     (finding,) = judge(rule, _profile(16)).findings
     assert finding.message == "16 tags, more than 15; t0 alone identifies its series."
     assert judge(rule, _profile(16), {"max_tags": 16}).outcome is Outcome.PASS
+
+
+def test_dimensions_near_the_limit_of_the_product() -> None:
+    tags = tuple(a_tag(f"t{i}") for i in range(121))
+    (finding,) = judge(rule, a_profile(a_measurement(tags=tags), engine="timestream")).findings
+    assert finding.message == "121 dimensions, more than 100."
+    assert finding.limit is not None
+    assert finding.limit.source.endswith("/ts-limits.html")
+    assert judge(rule, a_profile(a_measurement(tags=tags[:100]), engine="timestream")).outcome is Outcome.PASS
 
 
 def test_all_tags_when_the_tag_sets_are_not_known() -> None:

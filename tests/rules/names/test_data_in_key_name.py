@@ -56,9 +56,38 @@ def test_dates_when_the_row_has_its_time() -> None:
 
 @pytest.mark.parametrize(("count", "severity"), [(9, Severity.INFO), (10, Severity.WARN)])
 def test_numbers_when_they_are_few_or_many(count: int, severity: Severity) -> None:
-    (finding,) = _findings(*(f"cell{i}" for i in range(count)))
+    (finding,) = _findings(*(f"meter{i}" for i in range(count)))
     assert finding.severity is severity
-    assert not _findings(*(f"cell{i}" for i in range(count)), min_names=11)
+    assert not _findings(*(f"meter{i}" for i in range(count)), min_names=11)
+
+
+BUILT_IN = [
+    [f"cell_{n:02}" for n in range(1, 97)],
+    [f"cell_voltage_{n}" for n in range(14)],
+    [f"string_{n}_current" for n in range(1, 25)],
+    [f"harmonic{n}" for n in range(1, 51)],
+]
+LISTS = [
+    [f"sensor_{n:02}" for n in range(1, 97)],
+    [f"meter_{n}_kwh" for n in range(14)],
+    # Numbers of cells in a network, which are not those of parts.
+    [f"cell_{n}" for n in range(4021, 4050)],
+    [f"cell_{n}" for n in range(1, 40) if n % 3],
+]
+
+
+@pytest.mark.parametrize(
+    ("names", "severity"),
+    [(names, Severity.INFO) for names in BUILT_IN] + [(names, Severity.WARN) for names in LISTS],
+)
+def test_parts_of_a_device_and_lists_of_devices(names: list[str], severity: Severity) -> None:
+    table = a_measurement("pack", tags=(a_tag("pack_id"),), fields=tuple(map(a_field, names)))
+    (finding,) = judge(rule, a_profile(table)).findings
+    assert finding.severity is severity
+    # Where rows name nothing, the numbers do.
+    alone = a_measurement("pack", tags=(), fields=tuple(map(a_field, names)))
+    (finding,) = judge(rule, a_profile(alone)).findings
+    assert finding.severity is Severity.WARN
 
 
 @pytest.mark.parametrize(
@@ -77,3 +106,9 @@ def test_words_of_a_grid_are_data() -> None:
     assert finding.message.startswith("16 fields named")
     few = judge(rule, a_profile(a_measurement("kafka", fields=fields[:11])))
     assert few.outcome is Outcome.PASS
+
+
+def test_numbered_tags_are_levels_of_a_hierarchy() -> None:
+    assert not _findings("part_1", "part_2", "part_3", role="tag")
+    assert _findings("part_1", "part_2", "part_3", role="field")
+    assert _findings(*(f"slot_{n}" for n in range(12)), role="tag"), "twelve are a list"

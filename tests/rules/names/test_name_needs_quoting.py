@@ -121,6 +121,15 @@ def test_silence_when_names_of_measurements_are_to_be_one_anyway() -> None:
     assert judge(rule, a_profile(*family, a_measurement("a-b"))).findings[0].guilty == "a-b"
 
 
+def test_silence_when_words_of_the_names_are_to_be_tags() -> None:
+    rooms = ("küche", "bad", "flur", "büro", "keller")
+    names = [f"{room}_{what}" for room in rooms for what in ("temperature", "humidity", "light")]
+    profile = a_profile(*map(a_measurement, names), engine="influxdb1")
+    assert judge(rule, profile).outcome is Outcome.PASS
+    (finding,) = judge(rule, a_profile(a_measurement(names[0]), engine="influxdb1")).findings
+    assert finding.guilty == names[0]
+
+
 def test_names_that_would_become_the_same_stay_apart() -> None:
     measurement = a_measurement("m", tags=(a_tag("a b"), a_tag("a_b")), fields=(a_field("a-b"),))
     (finding,) = judge(rule, a_profile(measurement)).findings

@@ -79,7 +79,7 @@ def test_severity_when_a_limit_is_near() -> None:
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     assert 5 <= finding.forecast.days <= 9
-    assert "; at this rate the limit of 45 GB is reached in about 7 days (80% range 6 to 9)." in finding.message
+    assert "; at this rate the limit of 45 GB is reached in about 7 days (80% range 5 to 14)." in finding.message
     (finding,) = _found(table, max_bytes=60 * GB)
     assert finding.severity is Severity.WARN
     assert not _found(table, max_bytes=400 * GB)

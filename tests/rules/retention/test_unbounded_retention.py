@@ -260,3 +260,22 @@ def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: 
     (finding,) = judge(rule, profile, timeline=timeline).findings
     assert finding.severity is severity
     assert ("grew" in finding.message) is (severity is Severity.WARN)
+
+
+@pytest.mark.parametrize(("a_day", "severity"), [(0.01, Severity.INFO), (0.03, Severity.WARN)])
+@pytest.mark.parametrize("days", [30, 90])
+def test_a_fleet_that_grows_slowly_is_information(a_day: float, severity: Severity, days: int) -> None:
+    """1% a day doubles in ten weeks: a retention would keep nearly all of these series."""
+    points = tuple(Point(DAY - timedelta(days=n), 20_000 * (1 + a_day) ** -n) for n in range(days, 0, -1))
+    timeline = Timeline(points={("series", Subject("main")): points})
+    (finding,) = judge(rule, _profile(series=20_000), timeline=timeline).findings
+    assert finding.severity is severity
+    assert "while series grew from" in finding.message
+
+
+@pytest.mark.parametrize(("days", "severity"), [(24, Severity.WARN), (23, Severity.INFO)])
+def test_at_the_limit_of_doubling(days: int, severity: Severity) -> None:
+    points = tuple(Point(DAY - timedelta(days=n), 20_000 * 1.03**-n) for n in range(60, 0, -1))
+    timeline = Timeline(points={("series", Subject("main")): points})
+    (finding,) = judge(rule, _profile(series=20_000), {"max_doubling_days": days}, timeline).findings
+    assert finding.severity is severity

@@ -107,9 +107,25 @@ def test_skew_when_bytes_are_not_known() -> None:
     assert not _message(a_partition("a"), a_partition("b"))
 
 
-def test_silence_when_partitions_are_small_or_alone() -> None:
-    assert not _message(a_partition("a", 99_999_999), a_partition("b", 1))
-    assert not _message(a_partition("a", None, 999_999), a_partition("b", None, 1))
+@pytest.mark.parametrize(
+    ("largest", "severity"),
+    [
+        (a_partition("a", 100_000_000), Severity.WARN),
+        (a_partition("a", 99_999_999), Severity.INFO),
+        (a_partition("a", None, 1_000_000), Severity.WARN),
+        (a_partition("a", None, 999_999), Severity.INFO),
+        (a_partition("a", None, 10_000), Severity.INFO),
+    ],
+)
+def test_skew_is_information_when_partitions_are_small(largest: Partition, severity: Severity) -> None:
+    known = a_partition("b", 1) if largest.bytes else a_partition("b", None, 1)
+    (finding,) = judge(rule, _profile(largest, known)).findings
+    assert finding.severity is severity
+
+
+def test_silence_when_partitions_are_tiny_or_alone() -> None:
+    assert not _message(a_partition("a", 999_999), a_partition("b", 1))
+    assert not _message(a_partition("a", None, 9_999), a_partition("b", None, 1))
     assert not _message(a_partition("a", 100 * GB))
 
 

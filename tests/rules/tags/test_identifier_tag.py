@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import random
 import uuid
+from datetime import timedelta
 from typing import Any, Final
 
-from tests.builders import a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
+import pytest
+
+from tests.builders import DAY, a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, judge, planned, plans, table
-from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Dependency, Measurement, TagSets, ValuesKind, ValuesOverTime
+from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.profile import Dependency, Measurement, SeriesSince, TagSets, ValuesKind, ValuesOverTime
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.identifier_tag import identifier_tag as rule
 
@@ -97,10 +100,48 @@ def test_finding_when_the_listings_show_no_end() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     (finding,) = judge(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
     assert finding.message == "Tag order_id has 1,001 values, gains 310 a day and is not leveling off."
+    assert finding.per_day == 310
     assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
     assert judge(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
     for kind in KINDS:
         assert judge(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS
+
+
+def _arrived(*days_ago: int, **changes: Any) -> ValuesOverTime:
+    """New values on each of those days, the newest last."""
+    days = [DAY - timedelta(days=n) for n in days_ago]
+    series = tuple(SeriesSince(day, 300, 300) for day in days)
+    return dataclasses.replace(values_over_time("unbounded"), newest=days[-1], series=series, new_values=0, **changes)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "severity"),
+    [
+        (_arrived(*range(27, -1, -1)), Severity.WARN),
+        (_arrived(*range(27, 1, -1)), Severity.WARN),
+        (_arrived(*range(27, 2, -1)), Severity.INFO),
+        # A week's load brings new values on Sundays only.
+        (_arrived(26, 19, 12, 5), Severity.WARN),
+        (_arrived(27, 20), Severity.INFO),
+        # Nobody writes them on weekends: two Mondays without are needed.
+        (_arrived(*(n for n in range(27, 4, -1) if n % 7 not in (1, 2))), Severity.WARN),
+        (_arrived(*(n for n in range(27, 6, -1) if n % 7 not in (1, 2))), Severity.INFO),
+        (_arrived(*range(27, 2, -1), sampled_values=500), Severity.WARN),
+    ],
+)
+def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, severity: Severity) -> None:
+    (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], arrived))).findings
+    assert finding.severity is severity
+    assert ("has stopped" in finding.message) is (severity is Severity.INFO)
+    assert ("not leveling off" in finding.message) is (severity is Severity.WARN)
+
+
+@pytest.mark.parametrize(
+    ("engine", "rest"), [("duckdb", "They leave the figures by "), ("influxdb1", "They stay in the index until ")]
+)
+def test_what_is_left_after_the_fix(engine: str, rest: str) -> None:
+    profile = a_profile(_watched(UUIDS[:64], _arrived(*range(27, 2, -1))), engine=engine)
+    assert rest in judge(rule, profile).findings[0].message
 
 
 def test_listings_of_a_week_are_needed() -> None:

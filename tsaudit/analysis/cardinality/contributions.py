@@ -26,10 +26,14 @@ def share_of(contribution: Contribution, sets: TagSets) -> float:
 
 
 def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
-    """The same for one tag and the tags that determine it; None if the tag sets are not known."""
+    """The same for one tag and the tags that determine it.
+
+    None if the tag sets are not known, or if others together stand for the same series: then its own share says
+    nothing about it.
+    """
     if sets is None:
         return None
-    return next((share_of(c, sets) for c in sets.contributions if c.tag == tag), None)
+    return next((share_of(c, sets) for c in sets.contributions if c.tag == tag), None) or None
 
 
 def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[MakeField, ...]:

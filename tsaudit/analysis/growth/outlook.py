@@ -32,40 +32,29 @@ class Line:
 
     slope: float
     misfit: float
-    """Root mean square of what it leaves, as a share of its rise."""
+    """Root mean square of what it leaves, as a share of its rise; a tenth of the points may be wild."""
 
 
 def line_through(times: Array, values: Array) -> Line:
     """The line of least squares."""
     x, y = times - times.mean(), values - values.mean()
     slope = float((x * y).sum() / (x * x).sum())
-    left = y - slope * x
+    left = np.sort((y - slope * x) ** 2)
+    left = left[: len(left) - len(left) // 10]
     rise = abs(slope) * float(times[-1] - times[0])
-    return Line(slope, float(np.sqrt((left * left).mean())) / max(rise, 1e-9))
+    return Line(slope, float(np.sqrt(left.mean())) / max(rise, 1e-9))
 
 
 def outlook(times: Array, logs: Array, noise: float, way: float, growing: int) -> Outlook:
     """The limit is `way` away, in logs; the last `growing` points have been growing."""
     way = max(way, limits.WAY_LEAST)
     relative = np.exp(logs - logs[-1])
-    near, far = _last(times, limits.NEAR_DAYS), _last(times, limits.EXPONENTIAL_DAYS)
-    slow, fast = (line_through(times[last], logs[last]).slope for last in (far, near))
-    linear = line_through(times[near], relative[near]).slope
-    steps = float(np.expm1(way))
-    rates = [_log_days(way, slow), _log_days(way, fast), _log_days(steps, linear)]
-    present = rates[2]
-    # After a fall, four days have no rate to speak of, and the lines were not fitted to that.
-    around = (rates[0] - limits.NEAR_FROM_FAR, rates[0] + limits.NEAR_FROM_FAR)
-    rates[1:] = [float(np.clip(rate, *around)) for rate in rates[1:]]
-    noise += limits.NOISE_LEAST
-    beyond = [_beyond(rates[0], days) for days in limits.FAR_DAYS]
-    beyond.append(_beyond(rates[2], limits.FAR_DAYS[0]))
-    age = np.log(np.clip(times[-1] - times[-max(growing, 1)] + 1, 1.0, limits.OLDEST_DAYS))
-    seen = np.array([1.0, *rates, np.log(noise), np.log(noise / way), *beyond, age])
+    seen = figures(times, logs, noise, way, growing)
+    exponential, present = float(seen[1]), _at_present_rate(times, relative, noise, way)
     low, middle, high = (float(seen @ np.array(weights)) for weights in (limits.LOW, limits.MIDDLE, limits.HIGH))
     # A steady exponential rate is always possible, and a little more than that noise lets show.
-    low = min(low, rates[0] - limits.SOONER)
-    low, middle, high = _far(min(rates[0], present), (low, middle, high))
+    low = min(low, exponential - limits.SOONER)
+    low, middle, high = _far(min(exponential, present), (low, middle, high))
     law, weight = _law(times, logs, relative, way, growing)
     if weight:
         soon, late = (law + float(np.log(factor)) for factor in limits.LAW_INTERVAL)
@@ -78,7 +67,33 @@ def outlook(times: Array, logs: Array, noise: float, way: float, growing: int) -
     return Outlook(*found)
 
 
-def _last(times: Array, days: int) -> slice:
+def figures(times: Array, logs: Array, noise: float, way: float, growing: int) -> Array:
+    """What the regressions of `LOW`, `MIDDLE`, and `HIGH` see, in the order of their weights."""
+    near, far = (_last(times, _days_for(noise, days)) for days in (limits.NEAR_DAYS, limits.EXPONENTIAL_DAYS))
+    slow, fast = (_log_days(way, line_through(times[last], logs[last]).slope) for last in (far, near))
+    linear = _at_present_rate(times, np.exp(logs - logs[-1]), noise, way)
+    # After a fall, four days have no rate to speak of, and the lines were not fitted to that.
+    fast, linear = np.clip([fast, linear], slow - limits.NEAR_FROM_FAR, slow + limits.NEAR_FROM_FAR)
+    noise += limits.NOISE_LEAST
+    beyond = [_beyond(slow, days) for days in limits.FAR_DAYS] + [_beyond(linear, limits.FAR_DAYS[0])]
+    age = np.log(np.clip(times[-1] - times[-max(growing, 1)] + 1, 1.0, limits.OLDEST_DAYS))
+    return np.array([1.0, slow, fast, linear, np.log(noise), np.log(noise / way), *beyond, age])
+
+
+def _at_present_rate(times: Array, relative: Array, noise: float, way: float) -> float:
+    """Log days if as much is added every day as in the last four, or more of a noisy count."""
+    near = _last(times, _days_for(noise, limits.NEAR_DAYS))
+    return _log_days(float(np.expm1(way)), line_through(times[near], relative[near]).slope)
+
+
+def _days_for(noise: float, days: float) -> float:
+    """Over how many days to take a rate: as many more as make a noisy slope as certain as that of other counts."""
+    # The error of a slope is the noise divided by the days to the power of 1.5.
+    longer = (noise / limits.RATE_NOISY) ** (2 / 3)
+    return days * float(np.clip(longer, 1.0, limits.RATE_LONGER))
+
+
+def _last(times: Array, days: float) -> slice:
     """The points of the last so many days, at least three."""
     first = int(np.searchsorted(times, times[-1] - days, side="right"))
     return slice(min(first, max(len(times) - 3, 0)), None)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -20,8 +16,6 @@ Pattern = tuple[frozenset[str], int]
 
 _RARE: Final = 0.01
 """Share of rows below which a pattern is an outlier that does not join two groups of columns."""
-_ALIKE: Final = 0.5
-"""Similarity from which two columns may well contain the same thing."""
 
 
 def patterns(filled: Mapping[str, Mask]) -> list[Pattern]:
@@ -110,82 +104,3 @@ def groups(found: Iterable[Pattern], rows: int) -> Groups:
         for group in joined
     ]
     return Groups(tuple(sorted(common)), tuple(sorted(made, key=lambda g: (-g.rows, g.columns))), rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """What is known about a column, to find out whether two contain the same thing."""
-
-    name: str
-    role: str
-    """Only columns with the same role are compared."""
-    sample: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Renaming:
-    """Two columns, in two groups, that may contain the same thing under two names."""
-
-    kept: str
-    other: str
-
-
-def renamings(first: Iterable[Described], second: Iterable[Described]) -> tuple[Renaming, ...]:
-    """Pairs of columns that look alike, most similar first; each column is in one pair at most.
-
-    Names are similar if one abbreviates the other or the spelling is close; values are similar if they are strings of
-    the same form or numbers of the same magnitude. Each pair is a suggestion to check, not a proof. The longer of the
-    two names is kept.
-    """
-    scored = [(_likeness(a, b), a.name, b.name) for a in first for b in second if a.role == b.role]
-    taken: set[str] = set()
-    pairs = []
-    for score, a, b in sorted(scored, key=lambda one: (-one[0], one[1], one[2])):
-        if score >= _ALIKE and not taken & {a, b}:
-            taken |= {a, b}
-            kept, other = (a, b) if (len(a), b) >= (len(b), a) else (b, a)
-            pairs.append(Renaming(kept, other))
-    return tuple(pairs)
-
-
-def _likeness(a: Described, b: Described) -> float:
-    """Similarity from 0 to 1. Similar names are enough, and so are similar values."""
-    return max(_names_alike(a.name, b.name), _values_alike(a.sample, b.sample))
-
-
-def _names_alike(a: str, b: str) -> float:
-    short, long = sorted((a.casefold(), b.casefold()), key=len)
-    letters = iter(long)
-    if len(short) >= 2 and short[:1] == long[:1] and all(letter in letters for letter in short):
-        return 0.9
-    ratio = SequenceMatcher(None, short, long, autojunk=False).ratio()
-    return ratio if ratio >= 0.7 else 0.0
-
-
-def _values_alike(a: Sequence[str], b: Sequence[str]) -> float:
-    if not a or not b:
-        return 0.0
-    numbers_a, numbers_b = _numbers(a), _numbers(b)
-    if numbers_a and numbers_b:
-        size_a, size_b = median(map(abs, numbers_a)), median(map(abs, numbers_b))
-        if not size_a or not size_b:
-            return 0.0
-        # A factor of ten means another quantity; numbers that are close say less than strings of the same form.
-        return max(0.0, 0.7 - abs(math.log10(size_a / size_b)))
-    if numbers_a or numbers_b:
-        return 0.0
-    forms_a, forms_b = {_form(value) for value in a}, {_form(value) for value in b}
-    return len(forms_a & forms_b) / len(forms_a | forms_b)
-
-
-def _form(value: str) -> str:
-    """The form of the value: each letter and digit replaced by a placeholder, such as `AAA` for `USD`."""
-    return re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", value)))
-
-
-def _numbers(values: Sequence[str]) -> list[float]:
-    """The values as numbers; empty unless all of them are numbers."""
-    try:
-        return [float(value) for value in values]
-    except ValueError:
-        return []

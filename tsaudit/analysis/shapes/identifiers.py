@@ -53,7 +53,7 @@ def identifier_kind(values: Sequence[str]) -> str | None:
     if _ratio(sum(bool(_REQUEST.fullmatch(v)) for v in values), values) >= _SHARE:
         return "request"
     parts = [_PART.findall(v) for v in values]
-    kind = _whole(values, parts) or _aligned(values, parts)
+    kind = _whole(values, parts) or _aligned(values, parts) or _in_paths(values)
     if kind or _ratio(sum(bool(_has_time(v)) for v in values), values) >= _SHARE:
         return kind or "id"
     long = [found for p in parts if (found := next(filter(_is_long, p), None))]
@@ -110,6 +110,22 @@ def _aligned(values: Sequence[str], parts: Sequence[Sequence[str]]) -> str | Non
     return None
 
 
+_IN_PATH: Final = re.compile(r"/([A-Za-z]+(?:[_-][A-Za-z]+)*)/(\d{5,})(?=[/.]|$)")
+"""A number of a request's path, after the word for what it numbers."""
+_ROUTES: Final = 0.5
+"""Of different paths that must have such a number: the others are routes without one."""
+_PAST_POSTCODES: Final = 100_000
+
+
+def _in_paths(values: Sequence[str]) -> str | None:
+    """The kind by numbers of documents in paths, after any words: `/users/48120/orders/1207331`, `/orders/7/print`."""
+    found = [match for v in values if v.startswith("/") and (match := _IN_PATH.search(v))]
+    numbers = [match[2] for match in found if not _THINGS.fullmatch(match[1].removesuffix("s"))]
+    if len(numbers) < max(FEWEST, _ROUTES * len(values)) or len(set(numbers)) < _NEW * len(numbers):
+        return None
+    return "id" if max(map(int, numbers)) >= _PAST_POSTCODES and not all(map(is_time, numbers)) else None
+
+
 def _kind_of_part(
     here: Sequence[str], parts: Sequence[Sequence[str]], place: int, *, alone: bool, values: Sequence[str]
 ) -> str | None:
@@ -164,7 +180,7 @@ class _Column:
 
     @classmethod
     def of(cls, parts: Sequence[str]) -> _Column:
-        prefix = _beginning(parts)
+        prefix = beginning(parts)
         return cls(
             tuple(p[len(prefix) :] for p in parts),
             prefix,
@@ -222,7 +238,7 @@ class _Column:
         return capital and not self.hexadecimal and places < _SERIAL
 
 
-def _beginning(parts: Sequence[str]) -> str:
+def beginning(parts: Sequence[str]) -> str:
     """What all parts begin with."""
     first, last = min(parts), max(parts)
     return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
@@ -237,6 +253,27 @@ def _changes(part: str) -> int:
     return sum(a != b for a, b in itertools.pairwise(kinds))
 
 
+_FEWEST_SHORT: Final = 5
+_SHORTEST_OTHERS: Final = 8
+"""Characters from which IDs in names are recognized if they have other letters than A to F: shorter ones are codes."""
+
+
+def are_short_ids(parts: Sequence[str]) -> bool:
+    """Whether parts of one length, in names that are otherwise the same, are IDs: in most places, letters and digits.
+
+    Parts of names prove more than those of values: nobody gives five tables a name of this kind by coincidence.
+    """
+    if len(parts) < _FEWEST_SHORT or sum(any(map(str.isdigit, p)) for p in parts) < _NEW * len(parts):
+        return False
+    column = _Column.of(parts)
+    if not column.hexadecimal and len(parts[0]) < _SHORTEST_OTHERS:
+        return False
+    places = len(parts[0]) - len(column.prefix)
+    varied = [Counter(map(_class, at)) for at in zip(*column.parts, strict=True)]
+    mixed = sum(len(counts) > 1 for counts in varied)
+    return places >= 4 and mixed >= _MIXED * places
+
+
 _LARGE: Final = 9
 """Digits from which numbers that are not in sequence are IDs; shorter ones may be serial numbers."""
 _PAST_16_BITS: Final = 65_535
@@ -247,7 +284,7 @@ def _are_numbers_of_events(digits: Sequence[str], *, whole: bool) -> bool:
     """Whether the numbers are so large or so close to each other that something counts events with them."""
     if all(is_time(d) for d in digits) or (whole and are_registered(digits)):
         return False
-    varying = min(map(len, digits)) - len(_beginning(digits))
+    varying = min(map(len, digits)) - len(beginning(digits))
     if varying >= _LARGE:
         return True
     numbers = sorted(map(int, digits))
@@ -280,4 +317,5 @@ def _are_documents(digits: Sequence[str], parts: Sequence[Sequence[str]], place:
     if any(len(r) > 3 for r in rest) or len({tuple(r) for r in rest}) > len(digits) / 4 + 1:
         return False
     words = {part for r in rest for part in r if not part.isdigit()} | {prefix}
-    return place % len(parts[0]) == len(parts[0]) - 1 and not any(_THINGS.fullmatch(w) for w in words)
+    behind = {tuple(p[place % len(p) + 1 :]) for p in parts}  # such as the ending of a file
+    return len(behind) == 1 and not any(_THINGS.fullmatch(w) for w in words)

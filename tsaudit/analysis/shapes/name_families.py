@@ -6,15 +6,18 @@ Names such as `Cpu.server-5.us-west.usage_user` should be one measurement `cpu` 
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Final
 
 from tsaudit.analysis.shapes.attributes import Part
-from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
-from tsaudit.analysis.shapes.shape_rules import is_random
+from tsaudit.analysis.shapes.name_readings import Reading, readings
+from tsaudit.analysis.shapes.periods import FILLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +25,8 @@ class NameFamily:
     """Names that are the same except for embedded data, and what to use instead."""
 
     template: str
-    """The name with each piece of data replaced by its kind in braces: `{date}`, `{host}`, `{region}`, `{id}`, `{env}`,
-    `{n}` for a number; `{field}` if the last part names what is measured and varies.
+    """The name with each piece of data replaced by its kind in braces: `{date}`, `{host}`, `{region}`, `{id}`, `{mac}`,
+    `{env}`, `{n}` for a number; `{field}` if the last part names what is measured and varies.
     """
     members: tuple[str, ...]
     """The names, sorted."""
@@ -41,194 +44,87 @@ def name_families(names: Sequence[str]) -> list[NameFamily]:
     A single name is a family of its own only if it has at least three dotted parts, one of which is clearly a host,
     region, or ID.
     """
-    groups: dict[tuple[str, ...], list[_Reading]] = defaultdict(list)
-    dated = _dated(names)
-    plain: list[str] = []
-    for name in sorted(set(names)):
-        reading = _read(name, dated.get(name))
-        if reading.data:
-            groups[reading.key].append(reading)
-        else:
-            plain.append(name)
-    for group in groups.values():
-        more = list(_of_the_same_ids(group, plain))
-        plain = [name for name in plain if all(name != reading.name for reading in more)]
-        group[:] = sorted([*group, *more], key=lambda reading: reading.name)
-    families = [_family(group) for group in groups.values() if _is_meant(group)]
+    families = (_family(group) for group in _groups(names) if _is_meant(group))
     return sorted(families, key=lambda f: f.template)
 
 
-def _of_the_same_ids(group: Sequence[_Reading], names: Sequence[str]) -> Iterator[_Reading]:
-    """Names with an ID where the group has one of the same length, which alone could be a number or a word."""
-    lengths = {len(text) for reading in group for _, text in reading.data}
-    if {kind for reading in group for kind, _ in reading.data} != {"id"} or len(lengths) > 1 or group[0].field:
-        return
-    if len(group) < _ENOUGH_IDS:
-        return
-    for name in names:
-        found = _with_id(name, group[0].template)
-        if found is not None and len(found.data[0][1]) in lengths and re.search(r"\d", found.data[0][1]):
-            yield found
+def _groups(names: Sequence[str]) -> Iterator[list[Reading]]:
+    groups: dict[tuple[str, ...], list[Reading]] = defaultdict(list)
+    for reading in readings(names):
+        if reading.data:
+            groups[reading.key].append(reading)
+    for group in groups.values():
+        yield _without_prefix(group)
 
 
-def _with_id(name: str, template: str) -> _Reading | None:
-    """The name read by a template with nothing but one ID; None if it has other data, or the name is another one."""
-    before, mark, after = template.partition("{id}")
-    if not mark or "{" in before + after:
-        return None
-    found = re.fullmatch(rf"{re.escape(before)}([0-9a-zA-Z]+){re.escape(after)}", name)
-    return _Reading(name, template, (("id", found[1]),), None, sure=False) if found else None
+def _without_prefix(group: list[Reading]) -> list[Reading]:
+    """`dev_1` and `dev_2` are devices: what is the same in all names and counted is no environment."""
+    found = _COUNTED_ENV.search(group[0].template)
+    texts = {text for reading in group for kind, text in reading.data if kind == "env"}
+    if not found or len(texts) > 1 or group[0].field is not None:
+        return group
+    template = group[0].template.replace("{env}", texts.pop())
+    return [
+        replace(reading, template=template, data=tuple(d for d in reading.data if d[0] != "env")) for reading in group
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """One name, split into data and words."""
-
-    name: str
-    template: str
-    data: tuple[tuple[str, str], ...]
-    """Kind and text of each piece of data, in order."""
-    field: str | None
-    sure: bool
-    """Whether one such name is enough."""
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        # Members of a family may measure different things, so the field does not matter.
-        return (self.template, "" if self.field is None else "field")
-
-
-_DIRECTIONS: Final = "north|south|east|west|central|northeast|southeast|northwest|southwest"
-_MONTHS: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_YEAR: Final = r"(?:19[7-9]\d|20\d\d)"
-_MONTH: Final = r"(?:0[1-9]|1[0-2])"
-_DAY: Final = r"(?:0[1-9]|[12]\d|3[01])"
-_FROM: Final = r"(?<![A-Za-z0-9])"
-_TO: Final = r"(?![A-Za-z0-9])"
-
-_DATE: Final = re.compile(
-    rf"(?<!\d){_YEAR}(?P<s>[-_.]?){_MONTH}(?P=s){_DAY}(?:[-_T.]?(?:[01]\d|2[0-3]))?{_TO}"
-    rf"|(?<!\d){_YEAR}[-_.]?(?:{_MONTH}|[wW]\d\d|[qQ][1-4]){_TO}"
-    rf"|{_FROM}(?:{_MONTHS})[-_.]?{_YEAR}{_TO}|{_FROM}{_YEAR}[-_.]?(?:{_MONTHS}){_TO}"
-    rf"|{_FROM}{_YEAR}{_TO}",
-    re.IGNORECASE,
-)
-_DATA: Final = re.compile(
-    rf"(?P<id>{_FROM}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{_TO})"
-    rf"|(?P<address>{_FROM}(?:ip[-_])?\d{{1,3}}(?:[-_.]\d{{1,3}}){{3}}{_TO})"
-    rf"|(?P<region>{_FROM}(?:us|eu|ap|sa|ca|me|af|cn|il|mx|uk|europe|asia|australia|northamerica|southamerica)"
-    rf"[-_](?:gov[-_])?(?:{_DIRECTIONS})(?:[-_]?\d{{1,2}}(?:-?[a-f])?)?{_TO})"
-    rf"|(?P<host>{_FROM}(?:[a-z]+-)*(?:host|server|srv|node|web|db|vm|worker|machine|instance|broker|proxy|gateway|"
-    rf"router|switch|edge)[-_]?\d{{1,6}}{_TO})"
-    rf"|(?P<env>{_FROM}(?:prod|production|staging|stage|stg|dev|development|test|testing|qa|uat|preprod){_TO})"
-    rf"|(?P<token>{_FROM}[A-Za-z0-9]+{_TO})",
-    re.IGNORECASE,
-)
-_COUNTER: Final = re.compile(r"([A-Za-z]*)(\d{1,9})")
-_LAST_WORD: Final = re.compile(r"([A-Za-z]+)[^A-Za-z0-9]*$")
-_LAST_SEPARATORS: Final = re.compile(r"[^A-Za-z0-9]+")
-_UNMISTAKABLE_HOST: Final = re.compile(r"[-_]\d+$|\d\d+$|^\d")
-
-_NOT_COUNTED: Final = re.compile(
-    "v|ver|version|rev|ipv|p|q|h|s|r|k|pct|percentile|quantile|load|avg|mean|max|min|sum|rate|window|last|top|first|"
-    "level|tier|layer|http|https|status|code|error|utf|sha|md|base|int|uint|float|x|ec|oauth|web|db|mp|log|rfc|iso|api",
-    re.IGNORECASE,
-)
-"""Words that include a number: p99, ipv6, http_404, load15."""
+_COUNTED_ENV: Final = re.compile(r"\{env\}[-_]?\{(?:n|id|mac)\}")
 
 _FEWEST: Final = {"n": 3}
 """Number of names that make a family, by kind of data; two for all others."""
-
-_ENOUGH_IDS: Final = 5
-"""Names that contain an ID beyond doubt: from so many on, one more of the same length is believed to."""
-
-
-def _dated(names: Sequence[str]) -> dict[str, PeriodFamily]:
-    """Each name of a period family, to its family."""
-    return {period.name: family for family in period_families(names) for period in family.members}
+_COMMON_CODES: Final = frozenset({200, 404, 500})
+"""Of these, two are among all status codes of HTTP, and hardly among the numbers of rooms."""
+_ANSWERS: Final = re.compile("http|status|code|response|answer|reply|replies", re.IGNORECASE)
+_CODES: Final = frozenset(map(int, HTTPStatus)) | {499, 520, 521, 522, 523, 524}
 
 
-def _read(name: str, dated: PeriodFamily | None) -> _Reading:
-    """Splits a name: dates first, because they may contain dots; then each dotted part, or the name as a whole.
-
-    `dated`: the period family of the name. Only the family shows that `2403` is a date.
-    """
-    data: list[tuple[str, str]] = []
-
-    def date(found: re.Match[str]) -> str:
-        data.append(("date", found[0]))
-        return "{date}"
-
-    undated = _DATE.sub(date, name)
-    if not data and dated is not None:
-        undated = dated.template.replace("{" + dated.unit + "}", "{date}")
-        data.append(("date", name))
-    parts = undated.split(".")
-    if len(parts) < 3:
-        template, found = _marked(undated)
-        return _Reading(name, template, (*data, *found), None, sure=False)
-    return _read_dotted(name, parts, data)
-
-
-def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]]) -> _Reading:
-    words, sure = [], False
-    for part in parts:
-        template, found = _marked(part)
-        kinds = [kind for kind, _ in found]
-        if found:
-            # A part that contains data is data as a whole: the disk `sda1`, the host `web-eu-3`.
-            template = "{" + kinds[0] + "}"
-            data.append((kinds[0], part))
-        sure = sure or "id" in kinds or "region" in kinds or ("host" in kinds and bool(_UNMISTAKABLE_HOST.search(part)))
-        words.append(template)
-    field = None if "{" in words[-1] or all("{" in w for w in words[:-1]) else parts[-1]
-    return _Reading(name, ".".join(words[:-1] if field else words), tuple(data), field, sure)
-
-
-def _marked(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """The text with its data replaced by `{kind}`, and the data."""
-    data: list[tuple[str, str]] = []
-
-    def mark(found: re.Match[str]) -> str:
-        kind = str(found.lastgroup)
-        if kind == "token":
-            return _marked_token(found, data)
-        kind = "host" if kind == "address" else kind
-        data.append((kind, found[0]))
-        return "{" + kind + "}"
-
-    # Text in braces was found before.
-    return "".join(p if p.startswith("{") else _DATA.sub(mark, p) for p in re.split(r"(\{date\})", text)), data
-
-
-def _marked_token(found: re.Match[str], data: list[tuple[str, str]]) -> str:
-    token = found[0]
-    if is_random(token):
-        data.append(("id", token))
-        return "{id}"
-    counter = _COUNTER.fullmatch(token)
-    if not counter:
-        return token
-    before = _LAST_WORD.search(found.string[: found.start()])
-    stem = counter[1] or (before[1] if before else "")
-    if not stem or _NOT_COUNTED.fullmatch(stem):
-        return token
-    data.append(("n", counter[2]))
-    return counter[1] + "{n}"
-
-
-def _is_meant(group: Sequence[_Reading]) -> bool:
+def _is_meant(group: Sequence[Reading]) -> bool:
     """Whether the names are alike by design and not by coincidence, given their number."""
     if any(reading.sure for reading in group):
         return True
     kinds = {kind for kind, _ in group[0].data}
     differ = len({reading.data for reading in group})
     fewest = min(_FEWEST.get(kind, 2) for kind in kinds)
+    if kinds == {"n"} and not _are_counted([reading.data for reading in group], group[0].template):
+        return False
     # A number without a separator before it, as in `cpu0`, is more often part of the word.
-    return differ >= fewest + (kinds == {"n"} and not re.search(r"[^A-Za-z0-9]\{n\}", group[0].template))
+    return differ >= fewest + (kinds == {"n"} and not re.search(r"(?:[^A-Za-z0-9]|^)\{n\}", group[0].template))
 
 
-def _family(group: Sequence[_Reading]) -> NameFamily:
+def _are_counted(data: Sequence[tuple[tuple[str, str], ...]], template: str) -> bool:
+    """Whether the numbers at some place are those of things, and not status codes, sizes, or other settings.
+
+    Whoever chooses a setting takes a round number, a multiple of five or a power of two; a counter has all kinds.
+    """
+    for texts in zip(*([text for _, text in pieces] for pieces in data), strict=True):
+        numbers = sorted({int(found[0]) for text in texts if (found := re.search(r"\d+", text))})
+        if any(re.search(r"(?<!\d)0\d", text) for text in texts) or not (
+            _are_codes(numbers, template) or _are_chosen(numbers)
+        ):
+            return True
+    return False
+
+
+def _are_codes(numbers: Sequence[int], template: str) -> bool:
+    are_likely = len(_COMMON_CODES & set(numbers)) > 1 or _ANSWERS.search(template)
+    return bool(are_likely) and _CODES.issuperset(numbers)
+
+
+def _are_chosen(numbers: Sequence[int]) -> bool:
+    steps = {b - a for a, b in itertools.pairwise(numbers)}
+    round_ones = sum(n >= 10 and (n % 5 == 0 or n & (n - 1) == 0) for n in numbers)
+    if len(numbers) < 3 or len(steps) == 1 or round_ones < max(3, 0.7 * len(numbers)):
+        return False
+    # A line's stations 10, 20, 30, 50, 60 are counted by tens.
+    return len(numbers) < _ENOUGH or len(numbers) / ((numbers[-1] - numbers[0]) / math.gcd(*steps) + 1) < FILLED
+
+
+_ENOUGH: Final = 5
+"""Numbers from which gaps among them are compared with the whole."""
+
+
+def _family(group: Sequence[Reading]) -> NameFamily:
     first = group[0]
     fields = {reading.field for reading in group}
     last = "" if first.field is None else f".{first.field}" if len(fields) == 1 else ".{field}"
@@ -242,14 +138,14 @@ def _family(group: Sequence[_Reading]) -> NameFamily:
     )
 
 
-def _proposed_name(reading: _Reading) -> tuple[str, str | None]:
+def _proposed_name(reading: Reading) -> tuple[str, str | None]:
     """The words of the name that are not data; the field, too, if nothing else is left."""
-    words = [w for w in _LAST_SEPARATORS.split(re.sub(r"\{\w+\}", ".", reading.template)) if w]
+    words = [w for w in re.split(r"[^A-Za-z0-9]+", re.sub(r"\{\w+\}", ".", reading.template)) if w]
     if "." in reading.template:
         words = [w.lower() for w in words]
     if words:
         return "_".join(words), reading.field
-    return reading.field or "measurement", None
+    return reading.field or "readings", None
 
 
 def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Part]:
@@ -273,9 +169,7 @@ class Told:
 
 def told_by(family: NameFamily) -> Iterator[Told]:
     """The data in the name of each member."""
-    dated = _dated(family.members)
-    for name in family.members:
-        reading = _read(name, dated.get(name))
-        reading = reading if reading.data else _with_id(name, family.template) or reading
-        tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
-        yield Told(name, tags, (reading.field or "") if family.field else "")
+    for group in _groups(family.members):
+        for reading in group:
+            tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
+            yield Told(reading.name, tags, (reading.field or "") if family.field else "")

@@ -1,8 +1,9 @@
-"""Recognizes names of things created once per period: `users_2012_10_03`, `users_2012w40`, `users_2012_10`.
+"""Recognizes names of things created once per period: `users_2012_10_03`, `users_2012w40`, `users_1709251200`.
 
 A single name proves nothing: `order_201210` may be the number of an order. Several names must differ only in the
 period, cover most of the time from the first to the last one, and make up nearly all names of their form. Two-digit
-years prove less: such names must also continue from one year, or month, into the next, which no counter does.
+years prove less: such names must also continue from one year, or month, into the next, which no counter does, or spell
+out the month, or start with the day.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Final
+from typing import Final, NamedTuple
+
+from tsaudit.analysis.shapes.shape_rules import is_epoch
 
 FEWEST: Final = 3
 """Minimum number of names in a family."""
@@ -60,6 +63,8 @@ _LENGTHS: Final = re.compile(
 
 _Y: Final = r"(?P<y>19[7-9]\d|20\d\d)"
 _M: Final = r"(?P<m>0[1-9]|1[0-2])"
+_YMD: Final = rf"{_Y}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)"
+_H: Final = r"(?P<h>[01]\d|2[0-3])"
 _YY: Final = r"(?P<yy>[1-3]\d)"
 _SHORT_YEARS: Final = range(2010, 2040)
 """Years that are written with two digits; what begins with 01 is a counter."""
@@ -79,13 +84,20 @@ def _forms(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 _FORMS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
-    "hour": _forms(rf"{_FROM}{_Y}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)[-_.T]?(?P<h>[01]\d|2[0-3]){_TO}"),
+    # Made once a day, names with a time of day or in seconds since 1970 are of days.
+    "hour": _forms(
+        rf"{_FROM}{_YMD}[-_.T]?{_H}{_TO}",
+        rf"{_FROM}{_YMD}T?{_H}[0-5]\d(?:[0-5]\d)?Z?{_TO}",
+        rf"{_FROM}{_YMD}[-_](?!0000){_H}[0-5]\d[0-5]\d{_TO}",
+        rf"{_FROM}(?P<epoch>\d{{10}}(?:\d{{3}})?){_TO}",
+    ),
     "day": _forms(
-        rf"{_FROM}{_Y}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d){_TO}",
+        rf"{_FROM}{_YMD}{_TO}",
         rf"{_FROM}{_Y}(?P<s>[-_.])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?){_TO}",
         rf"{_FROM}(?P<d>\d\d?)(?P<s>[-_.])(?P<m>\d\d?)(?P=s){_Y}{_TO}",
         rf"{_FROM_WORD}{_WORD}(?P<s>[-_.])(?P<d>\d\d?)(?P=s){_Y}{_TO}",
         rf"{_FROM}{_Y}(?P<s>[-_.]){_WORD}(?P=s)(?P<d>\d\d?){_TO}",
+        rf"{_FROM}(?P<d>\d\d?)(?P<s>[-_.]?){_WORD}(?P=s){_Y}{_TO}",
         rf"{_FROM}(?P<d>\d\d)(?P<m>\d\d){_Y}{_TO}",
         rf"(?:(?<![a-z])y)?{_FROM}{_Y}[-_.]?m(?P<m>\d\d?)[-_.]?d(?P<d>\d\d?){_TO}",
     ),
@@ -94,19 +106,28 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
         # Without a `w`, the name itself has to mention weeks.
         rf"(?<=week)(?:s|ly)?(?:[-_.][a-z]+)*[-_.]{_Y}[-_.](?P<w>\d\d?){_TO}(?![-_.]\d)",
     ),
-    "quarter": _forms(rf"{_FROM}{_Y}[-_.]?q(?P<q>[1-4]){_TO}"),
+    "quarter": _forms(
+        rf"{_FROM}{_Y}[-_.]?q(?P<q>[1-4]){_TO}",
+        rf"{_FROM_WORD}q(?P<q>[1-4])[-_.]?{_Y}{_TO}",
+    ),
     "month": _forms(
         rf"{_FROM}{_Y}[-_.]?{_M}{_TO}(?![-_.]\d)",
         rf"(?:(?<![a-z])y)?{_FROM}{_Y}[-_.]?m(?P<m>\d\d?){_TO}",
         rf"{_FROM_WORD}{_WORD}[-_.]?{_Y}{_TO}",
         rf"{_FROM}{_Y}[-_.]?{_WORD}{_TO_WORD}",
     ),
-    "year": _forms(rf"{_FROM_WORD}{_Y}{_TO_WORD}(?![-_.]\d)"),
+    "year": _forms(rf"{_FROM_WORD}(?:fy)?{_Y}{_TO_WORD}(?![-_.]\d)"),
 }
 """Unit to its formats, most common first."""
 _SHORT: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
-    "day": _forms(rf"{_FROM}(?<!\d[-_.])(?P<d>\d\d)(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<yy>\d\d){_TO}(?![-_.]\d)"),
-    "month": _forms(rf"{_FROM}(?<!\d[-_.]){_YY}[-_.]?{_M}{_TO}(?![-_.]\d)"),
+    "day": _forms(
+        rf"{_FROM}(?P<d>\d\d?)(?P<s>[-_.]?){_WORD}(?P=s)(?P<yy>\d\d){_TO}",
+        rf"{_FROM}(?<!\d[-_.])(?P<d>\d\d)(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<yy>\d\d){_TO}(?![-_.]\d)",
+    ),
+    "month": _forms(
+        rf"{_FROM_WORD}{_WORD}[-_.]?{_YY}{_TO}(?![-_.]\d)",
+        rf"{_FROM}(?<!\d[-_.]){_YY}[-_.]?{_M}{_TO}(?![-_.]\d)",
+    ),
 }
 """The same with two-digit years. Whether a day starts with its day, month, or year is decided by the family."""
 
@@ -116,24 +137,82 @@ def period_families(names: Sequence[str], fewest: int = FEWEST, now: datetime | 
 
     `now`: names with a period more than a year after this are in no family. None: any time is accepted.
     """
-    groups: dict[tuple[str, str, bool], list[str]] = defaultdict(list)
-    shapes: Counter[str] = Counter()
-    for name in sorted(set(names)):
-        shapes[_shape(name)] += 1
-        if key := _key(name):
-            groups[key].append(name)
+    return _families(*_read_all(names), fewest, now)
+
+
+def _families(
+    keys: Mapping[str, _Key], alike: Counter[str], fewest: int = FEWEST, now: datetime | None = None
+) -> list[PeriodFamily]:
+    groups: dict[_Key, list[str]] = defaultdict(list)
+    for name, key in keys.items():
+        groups[key].append(name)
     found = []
-    for (unit, template, short), members in sorted(groups.items()):
-        periods = _periods(unit, members)
-        if short and len({_above(unit, p.start) for p in periods}) < _FEWEST_ABOVE:
+    for key, members in sorted(groups.items()):
+        unit, periods = _periods(key.unit, members)
+        if key.is_short and not _is_calendar(unit, periods):
             continue  # it may as well be a counter
         known = [p for p in periods if now is None or p.start <= now + _AHEAD]
-        alike = sum(shapes[shape] for shape in {_shape(name) for name in members})
-        if len(known) < DATED * alike:
+        if len(known) < DATED * sum(alike[shape] for shape in {_shape(name) for name in members}):
             continue  # numbers, some of which could be parsed as times
         if len({p.start for p in periods}) >= fewest and filled_ratio(unit, periods) >= FILLED:
+            template = key.template.replace("{" + key.unit + "}", "{" + unit + "}")
             found.append(PeriodFamily(template, unit, tuple(sorted(periods, key=lambda p: (p.start, p.name)))))
+    return sorted(found, key=lambda family: (family.unit, family.template))
+
+
+def dated_templates(names: Sequence[str]) -> dict[str, str]:
+    """Each name with a date, to the name with `{date}` in its place.
+
+    Dates with gaps count as well, unless there are names of the same form that have none: a census every ten years.
+    """
+    keys, alike = _read_all(names)
+    found = {name: _with_date(key.template, key.unit) for name, key in keys.items() if _is_usual(name, key)}
+    dated = Counter(map(_shape, found))
+    found = {name: template for name, template in found.items() if dated[_shape(name)] >= DATED * alike[_shape(name)]}
+    for family in _families(keys, alike):
+        found |= {period.name: _with_date(family.template, family.unit) for period in family.members}
     return found
+
+
+def _with_date(template: str, unit: str) -> str:
+    return template.replace("{" + unit + "}", "{date}")
+
+
+def _is_usual(name: str, key: _Key) -> bool:
+    """Whether a date is read in it without others before and after it: in full, and no number of another kind."""
+    starts = _read(key.unit, [name], _DAY_FIRST) or _read(key.unit, [name], "month first")
+    return not key.is_short and bool(starts) and (starts[0].start.year in _USUAL_YEARS or not _PACKED.search(name))
+
+
+_USUAL_YEARS: Final = range(1990, 2050)
+_PACKED: Final = re.compile(r"(?<!\d)\d{6}(?!\d)")
+"""Year and month without anything between them, which other numbers look like as well."""
+
+
+class _Key(NamedTuple):
+    """What names of one family have in common."""
+
+    unit: str
+    template: str
+    is_short: bool
+    """Whether the year has two digits, and the month is a number."""
+
+
+def _read_all(names: Sequence[str]) -> tuple[dict[str, _Key], Counter[str]]:
+    """The key of each name with a period, and how many names there are of each shape."""
+    distinct = sorted(set(names))
+    return {name: key for name in distinct if (key := _key(name))}, Counter(map(_shape, distinct))
+
+
+def _is_calendar(unit: str, periods: Sequence[Period]) -> bool:
+    """Whether names with a short year are no counter: it would not go on from one year or month to the next."""
+    if len({_above(unit, p.start) for p in periods}) >= _FEWEST_ABOVE:
+        return True
+    # Nor would it count in the first of three numbers while the others stay as they are.
+    found = [form.search(p.name) for p in periods for form in _SHORT[unit] if form.search(p.name)]
+    return unit == "day" and all(
+        f and f["s"] and int(f["d"]) == p.start.day for f, p in zip(found, periods, strict=True)
+    )
 
 
 def _shape(name: str) -> str:
@@ -163,14 +242,14 @@ def _number(unit: str, start: datetime) -> int:
     return numbers.get(unit, months // 3 if unit == "quarter" else start.year)
 
 
-def _key(name: str) -> tuple[str, str, bool] | None:
-    """Unit and template of the name, and whether its year is short; None for a name without a period."""
+def _key(name: str) -> _Key | None:
+    """What the name has in common with its family; None for a name without a period."""
     for forms in (_FORMS, _SHORT):
         for unit in forms:
             for form in forms[unit]:
                 template, count = form.subn(lambda found, unit=unit: _marked(found, unit), name)  # type: ignore[misc]
                 if count and template != name:
-                    return unit, template, forms is _SHORT
+                    return _Key(unit, template, forms is _SHORT and "word" not in form.groupindex)
     return None
 
 
@@ -189,10 +268,15 @@ _ORDERS: Final = (_DAY_FIRST, "month first", _YEAR_FIRST)
 its names valid dates with the fewest gaps."""
 
 
-def _periods(unit: str, names: Sequence[str]) -> list[Period]:
+def _periods(unit: str, names: Sequence[str]) -> tuple[str, list[Period]]:
+    """The periods with their unit: of things made once a day, at any time, it is the day."""
     readings = [_read(unit, names, order) for order in _ORDERS]
     whole = [r for r in readings if len(r) == len(names)] or [max(readings, key=len)]
-    return max(whole, key=lambda periods: filled_ratio(unit, periods))
+    periods = max(whole, key=lambda periods: filled_ratio(unit, periods))
+    if unit != "hour" or len({p.start.date() for p in periods}) < len(periods):
+        return unit, periods
+    days = [(p.name, p.start.replace(hour=0)) for p in periods]
+    return "day", [Period(name, start, _NEXT["day"](start)) for name, start in days]
 
 
 def _read(unit: str, names: Sequence[str], order: str) -> list[Period]:
@@ -209,6 +293,9 @@ def _read(unit: str, names: Sequence[str], order: str) -> list[Period]:
 def _start(found: re.Match[str], unit: str, order: str) -> datetime | None:
     """The start of the period; None for an invalid date."""
     part = found.groupdict()
+    if part.get("epoch"):
+        seconds = int(part["epoch"][:10])
+        return datetime.fromtimestamp(seconds - seconds % 3600, UTC) if is_epoch(part["epoch"]) else None
     if part.get("yy") and part.get("d") and order == _YEAR_FIRST:
         part["d"], part["yy"] = part["yy"], part["d"]
     year = int(part["y"]) if part.get("y") else 2000 + int(part["yy"])

@@ -24,6 +24,10 @@ _PLAIN: Final = ("|", ";", "~", "#", "::")
 """Separators that are hardly used for anything else."""
 _OTHERS: Final = (":", "/", ",", ".", "_", "-")
 """Separators that names of one thing have, too."""
+_FILE: Final = re.compile(
+    r"/(?:bin|boot|dev|etc|home|lib|lib64|media|mnt|opt|proc|root|run|s?bin|srv|sys|tmp|usr|var)/"
+)
+"""The beginning of a path to a file, by the Filesystem Hierarchy Standard."""
 _LABEL: Final = re.compile(r"([A-Za-z]+)[-_]?\d+")
 _LETTERS: Final = re.compile(r"[A-Za-z]*[G-Zg-z][A-Za-z]*")
 
@@ -84,7 +88,9 @@ def _is_meant(separator: str, places: Sequence[_Place], example: str) -> bool:
         return True
     if len(varying[0].texts) < _FEWEST or len(places) < 2:
         return False
-    if sum(bool(p.label) for p in varying) >= 2 and not example.startswith("/dev/"):
+    if _FILE.match(example):
+        return False
+    if sum(bool(p.label) for p in varying) >= 2:
         return True
     if separator in "_-" or len(places) < 3:
         return False

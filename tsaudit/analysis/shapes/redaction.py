@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
@@ -9,6 +10,8 @@ _SHOWN: Final = 2
 _LONGEST: Final = 40
 _SHORT: Final = 3
 """Values up to this length are too short to reveal anything."""
+_NAME: Final = re.compile(r"[^\W\d_]{1,20}(?:[-_./: ][^\W\d_]{1,20}){0,4}")
+_CAPITAL_INSIDE: Final = re.compile(r"[a-z][A-Z]")
 
 
 def redact(value: str) -> str:
@@ -26,6 +29,16 @@ def redact(value: str) -> str:
         if hidden == value:
             hidden = text[:shown] + "".join("*" if c.isalnum() else c for c in text[shown:])
     return hidden if len(hidden) <= _LONGEST else hidden[: _LONGEST - 1] + "…"
+
+
+def redact_unless_name(value: str) -> str:
+    """The value if it names a kind of thing, such as `flow` or `door_open`; otherwise redacted.
+
+    For values that say which rows a finding is about. A name has up to five words of letters: with digits, or with
+    capitals inside a word, it could be a secret.
+    """
+    is_name = _NAME.fullmatch(value) and not _CAPITAL_INSIDE.search(value)
+    return value if is_name and len(value) <= _LONGEST else redact(value)
 
 
 def _visible(character: str) -> str:

@@ -108,13 +108,25 @@ _LONG_NUMBER: Final = _pattern(r"[a-z]+(?:[-_.:#/][a-z]+)*[-_.:#/]?\d{6,}|#\d{5,
 _TRACEPARENT: Final = _pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-_CAMEL_CASE: Final = re.compile(r"(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,})+\d{0,3}")
-"""Words and a number, such as `leafTemp1`: three letters or more each, as chance hardly ever has them."""
+_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_READABLE: Final = 0.75
+_MEAN_WORD: Final = 2.75
+"""Share of the letters in words of at least three, and mean length of all words, from which a name is made of words: of
+random ones, an eighth reaches either.
+"""
+
+
+def _is_camel_case(token: str) -> bool:
+    """Whether capitals begin words, as in `leafTemp1` or `InECT0Pkts`."""
+    if token.islower() or token.isupper():
+        return False
+    lengths = [len(word) for word in _WORDS.findall(token)]
+    return sum(n for n in lengths if n >= 3) >= _READABLE * sum(lengths) or sum(lengths) >= _MEAN_WORD * len(lengths)
 
 
 def is_random(token: str) -> bool:
     """Whether letters and digits alternate as they would not in a name that a person chose."""
-    if len(token) < 8 or not token.isascii() or not token.isalnum() or _CAMEL_CASE.fullmatch(token):
+    if len(token) < 8 or not token.isascii() or not token.isalnum() or _is_camel_case(token):
         return False
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in token]
     changes = sum(a != b for a, b in itertools.pairwise(kinds))

@@ -92,7 +92,8 @@ def classify(values: Sequence[str]) -> Shape:
     if count < _MAJORITY * len(looked_at):
         kind, count = _wider(counts, kind, len(looked_at))
     share = count / len(looked_at)
-    if kind in _SETTLED and share >= _MAJORITY and (len(distinct) >= _ENOUGH or _are_sure(rules, kind)):
+    is_settled = kind in _SETTLED and share >= _MAJORITY and (len(distinct) >= _ENOUGH or _are_sure(rules, kind))
+    if is_settled and not (kind == "email" and identifier_kind(_some(looked_at))):
         return Shape(kind, share, len(distinct))
     if len(looked_at) >= FEWEST:
         if (agents := counts["user_agent"] / len(looked_at)) >= _TEXTS:
@@ -100,7 +101,7 @@ def classify(values: Sequence[str]) -> Shape:
         texts = (counts["log_text"] + counts["sql"] + counts["json"]) / len(looked_at)
         if texts >= _TEXTS:
             return Shape("log_text", texts, len(distinct))
-        if found := identifier_kind(looked_at[:: -(-len(looked_at) // _COMPARED)]):
+        if found := identifier_kind(_some(looked_at)):
             named = kind in IDENTIFIER_KINDS and share >= _MAJORITY and found == "id"
             return Shape(kind if named else found, 1.0, len(distinct))
         if kind in IDENTIFIER_KINDS:
@@ -108,6 +109,10 @@ def classify(values: Sequence[str]) -> Shape:
     if share < _MAJORITY or not (len(distinct) >= _ENOUGH or _are_sure(rules, kind)):
         kind = UNKNOWN
     return Shape(kind, share, len(distinct))
+
+
+def _some(values: Sequence[str]) -> Sequence[str]:
+    return values[:: -(-len(values) // _COMPARED)]
 
 
 def _wider(counts: Counter[str], kind: str, total: int) -> tuple[str, int]:

@@ -12,6 +12,8 @@ _LOG_BEGIN: Final = re.compile(
 )
 _EXCEPTION: Final = re.compile(r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure|Warning|Fault)\b(?::\s|\s*\()")
 _MARKUP: Final = re.compile(r"<[?!/]?[A-Za-z][^<>]*>.*", re.DOTALL)
+_OPTION: Final = re.compile(r"(?<=\s)--?[A-Za-z][\w.-]*")
+"""Of a command, as in `java -Xmx2g -jar shop.jar`."""
 _SYNTAX: Final = ("()", "[]", "{}", "<>", "\"'", "=", ";", "|", "$", "*", ":", ",", "!", "?", "#")
 _WITHOUT_SPACES: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that do not put spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
@@ -44,6 +46,8 @@ def _is_prose(value: str) -> bool:
 def _is_code(value: str) -> bool:
     if " " not in value or len(value) < 20:
         return False
+    if len(_OPTION.findall(value)) >= 2 and len(_WORDS.findall(value)) >= 4:
+        return True
     kinds = sum(any(c in value for c in characters) for characters in _SYNTAX)
     return kinds >= 3 and len(_LETTERS.findall(value)) >= 3
 

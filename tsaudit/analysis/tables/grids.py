@@ -13,10 +13,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.analysis.shapes.identifiers import beginning
 from tsaudit.analysis.shapes.name_families import Told
 from tsaudit.analysis.shapes.shapes import NameFamily, Part
+from tsaudit.analysis.tables.statistic_names import SUFFIX
 
-_SEPARATORS: Final = re.compile(r"[^A-Za-z0-9]+")
+_SEPARATORS: Final = re.compile(r"[\W_]+")
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 FEWEST: Final = 12
 """Names of a grid: two directions of three counters are part of many schemas."""
@@ -24,8 +26,12 @@ _LEAST_FILLED: Final = 0.6
 """Share of all combinations: words that merely follow each other fill a small part."""
 _LONGEST: Final = 4
 """Fewest words in one of the places: shorter lists are often the parts of one thing."""
-_FEWEST_ALIKE: Final = 5
-"""Names that differ in one word only, of tables with the same columns."""
+_MANY: Final = 24
+"""Names from which short lists, such as three sites with three machines and three quantities each, are enough."""
+_NEARLY_ALL: Final = 0.9
+_JOINTS: Final = "_-./: |"
+FEWEST_ALIKE: Final = 5
+"""Names that differ in one word only, of tables with the same columns; the default of `fewest`."""
 _RESOLUTION: Final = re.compile(
     r"\d+(ms|s|sec|m|mi|min|h|hr|d|w|mo|y)|raw|(per)?(second|minute|hour|day|week|month|quarter|year)s?"
     r"|(minute|hour|week|month|quarter|year)ly|daily|agg|total|all",
@@ -44,12 +50,20 @@ class Grid:
     """Sorted."""
     measurement: str
     """The suggested name for all of them: the words that do not vary; empty if all do."""
-    parts: tuple[Part, ...]
-    """The varying places, with the word of the first member."""
-    words: tuple[tuple[str, ...], ...]
-    """All words of each varying place, sorted."""
-    is_whole: bool = False
-    """Whether each name as a whole is one word of a list."""
+    names: tuple[str, ...]
+    """Of the varying places."""
+    rows: tuple[tuple[str, ...], ...]
+    """The words of each member at these places."""
+
+    @property
+    def words(self) -> tuple[tuple[str, ...], ...]:
+        """All words of each varying place, sorted."""
+        return tuple(tuple(sorted(set(column))) for column in zip(*self.rows, strict=True))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The varying places, with the word of the first member."""
+        return tuple(map(Part, self.names, self.rows[0]))
 
     @property
     def family(self) -> NameFamily:
@@ -58,10 +72,8 @@ class Grid:
 
     def told(self) -> Iterator[Told]:
         """The words of each member."""
-        for name in self.members:
-            words = [name] if self.is_whole else _split(name)[0]
-            tags = tuple((part.name, words[int(part.name.removeprefix("part_")) - 1]) for part in self.parts)
-            yield Told(name, tags, "")
+        for name, words in zip(self.members, self.rows, strict=True):
+            yield Told(name, tuple(zip(self.names, words, strict=True)), "")
 
 
 def grids(names: Collection[str], *, strong_only: bool = False) -> list[Grid]:
@@ -75,11 +87,13 @@ def grids(names: Collection[str], *, strong_only: bool = False) -> list[Grid]:
     return sorted((grid for grid in found if grid is not None and _is_filled(grid)), key=lambda g: g.template)
 
 
-def lists(names: Collection[str]) -> list[Grid]:
-    """Names that are the same but for one word, by template; for tables known to have the same columns."""
+def lists(names: Collection[str], fewest: int = FEWEST_ALIKE) -> list[Grid]:
+    """At least `fewest` names that are the same but for one word, by template; for tables known to have the same
+    columns.
+    """
     found: list[Grid] = []
     for group in _alike(names).values():
-        grid = _grid(group) if len(group) >= _FEWEST_ALIKE else None
+        grid = _grid(group) if len(group) >= fewest else None
         if grid is not None and len(grid.parts) == 1 and grid.measurement and not _are_resolutions(grid.words[0]):
             found.append(grid)
     return sorted(found, key=lambda g: g.template)
@@ -94,12 +108,45 @@ def _are_resolutions(words: Sequence[str]) -> bool:
     return 2 * sum(bool(_RESOLUTION.fullmatch(word)) for word in words) > len(words)
 
 
-def whole(names: Collection[str]) -> list[Grid]:
-    """All names as one list, if there are enough; for tables of readings known to have the same columns."""
-    if len(names) < _FEWEST_ALIKE or _name_resolutions(names):
+def whole(names: Collection[str], fewest: int = FEWEST_ALIKE) -> list[Grid]:
+    """All names as one list, if there are `fewest`; for tables of readings known to have the same columns."""
+    if len(names) < fewest or _name_resolutions(names):
         return []
     ordered = tuple(sorted(names))
-    return [Grid("{part_1}", ordered, "", (Part("part_1", ordered[0]),), (ordered,), is_whole=True)]
+    return [Grid("{part_1}", ordered, "", ("part_1",), tuple((name,) for name in ordered))]
+
+
+def quantities_of_things(names: Collection[str]) -> list[Grid]:
+    """Names of things, each with the same quantities: `dag_<dag>_<task>_duration`, `dag_<dag>_<task>_delay`.
+
+    The names of the things are of any number of words, so there has to be a word before them that they share.
+    """
+    things: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        for found in _SEPARATORS.finditer(name):
+            if not SUFFIX.fullmatch(name[found.end() :]):
+                things[name[found.start() :]].add(name[: found.start()])
+    of = {quantity: _shortest(heads) for quantity, heads in things.items() if len(heads) >= FEWEST}
+    first = max(sorted(of), key=lambda quantity: len(of[quantity]), default=None)
+    if first is None or len(of[first]) < FEWEST:
+        return []
+    alike = [q for q, heads in of.items() if len(heads & of[first]) >= _NEARLY_ALL * len(heads | of[first])]
+    both = set.intersection(*(of[quantity] for quantity in alike))
+    before = beginning(list(both)) if both else ""
+    before = before[: max((found.end() for found in _SEPARATORS.finditer(before)), default=0)]
+    if len(alike) < 2 or len(both) < FEWEST or not before:
+        return []
+    words = {head + q: (head[len(before) :], q.strip(_JOINTS)) for q in alike for head in both}
+    members = tuple(sorted(words))
+    joint = first[: len(first) - len(first.lstrip(_JOINTS))]
+    rows = tuple(words[name] for name in members)
+    template = f"{before}{{part_1}}{joint}{{part_2}}"
+    return [Grid(template, members, before.strip(_JOINTS).lower(), ("part_1", "part_2"), rows)]
+
+
+def _shortest(heads: Collection[str]) -> set[str]:
+    """Those that do not begin with another one and a separator: of `job` and `job_queued`, both before `_time`."""
+    return {head for head in heads if not any(head[: found.start()] in heads for found in _SEPARATORS.finditer(head))}
 
 
 def _alike(names: Collection[str]) -> dict[tuple[str, ...], list[str]]:
@@ -134,11 +181,12 @@ def _grid(names: Sequence[str]) -> Grid | None:
         template=template,
         members=tuple(names),
         measurement="_".join(word.lower() for word in fixed if word),
-        parts=tuple(Part(f"part_{place + 1}", split[0][place]) for place in varying),
-        words=tuple(tuple(columns[place]) for place in varying),
+        names=tuple(f"part_{place + 1}" for place in varying),
+        rows=tuple(tuple(words[place] for place in varying) for words in split),
     )
 
 
 def _is_filled(grid: Grid) -> bool:
     sizes = [len(words) for words in grid.words]
-    return len(sizes) > 1 and max(sizes) >= _LONGEST and len(grid.members) >= _LEAST_FILLED * math.prod(sizes)
+    is_long = max(sizes) >= _LONGEST or len(grid.members) >= _MANY
+    return len(sizes) > 1 and is_long and len(grid.members) >= _LEAST_FILLED * math.prod(sizes)

@@ -17,6 +17,9 @@ from tsaudit.model.profile import ValuesKind
 
 _WINDOW_DAYS: Final = 28
 _WEEK: Final = 7
+_WEEKEND: Final = 2
+_QUIET: Final = 0.25
+"""Share of the rate of other days up to which a day is quiet beside them."""
 _FEWEST_DAYS: Final = 7
 _BOUNDED: Final = 0.1
 _UNBOUNDED: Final = 0.8
@@ -73,11 +76,38 @@ def index(values: ValueSet, listing_days: int | None = 1) -> Index:
 
 
 def arrivals_per_day(values: ValueSet) -> float | None:
-    """Values first seen in the last 28 days, per day after the first of these; None with a single day."""
+    """New values a day at present: the mean of the last week, or since a clear change within it; None with a single
+    day.
+
+    Whole weeks are compared, because many tags have fewer values on weekends.
+    """
     window = _window(values)
     if len(window) < 2:
         return None
-    return values.counted(values.first > window[0]).value / int(window[-1] - window[0])
+    lasted = np.diff(window)
+    bounds = np.append(window[:-1] + 1, window[-1] + 1)
+    arrived = np.histogram(values.first, bounds, weights=values.weights)[0]
+    of_week = window[1:] > window[-1] - _WEEK
+    before, last = (arrived[~of_week], lasted[~of_week]), (arrived[of_week], lasted[of_week])
+    rates = last[0] / last[1]
+    # It began: the days before were quiet, and so was the week before.
+    usual = before[0][-_WEEK:].sum() / max(1, before[1][-_WEEK:].sum())
+    begin = 0
+    while begin < len(rates) - 1 and max(rates[begin], usual) < _QUIET * rates[begin + 1 :].mean():
+        begin += 1
+    # It ended: so many quiet days are no weekend.
+    end = len(rates)
+    while end > begin + 1 and rates[end - 1] < _QUIET * rates[begin:].max():
+        end -= 1
+    if end < len(rates) and last[1][end:].sum() > _WEEKEND:
+        begin = end
+    return float(last[0][begin:].sum() / last[1][begin:].sum())
+
+
+def _mean_arrivals(values: ValueSet, window: Days) -> float:
+    """Values first seen after the first day of the window, per day; 0 with a single day."""
+    days = int(window[-1] - window[0])
+    return values.counted(values.first > window[0]).value / days if days else 0.0
 
 
 def _of_one_day(values: ValueSet, window: Days, listing_days: int | None) -> tuple[float, bool]:
@@ -89,7 +119,7 @@ def _of_one_day(values: ValueSet, window: Days, listing_days: int | None) -> tup
     listing are assumed to be those of one day. That never makes a tag look unbounded, but may make it look bounded,
     however many values are new.
     """
-    rate, last = arrivals_per_day(values) or 0.0, float(values.distinct[-1])
+    rate, last = _mean_arrivals(values, window), float(values.distinct[-1])
     began = values.days[np.argmax(values.distinct > 0)]
     reaches, is_known = int(values.days[-1] - began) + 1, bool(began > values.days[0])
     if listing_days is not None:

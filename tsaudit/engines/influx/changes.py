@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Final
 
-from tsaudit.engines.influx import collector, telegraf
+from tsaudit.engines.influx import collector, copying, telegraf
 from tsaudit.engines.rendering import Place, Renderers
 from tsaudit.engines.rewriting import Column, Rewriting
 from tsaudit.model.change import LeaveOut
@@ -46,15 +47,25 @@ def leave_out(place: Place, changes: Sequence[LeaveOut]) -> Iterator[Step]:
             yield Step(Phase.WRITE, "If Telegraf writes it, in its input:", setting, "toml", loses=overwritten(place))
 
 
-def by_program(rewrite: Rewriting, language: str, reasons: Sequence[str], lost: str) -> Step:
-    """The copy, where no statement makes it. `reasons`: what the language cannot do, such as `rename the tag a`."""
+def by_program(
+    rewrite: Rewriting, target: str, name: str, reasons: Sequence[str], lost: str, reads: str, each: timedelta
+) -> Step:
+    """The copy into a measurement, where no statement makes it.
+
+    `name`: of the language. `reasons`: what it cannot do, such as `rename the tag a`. `reads`: the statement that reads
+    the points of the newest period, which is `each` long.
+    """
+    copy = copying.rewritten(rewrite, target)
     return Step(
         Phase.COPY,
-        f"{language} cannot {listed(reasons, 6)}: write a program that reads the stored points of {rewrite.old}, one "
-        f"day at a time, changes them in the same way, and writes them to {listed(rewrite.targets, 6)}. It should "
-        "count what it cannot change, and leave that as it is.",
+        f"{name} cannot {listed(reasons, 6)}: write a program that reads the stored points of {rewrite.old}, one "
+        f"day at a time, changes them in the same way, and writes them to {target}. {copying.in_words(copy)}",
+        reads,
+        name.lower(),
         cost="reads and writes all stored points",
         loses=lost,
+        repeat_every=each,
+        copy=copy,
     )
 
 

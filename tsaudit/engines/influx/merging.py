@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tsaudit.engines.influx import collector
 from tsaudit.engines.influx.graphite import pattern_of, templates
 from tsaudit.engines.rendering import Place
-from tsaudit.model.change import MergeMeasurements
+from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.plan import Phase, Step
 from tsaudit.model.profile import Measurement
 from tsaudit.text import listed, many, number
@@ -36,8 +36,35 @@ def merges(place: Place, changes: Sequence[MergeMeasurements]) -> list[Merge]:
         name, position = place.free(change.into), 2
         while name in found:
             name, position = place.free(f"{change.into}_{position}"), position + 1
-        found[name] = Merge(change, name)
+        found[name] = Merge(_beside(change, of(place)), name)
     return list(found.values())
+
+
+def _beside(change: MergeMeasurements, inside: Mapping[str, Measurement]) -> MergeMeasurements:
+    """The change with other names for tags that its members have already, with other values than their names say."""
+    taken = {name for member in change.members for name in _other_columns(member, inside)}
+    if not taken:
+        return change
+    columns = {column for m in change.members if m.measurement in inside for column in inside[m.measurement].columns}
+
+    def free(name: str) -> str:
+        if name not in taken:
+            return name
+        numbered = (f"{name}_in_name{number}" for number in ("", *(f"_{n}" for n in range(2, len(columns) + 3))))
+        return next(one for one in numbered if one not in columns)
+
+    members = (replace(m, tags=tuple((free(name), value) for name, value in m.tags)) for m in change.members)
+    return replace(change, members=tuple(members))
+
+
+def _other_columns(member: Merged, inside: Mapping[str, Measurement]) -> Iterator[str]:
+    measurement = inside.get(member.measurement)
+    for name, value in member.tags if measurement else ():
+        assert measurement is not None
+        tag = measurement.tag(name)
+        is_same = tag is not None and tag.sample == (value,) and tag.values is not None and tag.values.value == 1
+        if name in measurement.columns and not is_same:
+            yield name
 
 
 def write(place: Place, found: Sequence[Merge]) -> Iterator[Step]:
@@ -77,14 +104,29 @@ def of(place: Place) -> Mapping[str, Measurement]:
 
 
 def by_program(found: Sequence[Merge], language: str, why: str) -> Step:
-    """The copy, where no statement makes it."""
+    """The copy of many measurements, which the plan does not list one by one."""
     count = sum(len(one.names) for one in found)
     return Step(
         Phase.COPY,
         f"{language} {why}: write a program that reads the stored points of the {many(count, 'measurement')}, one "
         f"day at a time, and writes them to {listed([one.into for one in found], 6)} with what their names say as "
-        "tags.",
+        "tags. The plan's JSON lists the tags of each (`changes`).",
         cost="reads and writes all stored points",
+    )
+
+
+def is_listed(place: Place, one: Merge) -> bool:
+    """Whether the plan has statements for each member: there are not too many, and the audit examined all of them."""
+    return len(one.names) <= MOST and all(name in of(place) for name in one.names)
+
+
+def others_removed(one: Merge) -> Step:
+    """The end of members that the plan does not list."""
+    return Step(
+        Phase.REMOVE,
+        f"Drop the {many(len(one.names), 'old measurement')} once the copy in {one.into} is checked.",
+        can_undo=False,
+        loses=f"all points of the {many(len(one.names), 'measurement')}",
     )
 
 

@@ -54,9 +54,10 @@ def _taken_apart(rewrite: Rewriting) -> Iterator[str]:
     https://docs.influxdata.com/telegraf/v1/processor-plugins/regex/
     """
     for column in rewrite.columns:
-        if column.split is None or len(column.split.example.split(column.split.separator)) != len(column.split.parts):
+        pattern = value_pattern(column.split) if column.split is not None else ""
+        if column.split is None or not pattern:
             continue
-        role, pattern = "tags" if column.is_tag else "fields", value_pattern(column.split)
+        role = "tags" if column.is_tag else "fields"
         lines = ["[[processors.regex]]", f"  namepass = {strings([glob(rewrite.old)])}"]
         for number, part in enumerate(column.split.parts, 1):
             lines += [f"  [[processors.regex.{role}]]", f"    key = {string(column.old)}"]
@@ -77,12 +78,18 @@ def _without_whole(measurement: str, column: Column, split: SplitColumn) -> str:
 
 
 def value_pattern(split: SplitColumn) -> str:
-    """A regular expression of Go that fits the whole value, with a group for each part."""
-    pieces = []
-    for text, part in zip(split.example.split(split.separator), split.parts, strict=False):
-        before, _, after = text.partition(part.example)
-        pieces.append(f"{re.escape(before)}(.*?){re.escape(after)}")
-    return f"^{re.escape(split.separator).join(pieces)}$"
+    """A regular expression of Go that fits the whole value, with a group for each part; empty if the example does not
+    show where the parts are. Other pieces are the same in all values.
+    """
+    pieces, number = [], 0
+    for text in split.example.split(split.separator):
+        if number < len(split.parts) and split.parts[number].example in text:
+            before, _, after = text.partition(split.parts[number].example)
+            pieces.append(f"{re.escape(before)}(.*?){re.escape(after)}")
+            number += 1
+        else:
+            pieces.append(re.escape(text))
+    return f"^{re.escape(split.separator).join(pieces)}$" if number == len(split.parts) else ""
 
 
 def _renamed(rewrite: Rewriting) -> Iterator[str]:

@@ -3,14 +3,19 @@
 import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
 from tsaudit.engines.influx.guidelines import MOOT, OWN
+from tsaudit.engines.influx.statements import TELEGRAF
 
 ENGINE: Final = Engine(
     name="influxdb1",
     connector="tsaudit.engines.influxdb1.connector",
     ladder=Ladder.TAG_LISTING,
     changes="tsaudit.engines.influxdb1.changes",
+    statements=Statements(
+        make=(r"\bINTO (\S+\.)?\"<name>\"", TELEGRAF),
+        remove=(r"\bDROP MEASUREMENT \"<name>\"",),
+    ),
     example_url="http://localhost:8086",
     keywords=("influx/keywords.txt",),
     language=Language.INFLUXQL,

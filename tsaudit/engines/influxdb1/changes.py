@@ -7,7 +7,8 @@ from typing import Final
 
 from tsaudit.engines.influx import changes as influx
 from tsaudit.engines.influx import retention
-from tsaudit.engines.influxdb1.copying import A_DAY, last_day, removed, within
+from tsaudit.engines.influx.copying import NUMBERS, clashes, kinds
+from tsaudit.engines.influxdb1.copying import A_DAY, by_type, last_day, removed, within
 from tsaudit.engines.influxdb1.looks import inspect
 from tsaudit.engines.influxdb1.merging import merge
 from tsaudit.engines.rendering import Place, Renderers
@@ -15,15 +16,13 @@ from tsaudit.engines.rewriting import KINDS, Column, Rewriting, rewriting
 from tsaudit.model.change import OLD_TEXT, Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 
-_NUMBERS: Final = frozenset({"float", "integer", "unsigned"})
-
 
 def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
     """All changes of a measurement: what writers send, and one copy of what is stored."""
     found, lost = rewriting(place, changes), influx.overwritten(place)
     yield from influx.write(found, lost)
     if reasons := list(_beyond(found)):
-        yield influx.by_program(found, "InfluxQL", reasons, lost)
+        yield from (_read(found, target, reasons, lost) for target in found.targets)
     else:
         yield from _copied(found, lost)
     day = last_day(place)
@@ -48,11 +47,28 @@ def _beyond(rewrite: Rewriting) -> Iterator[str]:
             yield f"rename the tag {column.old}"
         elif column.is_tag and not column.was_tag:
             yield f"make a tag of the field {column.old}"
-        elif column.to and not column.was_tag and not set(column.types) <= _NUMBERS:
+        elif column.to and not column.was_tag and not set(column.types) <= NUMBERS:
             yield f"convert the text of {column.old}"
-    for target in rewrite.targets:
-        if all(column.was_tag for column in rewrite.fields_of(target)):
-            yield "select points without a field"
+    if rewrite.moved and any(column.was_tag for column in rewrite.fields_of(rewrite.new)):
+        yield f"select points that have none of the fields of {rewrite.new}"
+
+
+def _read(rewrite: Rewriting, target: str, reasons: Sequence[str], lost: str) -> Step:
+    """What a program reads of a day, and writes: tags are those of the series."""
+    place, day = rewrite.place, last_day(rewrite.place)
+    fields = rewrite.fields_of(target)
+    # Any point may have a former tag.
+    wanted = rewrite.columns if any(column.was_tag for column in fields) else (*rewrite.tags, *fields)
+    expressions = [one for column in wanted if not column.was_tag for one in by_type(place, column)]
+    return influx.by_program(
+        rewrite,
+        target,
+        "InfluxQL",
+        reasons,
+        lost,
+        f"SELECT {', '.join(expressions)} FROM {place.table()} WHERE {within(day)} GROUP BY *",  # noqa: S608 -- shown
+        A_DAY,
+    )
 
 
 def _copied(rewrite: Rewriting, lost: str) -> Iterator[Step]:
@@ -89,15 +105,10 @@ def _copied(rewrite: Rewriting, lost: str) -> Iterator[Step]:
 
 def _selected(rewrite: Rewriting, target: str) -> str:
     columns = rewrite.fields_of(target)
-    plain = all(c.new == c.old and not c.to and not c.shares_name and not _clash(c) for c in columns)
+    plain = all(c.new == c.old and not c.to and not c.shares_name and not clashes(c) for c in columns)
     if plain and not rewrite.moved:
         return "*"
     return ", ".join(one for column in columns for one in _expressions(rewrite.place, column))
-
-
-def _clash(column: Column) -> bool:
-    """Whether values of one type would hide those of another."""
-    return len(column.types) > 1 and not set(column.types) <= _NUMBERS
 
 
 def _expressions(place: Place, column: Column) -> Iterator[str]:
@@ -106,13 +117,10 @@ def _expressions(place: Place, column: Column) -> Iterator[str]:
         # A tag is text, which InfluxQL does not convert: under the field's own name it would keep numbers out.
         source = f"{name}::tag" if column.shares_name else name
         yield f"{source} AS {place.quoted([text_of(column)])}"
-    elif _clash(column):
-        numbers = [kind for kind in column.types if kind in _NUMBERS]
-        others = [kind for kind in column.types if kind not in _NUMBERS]
-        kinds = ["float" if "float" in numbers else numbers[0], *others] if numbers else others
-        for position, kind in enumerate(kinds):
+    elif clashes(column):
+        for position, kind in enumerate(kinds(column)):
             yield f"{name}::{kind} AS {place.quoted([new if position == 0 else f'{new}_{kind}'])}"
-    elif column.to in _NUMBERS and column.to not in column.types:
+    elif column.to in NUMBERS and column.to not in column.types:
         yield f"{name}::{column.to} AS {place.quoted([new])}"
     else:
         source = f"{name}::field" if column.shares_name else name
@@ -126,7 +134,7 @@ def text_of(column: Column) -> str:
 
 def _kept_texts(rewrite: Rewriting, target: str) -> str:
     found = [text_of(c) for c in rewrite.fields_of(target) if c.was_tag and c.to]
-    found += [f"{c.new}_{kind}" for c in rewrite.fields_of(target) if _clash(c) for kind in c.types[1:]]
+    found += [f"{c.new}_{kind}" for c in rewrite.fields_of(target) if clashes(c) for kind in kinds(c)[1:]]
     return f" What is stored as text stays text, in {', '.join(found)}." if found else ""
 
 

@@ -26,6 +26,11 @@ def _query(place: Place, change: Inspect) -> tuple[str, str] | None:
     column, table = place.quoted([change.column]), place.table()
     if change.what == "new values":
         database = place.quoted([next(iter(place.here.path), place.database)])
+        if writers := place.writers_of(change.column):
+            return (
+                f"Find what writes new values of {change.column}: the series of each source.",
+                f"SHOW SERIES EXACT CARDINALITY ON {database} FROM {table} GROUP BY {place.quoted(writers)}",
+            )
         shown = f"SHOW TAG VALUES ON {database} FROM {table} WITH KEY = {column} LIMIT 20"
         return f"See some values of {change.column}.", shown
     if change.what == "types":

@@ -3,14 +3,19 @@
 import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
 from tsaudit.engines.influx.guidelines import MOOT, OWN
+from tsaudit.engines.influx.statements import TELEGRAF
 
 ENGINE: Final = Engine(
     name="influxdb2",
     connector="tsaudit.engines.influxdb2.connector",
     ladder=Ladder.TAG_LISTING,
     changes="tsaudit.engines.influxdb2.changes",
+    statements=Statements(
+        make=(r"\bset\(key: \"_measurement\", value: \"<name>\"\)", TELEGRAF),
+        remove=(r"\binflux delete .*--predicate '_measurement=\"<name>\"'",),
+    ),
     example_url="http://localhost:8086?org=acme",
     keywords=("influx/keywords.txt",),
     language=Language.INFLUXQL,

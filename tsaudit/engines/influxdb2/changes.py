@@ -21,7 +21,8 @@ def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
     found, lost = rewriting(place, changes), influx.overwritten(place)
     yield from influx.write(found, lost)
     if reasons := list(_beyond(found)):
-        yield influx.by_program(found, "Flux", reasons, lost)
+        reads = day_of(place, found.old)
+        yield from (influx.by_program(found, target, "Flux", reasons, lost, reads, A_DAY) for target in found.targets)
     else:
         yield from (_copied(found, target, lost) for target in found.targets)
     for name in (found.old, *found.targets):
@@ -49,9 +50,8 @@ def _beyond(rewrite: Rewriting) -> Iterator[str]:
             yield f"tell the tag {column.old} from the field {column.old}"
         elif len(column.types) > 1:
             yield f"copy values of {column.old} of several types"
-    for target in rewrite.targets:
-        if all(column.was_tag for column in rewrite.fields_of(target)):
-            yield "copy points without a field"
+    if rewrite.moved and any(column.was_tag for column in rewrite.fields_of(rewrite.new)):
+        yield f"copy points that have none of the fields of {rewrite.new}"
 
 
 def _copied(rewrite: Rewriting, target: str, lost: str) -> Step:

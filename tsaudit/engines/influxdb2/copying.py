@@ -21,9 +21,10 @@ def merge(place: Place, changes: Sequence[MergeMeasurements]) -> Iterator[Step]:
     found = merging.merges(place, changes)
     yield from merging.write(place, found)
     for one in found:
-        if len(one.names) > merging.MOST:
+        is_listed = merging.is_listed(place, one)
+        if not is_listed:
             yield merging.by_program([one], "Flux", "would need a program for each of them")
-        for member in one.change.members if len(one.names) <= merging.MOST else ():
+        for member in one.change.members if is_listed else ():
             yield Step(
                 Phase.COPY,
                 f"Copy the stored points of {member.measurement}, one day at a time, the newest day first.",
@@ -35,7 +36,10 @@ def merge(place: Place, changes: Sequence[MergeMeasurements]) -> Iterator[Step]:
             )
         yield Step(Phase.SWITCH, f"Have queries, tasks and dashboards read {one.into}.")
     for one in found:
-        for name in one.names[: merging.MOST]:
+        if not merging.is_listed(place, one):
+            yield merging.others_removed(one)
+            continue
+        for name in one.names:
             yield removed(place, name, f"once the copy in {one.into} is checked")
 
 

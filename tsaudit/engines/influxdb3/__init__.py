@@ -2,13 +2,18 @@
 
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Words
+from tsaudit.engines.engine import Engine, Statements, Words
+from tsaudit.engines.influx.statements import TELEGRAF
 from tsaudit.engines.influxdb3.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
     name="influxdb3",
     connector="tsaudit.engines.influxdb3.connector",
     changes="tsaudit.engines.influxdb3.changes",
+    statements=Statements(
+        make=(TELEGRAF,),
+        remove=(r"\bdelete table --database \S+ (-- )?(?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+    ),
     extra="influxdb3",
     example_url="http://localhost:8181",
     keywords=("influxdb3/keywords.txt", "influx/keywords.txt"),

@@ -8,13 +8,12 @@ from datetime import UTC, timedelta
 from typing import Final
 
 from tsaudit.engines.influx import changes as influx
-from tsaudit.engines.influx import merging, retention
+from tsaudit.engines.influx import copying, merging, retention
 from tsaudit.engines.influxdb3.looks import inspect
 from tsaudit.engines.rendering import Place, Renderers
 from tsaudit.engines.rewriting import KINDS, Rewriting, rewriting
 from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
-from tsaudit.text import listed
 
 A_DAY: Final = timedelta(days=1)
 
@@ -29,23 +28,19 @@ def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
             f"{place.quoted([c.old])} AS {place.quoted([c.new])}" if c.new != c.old else place.quoted([c.old])
             for c in columns
         ]
-        parts = [f"each value of {c.old} taken apart" for c in columns if c.split]
-        typed = [f"{c.new} as {c.to}" for c in columns if c.to]
-        more = (
-            f" Write {listed([*parts, *typed])}; count what does not fit, and keep it as it is."
-            if parts + typed
-            else ""
-        )
+        copy = copying.rewritten(found, target, renamed=True)
         yield Step(
             Phase.COPY,
             f"The stored rows can be read from {found.old} until they expire. To keep them longer, write a "
-            f"program that reads them, one day at a time, and writes them to {target}.{more}",
+            f"program that reads them, one day at a time, changes them in the same way, and writes them to {target}. "
+            f"{copying.in_words(copy)}",
             f"SELECT {', '.join(['time', *names])} FROM {place.table()} "  # noqa: S608 -- shown, never run
             f"WHERE {_day_of(place)}{_filled(found, target)}",
             "sql",
             cost="reads and writes all stored rows",
             repeat_every=A_DAY,
             loses=lost,
+            copy=copy,
         )
     yield influx.switched(found)
     yield _removed(place, found.old)
@@ -64,29 +59,40 @@ def merge(place: Place, changes: Sequence[MergeMeasurements]) -> Iterator[Step]:
     found = merging.merges(place, changes)
     yield from merging.write(place, found)
     for one in found:
-        for member in one.change.members[: merging.MOST]:
-            tags = ", ".join(f"{name}={value}" for name, value in member.tags)
-            yield Step(
-                Phase.COPY,
-                f"To keep what is stored in {member.measurement}, write a program that reads it, one day at a time, "
-                f"and writes it to {one.into}{f' with {tags}' if tags else ''}.",
-                f"SELECT * FROM {place.table(member.measurement)} WHERE {_day_of(place)}",  # noqa: S608 -- shown
-                "sql",
-                cost="reads and writes all stored rows",
-                loses=merging.joined(one),
-                repeat_every=A_DAY,
-            )
+        if merging.is_listed(place, one):
+            yield from _copied(place, one)
+        else:
+            yield merging.by_program([one], "SQL", "only reads")
         yield Step(Phase.SWITCH, f"Have queries and dashboards read {one.into}.")
     for one in found:
-        for name in one.names[: merging.MOST]:
-            yield _removed(place, name)
+        if merging.is_listed(place, one):
+            yield from (_removed(place, name) for name in one.names)
+        else:
+            yield merging.others_removed(one)
+
+
+def _copied(place: Place, one: merging.Merge) -> Iterator[Step]:
+    copies = copying.merged(place, one, merging.of(place))
+    for member in one.change.members:
+        copy = copies[member.measurement]
+        yield Step(
+            Phase.COPY,
+            f"To keep what is stored there, {copying.of_member(one, member, copy)}",
+            f"SELECT * FROM {place.table(member.measurement)} WHERE {_day_of(place)}",  # noqa: S608 -- shown, never run
+            "sql",
+            cost="reads and writes all stored rows",
+            loses=merging.joined(one),
+            repeat_every=A_DAY,
+            copy=copy,
+        )
 
 
 def _removed(place: Place, name: str) -> Step:
+    end_of_options = "-- " if name.startswith("-") else ""
     return Step(
         Phase.REMOVE,
         "Delete the old table once nobody needs it (Core and Enterprise; elsewhere it goes as its rows expire).",
-        f"influxdb3 delete table --database {shlex.quote(place.database)} {shlex.quote(name)}",
+        f"influxdb3 delete table --database {shlex.quote(place.database)} {end_of_options}{shlex.quote(name)}",
         "sh",
         can_undo=False,
         loses=f"all rows of {name}",

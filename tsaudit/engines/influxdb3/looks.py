@@ -40,6 +40,16 @@ def _of_database(place: Place, change: Inspect) -> tuple[str, str, str] | None:
 
 def _of_table(place: Place, change: Inspect) -> tuple[str, str, str] | None:
     column, table = place.quoted([change.column]), place.table()
+    if change.what == "new values" and (writers := place.writers_of(change.column)):
+        by = place.quoted(writers)
+        return (
+            f"Find what writes new values of {change.column}: the sources that write most of them come first.",
+            (
+                f"SELECT {by}, count(DISTINCT {column}), min({column}), max({column}) FROM {table} "  # noqa: S608 -- shown
+                f"{_RECENT} GROUP BY {by} ORDER BY {len(writers) + 1} DESC LIMIT 20"
+            ),
+            "reads a day of rows",
+        )
     if change.what == "new values":
         return (
             f"Find what writes new values of {change.column}: the latest ones come first.",

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
 from tsaudit.engines.mongodb.guidelines import MOOT, OWN
 
 DOCUMENT_ID: Final = "_id"
@@ -14,6 +14,11 @@ ENGINE: Final = Engine(
     connector="tsaudit.engines.mongodb.connector",
     ladder=Ladder.DOCUMENTS,
     changes="tsaudit.engines.mongodb.changes",
+    statements=Statements(
+        # Documents, or an index, of a collection that was not there.
+        make=(r"\b(into: |(renameCollection|createCollection|getCollection)\()\"<name>\"",),
+        remove=(r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",),
+    ),
     extra="mongodb",
     example_url="mongodb://localhost:27017",
     language=Language.MONGOSH,

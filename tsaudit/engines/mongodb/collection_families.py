@@ -29,12 +29,13 @@ class Member:
     measurement: Measurement
     documents: int | None
     """None if the number is not known, such as for a time series that was not examined."""
-    data_bytes: float
-    index_bytes: float
+    data_bytes: float | None
+    """None if nothing is known about the bytes of the family; likewise `index_bytes`."""
+    index_bytes: float | None
 
     @property
-    def bytes(self) -> float:
-        return self.data_bytes + self.index_bytes
+    def bytes(self) -> float | None:
+        return None if self.data_bytes is None or self.index_bytes is None else self.data_bytes + self.index_bytes
 
     @property
     def measured(self) -> bool:
@@ -59,16 +60,22 @@ class CollectionFamily:
         return documents_of(self.members)
 
     @property
-    def data_bytes(self) -> float:
-        return sum(member.data_bytes for member in self.members)
+    def data_bytes(self) -> float | None:
+        """None if nothing is known about the bytes; likewise `index_bytes`."""
+        return total(member.data_bytes for member in self.members)
 
     @property
-    def index_bytes(self) -> float:
-        return sum(member.index_bytes for member in self.members)
+    def index_bytes(self) -> float | None:
+        return total(member.index_bytes for member in self.members)
 
     @property
     def measured(self) -> tuple[Measurement, ...]:
         return tuple(member.measurement for member in self.members if member.measured)
+
+    @property
+    def most_indexes(self) -> int:
+        """The indexes of the member that has most; one if none was examined, because every collection has one."""
+        return max((len(m.measurement.indexes) for m in self.members if m.measurement.indexes is not None), default=1)
 
     @property
     def how(self) -> str:
@@ -82,12 +89,18 @@ class CollectionFamily:
 
 def documents_of(members: Sequence[Member]) -> int | None:
     """Documents in all of them; None if the number is not known for one."""
-    counts = [member.documents for member in members]
-    return None if None in counts else sum(n or 0 for n in counts)
+    documents = total(member.documents for member in members)
+    return None if documents is None else int(documents)
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """Their sum; None if one of them is not known."""
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
 
 
 def collection_families(profile: Profile) -> list[CollectionFamily]:
-    """The families of all databases, whose members are of one kind. Empty if nothing is known about their bytes."""
+    """The families of all databases, whose members are of one kind."""
     from tsaudit.analysis.shapes.periods import period_families
 
     found = []
@@ -95,7 +108,7 @@ def collection_families(profile: Profile) -> list[CollectionFamily]:
         inside = {m.name: m for m in profile.measurements if m.database == database.name}
         for family in period_families(list(inside), now=profile.window.end):
             measurements = [inside[period.name] for period in family.members]
-            if any(m.storage is not None for m in measurements) and _of_one_kind(measurements):
+            if _of_one_kind(measurements):
                 members = _members(family, measurements)
                 found.append(CollectionFamily(database.name, family.template, family.unit, family.stem, members))
     return found
@@ -150,16 +163,18 @@ def _members(family: PeriodFamily, measurements: Sequence[Measurement]) -> tuple
 
 def _estimated(
     measurements: Sequence[Measurement], counts: Sequence[int | None], bytes_of: Callable[[Measurement], int | None]
-) -> Iterator[float]:
+) -> Iterator[float | None]:
     """Bytes of each: measured, or its documents times the mean document size of its measured neighbors.
 
-    If the number of its documents is not known, the same as its neighbors.
+    If the number of its documents is not known, the same as its neighbors. None if no bytes were measured.
     """
     from tsaudit.analysis.shapes.positions import interpolated
 
     known = {i: float(b) for i, m in enumerate(measurements) if (b := bytes_of(m)) is not None}
+    if not known:
+        return iter([None] * len(counts))
     by_document = {i: b / n for i, b in known.items() if (n := counts[i])}
     rates = interpolated(by_document, len(counts)) if by_document else [0.0] * len(counts)
-    whole = interpolated(known, len(counts)) if known else rates
+    whole = interpolated(known, len(counts))
     estimates = (whole[i] if n is None else n * rates[i] for i, n in enumerate(counts))
     return (known.get(i, estimate) for i, estimate in enumerate(estimates))

@@ -12,7 +12,6 @@ MOOT: Final = {
     ),
     **dict.fromkeys(("C3", "C4"), "H4 covers the types of fields"),
     **dict.fromkeys(("D6", "D7"), "a document embeds related data"),
-    "A7": "H1 covers families of collections",
     "B3": "attributes are nested; H4 covers fields",
     "B5": "names are quoted text in every query",
     "D1": "documents have no columns; H4 covers fields",

@@ -67,6 +67,14 @@ def _types(place: Place, change: Inspect) -> Iterator[Found]:
 
 def _new_values(place: Place, change: Inspect) -> Iterator[Found]:
     recent, cost = _recent(place)
+    if writers := place.writers_of(change.column):
+        by = {key.replace(".", "_"): f"${key}" for key in writers}
+        each = {"$group": {"_id": {"by": by, "value": f"${change.column}"}}}
+        counted = {"$group": {"_id": "$_id.by", "values": {"$sum": 1}, "example": {"$first": "$_id.value"}}}
+        stages = [*recent, each, counted, {"$sort": {"values": -1}}, {"$limit": 20}]
+        words = f"Find what writes new values of {change.column}: the sources that write most of them come first."
+        yield words, _aggregate(place, stages), cost
+        return
     group: dict[str, Any] = {"_id": f"${change.column}", "documents": {"$sum": 1}}
     order = "documents"
     if place.here.time_column:

@@ -1,8 +1,9 @@
 """PostgreSQL and TimescaleDB."""
 
+import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine
+from tsaudit.engines.engine import Engine, LocalServer
 from tsaudit.engines.sql.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
@@ -13,6 +14,9 @@ ENGINE: Final = Engine(
     extra="postgresql",
     example_url="postgresql://tsaudit@localhost:5432/{name}",
     keywords=("postgresql/keywords.txt",),
+    local=LocalServer(
+        5432, "", re.compile("^PostgreSQL$"), "postgresql://tsaudit@127.0.0.1:5432/postgres", is_native=True
+    ),
     reads_password_apart=True,
     default_schema="",
     has_one_database=True,

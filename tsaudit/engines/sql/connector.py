@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.opening import missing_driver
+from tsaudit.engines.sql.file_kinds import HEAD_BYTES, what_else
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
@@ -27,8 +28,6 @@ from tsaudit.net.watchdog import OutOfTimeError, bounded
 BATCH_ROWS: Final = 10_000
 _LOCK_S: Final = 5.0
 """How long to wait for a writer, at most."""
-_MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-"""Where the signature of the engine's files is, and its value."""
 _TEXT_FACTS: Final = frozenset({"series_listing"})
 """Facts whose columns are read as strings, so that all batches of one response have the same schema."""
 
@@ -147,15 +146,13 @@ def _unusable(path: Path, engine_name: str) -> str:
             # Opening a pipe would wait for a writer.
             return f"{path} is not a regular file"
         with path.open("rb") as file:
-            head = file.read(16)
+            head = file.read(HEAD_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return f"there is no file {path}; tsaudit does not create one"
     except OSError as error:
         return f"cannot open {path}: {error.strerror or type(error).__name__}"
-    other = next((name for name, (at, magic) in _MAGIC.items() if head[at : at + len(magic)] == magic), engine_name)
-    if other != engine_name:
-        return f"{path} is a {other} database; set `engine: {other}` and start the URL with `{other}:`"
-    return ""
+    wrong = what_else(head, engine_name)
+    return f"{path} {wrong}" if wrong else ""
 
 
 def _cannot_open(path: Path, error: BaseException) -> str:
@@ -164,6 +161,9 @@ def _cannot_open(path: Path, error: BaseException) -> str:
         return f"{path} is open for writing in this process; close that connection first"
     if re.search(r"\block(ed)?\b", text):
         return f"{path} is locked by another process that writes to it; audit a copy, or wait until the writer is done"
+    with suppress(OSError):
+        if path.stat().st_size == 0:
+            return f"{path} is empty, so it is no database; check the path, and whether anything was ever written to it"
     return f"cannot open {path}: {text}"
 
 

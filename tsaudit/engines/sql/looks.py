@@ -72,6 +72,12 @@ def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, st
     is_label = any(tag.label_of and tag.key == change.column for tag in here.tags)
     if is_label:
         return None
+    if change.what == "new values" and (writers := place.quoted(place.writers_of(change.column))):
+        counted = f"count(DISTINCT {column}), min({column}), max({column})"
+        query = f"SELECT {writers}, {counted} FROM {table} {recent}GROUP BY {writers} "  # noqa: S608 -- shown, never run
+        last = len(place.writers_of(change.column)) + 1
+        words = f"Find what writes new values of {change.column}: the sources that write most of them come first."
+        return words, f"{query}ORDER BY {last} DESC LIMIT 20", _cost(recent)
     if change.what == "new values" and time:
         newest = f"{recent}GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
         query = f"SELECT {column}, min({time}), count(*) FROM {table} {newest}"  # noqa: S608 -- shown, never run

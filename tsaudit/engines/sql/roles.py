@@ -55,7 +55,7 @@ class Values:
     mean_length: float
     """Mean length of the values as strings, in characters."""
     number_share: float
-    """Share of the values that can be parsed as numbers."""
+    """Share of the values that are one or several numbers."""
     distinct: int | None = None
     """Number of distinct values; None if that does not matter."""
 

@@ -41,7 +41,7 @@ class Seen:
     is_measure: bool = False
     """Numbers that are neither ids nor codes, whatever the type."""
     number_share: float = 0.0
-    """Share of the texts that are numbers."""
+    """Share of the texts that are one or several numbers."""
     is_unique: bool = False
     """Different in nearly every row, as far as the rows read prove it."""
     is_random: bool = False

@@ -54,6 +54,10 @@ class Extent:
     last: object
 
 
+_SO_FAR: Final = 3
+"""Points for the time column of the previous profile: more than a better type adds."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Weighed:
     """One candidate, with what counts for and against it."""
@@ -97,12 +101,14 @@ def time_column(
     *,
     typed: bool = True,
     indexed: frozenset[str] = frozenset(),
+    before: str | None = None,
 ) -> TimeColumn | None:
     """The time column; None if there is none.
 
     `extents`: what the columns that `time_candidates` names contain. `indexed`: columns of indexes. The
     configuration comes first; then the engine's declaration; then the candidate with the most evidence: values that
-    reach the present, few nulls, its type, its name, and whether the key or an index uses it.
+    reach the present, few nulls, its type, its name, and whether the key or an index uses it. `before`: the time column
+    of the previous profile, which remains that if another column only got a better type.
     """
     said = next((c for c in columns if c.role is Role.TIME and native(c)), None)
     if said is not None and (chosen is None or chosen.time in (None, said.name)):
@@ -117,7 +123,7 @@ def time_column(
     weighed = []
     for column in known:
         if kind := stored[column.name]:
-            by_place = _by_place(column, columns, indexed)
+            by_place = [*_by_place(column, columns, indexed), (_SO_FAR if column.name == before else 0, "")]
             found = _weigh(column, kind, extents[column.name], window, newest, by_place)
             weighed += [found] if found else []
     weighed.sort(key=lambda w: (-w.score, _preference(w.column)))

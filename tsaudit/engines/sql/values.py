@@ -8,7 +8,8 @@ WHOLE: Final = r"^[+-]?(0|[1-9][0-9]{0,17})$"
 """A number with a leading zero is a code, which a numeric type could not represent; more digits than these fit
 no type.
 """
-NUMBER: Final = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
+NUMBER: Final = r"^[+-]?(0|[1-9][0-9]{0,17}|[0-9]{1,18}\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
+"""With a point, leading zeros only fill the places of a reading, such as `000101.213`."""
 TIME: Final = (
     r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
     r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?( ?(Z|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"

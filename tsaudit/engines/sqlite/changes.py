@@ -19,7 +19,7 @@ _ESCAPED: Final = frozenset('\\"') | frozenset(map(chr, range(32)))
 
 
 def _converted(column: str, kind: str, is_text: bool) -> str:
-    """SQLite has no patterns: what JSON takes for a number is one, and it takes no code with a leading zero."""
+    """SQLite has no patterns: only text that is a number as a whole equals the number that it begins with."""
     if kind == "integer" and not is_text:
         return f"CASE WHEN {column} = CAST({column} AS INTEGER) THEN CAST({column} AS INTEGER) END"
     text = f"trim({column})"
@@ -27,16 +27,17 @@ def _converted(column: str, kind: str, is_text: bool) -> str:
         return values.boolean(text, "1", "0")
     if kind == "time":  # Text of this form is how SQLite keeps times.
         return f"CASE WHEN {text} NOT GLOB '*[^0-9]*' OR julianday({text}) IS NOT NULL THEN {text} END"
+    has_point, is_code = f"{text} GLOB '*[.eE]*'", f"ltrim({text}, '+-') GLOB '0[0-9]*'"
     if kind == "integer":
-        found = f"CASE WHEN json_type({text}) = 'integer' AND length({text}) <= 18 THEN CAST({text} AS INTEGER) END"
-    else:
-        finite = f"abs(CAST({text} AS REAL)) < 1e300"
-        # A float holds 15 digits of any integer.
-        fits = f"json_type({text}) = 'real' OR json_type({text}) = 'integer' AND length({text}) <= 15"
-        found = f"CASE WHEN ({fits}) AND {finite} THEN CAST({text} AS REAL) END"
+        number = f"CAST({text} AS INTEGER)"
+        fits = f"length({text}) <= 18 AND NOT {has_point} AND NOT {is_code}"
+        return f"CASE WHEN {number} = {text} AND {fits} THEN {number} END"
+    number = f"CAST({text} AS REAL)"
+    # A float holds 15 digits of any integer.
+    fits = f"({has_point} OR length({text}) <= 15 AND NOT {is_code})"
     # As text, a float would keep 15 digits only.
-    own = f"WHEN typeof({column}) = 'real' THEN {column} " if kind == "float" else ""
-    return f"CASE {own}WHEN json_valid({text}) THEN {found} END"
+    own = f"WHEN typeof({column}) = 'real' THEN {column} "
+    return f"CASE {own}WHEN {number} = {text} AND abs({number}) < 1e300 AND {fits} THEN {number} END"
 
 
 def _piece(column: str, separator: str, number: int) -> str | None:

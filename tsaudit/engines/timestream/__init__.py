@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Words
+from tsaudit.engines.engine import Engine, Ladder, Statements, Words
 from tsaudit.engines.timestream.guidelines import MOOT, OWN
 
 SINGLE_VALUE: Final = "measure_value::"
@@ -13,6 +13,10 @@ ENGINE: Final = Engine(
     connector="tsaudit.engines.timestream.connector",
     ladder=Ladder.MEASURE_NAMES,
     changes="tsaudit.engines.timestream.changes",
+    statements=Statements(
+        make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+        remove=(r"\bdelete-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+    ),
     extra="timestream",
     example_url="timestream://eu-central-1",
     keywords=("timestream/keywords.txt",),

@@ -9,7 +9,6 @@ MOOT: Final = {
     "A9": "G5 covers the values of dimensions",
     "C5": "C4 covers dimensions",
     "C7": "a record with another type is rejected",
-    "D2": "dimensions are not part of a sort key, and the service limits their number",
     "E4": "G5 covers the same",
     "H5": "the API does not report bytes of a table, and no disk can fill up: storage is billed",
 }

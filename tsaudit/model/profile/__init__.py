@@ -13,7 +13,18 @@ from tsaudit.model.profile.fields import (
     SharedInstants,
     TimeLag,
 )
-from tsaudit.model.profile.figures import FOREVER, SAMPLE_SIZE, Count, Forever, How, Ratio, Role, Source, how_summed
+from tsaudit.model.profile.figures import (
+    FOREVER,
+    SAMPLE_SIZE,
+    TEXT_KEPT,
+    Count,
+    Forever,
+    How,
+    Ratio,
+    Role,
+    Source,
+    how_summed,
+)
 from tsaudit.model.profile.kinds import READ_BY_TIME, SERIES_KINDS, TableKind
 from tsaudit.model.profile.measurement import Measurement
 from tsaudit.model.profile.profile import SCHEMA_VERSION, Profile
@@ -74,6 +85,7 @@ __all__ = [
     "SAMPLE_SIZE",
     "SCHEMA_VERSION",
     "SERIES_KINDS",
+    "TEXT_KEPT",
     "Activity",
     "Arrivals",
     "Bucketing",

@@ -11,6 +11,8 @@ from typing import Final, Literal
 
 SAMPLE_SIZE: Final = 64
 """Number of distinct values of a column that a profile stores."""
+TEXT_KEPT: Final = 256
+"""Maximum length of a sampled value of a field, in characters."""
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
 """The duration of a retention that never drops data."""

@@ -38,7 +38,7 @@ class ValuesOverTime:
     new_values: int | None
     """Values that no earlier listing contained; None if there was none."""
     new_per_day: float | None
-    """Over these days; None with a single one."""
+    """At present: in the last week, or since a clear change within it; None with a single day."""
     series: tuple[SeriesSince, ...]
     """The listed series by the day their value of this tag was first seen, oldest first. See `Arrivals.began`."""
     newest: date | None

@@ -221,6 +221,9 @@ def _finding(
         subject=subject,
         severity=severity,
         message=_message(course, since, cause.words if cause else ""),
+        headline=_headline(course, since, cause.brief if cause else ""),
+        severity_reason=_reason(case, course, severity, measurement),
+        per_day=course.added if course.growth.growth_per_day else None,
         fix=cause.fix if cause else _UNKNOWN,
         changes=_changes(case, measurement, cause) if cause and measurement else (),
         observed=course.now.value,
@@ -264,9 +267,26 @@ def _pace(course: _Course) -> Iterator[Evidence]:
         yield Evidence("trend", f"{pace}{added}, {doubles}")
 
 
-def _message(course: _Course, since: date, blame: str) -> str:
+def _reason(case: Case, course: _Course, severity: Severity, measurement: Measurement | None) -> str:
+    """Why a count that may be far below its limit is reported: how many times it has multiplied."""
+    days, near = course.forecast.days if course.forecast else None, case.limit("critical_days", measurement).value
+    is_near = days is not None and days <= near
+    if severity is Severity.INFO or is_near or course.factor < case.limit("warn_factor", measurement).value:
+        return ""
+    return f"{number(round(course.factor, 1) if course.factor < 10 else round(course.factor))} times the series before"
+
+
+def _headline(course: _Course, since: date, brief: str) -> str:
+    return _beginning(course, since) + (f", {brief}" if brief else "")
+
+
+def _beginning(course: _Course, since: date) -> str:
     verb = "jumped" if course.growth.kind == "step" else "grew"
-    parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"]
+    return f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"
+
+
+def _message(course: _Course, since: date, blame: str) -> str:
+    parts = [_beginning(course, since)]
     if course.growth.growth_per_day:
         parts[0] += f", now {number(course.added)} a day ({percent(course.growth.growth_per_day)})"
         parts[0] += _CHANGING.get(course.growth.shape, "")

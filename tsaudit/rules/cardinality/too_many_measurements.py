@@ -70,7 +70,8 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
 
     A finding is critical near the product's maximum number of tables: `engine_measurements` in one database, or
-    `server_measurements` in all databases, as InfluxDB 3 Core and Enterprise count them. If only some databases or
+    `server_measurements` in all databases, as InfluxDB 3 Core and Enterprise count them. Collections of documents count
+    if their names are in no family, because NAM002 and DOC001 report the others. If only some databases or
     measurements are audited, the count is a lower bound. If a server has as many databases as the product allows
     (`server_databases`), that is information.
 
@@ -107,6 +108,9 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     }
     yield from _server(case, {database: len(inside) for database, inside in names.items()}, families)
     for database, inside in names.items():
+        if case.engine.keeps_documents:
+            yield from _of_collections(case, database, inside, families[database])
+            continue
         if limit := _exceeded(case, len(inside)):
             yield _whole(database, len(inside), families[database], limit)
         told: set[str] = set()
@@ -115,9 +119,34 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
                 told |= set(family.members)
                 yield _family(case, database, family, len(inside))
         if case.engine.infers_roles:
-            for family, merge in families_of_one_schema(case, database):
-                if len(family.members) > case.limit("max_alike").value and told.isdisjoint(family.members):
+            fewest = int(case.limit("max_alike").value) + 1
+            for family, merge in families_of_one_schema(case, database, fewest):
+                if len(family.members) >= fewest and told.isdisjoint(family.members):
                     yield _alike(case, database, family, merge, len(inside))
+
+
+def _of_collections(case: Case, database: str, names: list[str], families: list[NameFamily]) -> Iterator[Finding]:
+    """Collections that are not in families: two other rules report those."""
+    from tsaudit.analysis.shapes.periods import period_families
+
+    known = {name for family in families for name in family.members}
+    known |= {period.name for family in period_families(names) for period in family.members}
+    rest = sorted(set(names) - known)
+    if limit := _exceeded(case, len(rest)):
+        beside = f" beside {number(len(known))} in families" if known else ""
+        yield Finding(
+            subject=Subject(database),
+            severity=Severity.WARN,
+            message=f"{number(len(rest))} collections{beside}, more than {number(limit.value)}.",
+            fix="If they contain the same kind of documents, such as those of different customers or devices, write "
+            "them to one collection with a field for what the names say, and drop what is no longer written.",
+            observed=len(rest),
+            limit=limit,
+            unit="collections",
+            samples=tuple(rest[:3]),
+            evidence=(Evidence("collections", listed(rest, 6)),),
+            facts=("measurements",),
+        )
 
 
 def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFamily]]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.schema.diff import Column, Difference, Kind, differences
-from tsaudit.schema.planned_changes import asked_by
+from tsaudit.schema.planned_changes import asked_by, eased
 from tsaudit.text import listed
 
 
@@ -31,7 +31,9 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     or timed-out query, a measurement over the budget, or a pattern that excluded it.
 
     A change that the plan of an earlier audit asked for is information: somebody carried it out. The finding names the
-    rules that asked. Any other change of the same column, such as a type that nobody asked for, is a warning.
+    rules that asked. So is the end of a tag that an earlier audit wanted out of the index, and the tag that is new in
+    its place, if the measurement lost at least half of its series. Any other change of the same column, such as a type
+    that nobody asked for, is a warning.
 
     ## Why it matters
 
@@ -58,9 +60,16 @@ def schema_drift(case: Case) -> Iterator[Finding]:
         return
     for difference in differences(previous, case.profile):
         asked = asked_by(difference, case.timeline.plans, case.profile)
-        yield _as_planned(case, difference, previous, asked) if asked else _finding(case, difference, previous)
+        if asked:
+            yield _good_news(case, difference, previous, asked, "as planned for", _AS_ASKED)
+        elif settled := eased(difference, case.timeline.plans, previous, case.profile):
+            yield _good_news(case, difference, previous, settled, "and most series with it, as wanted by", _IN_ITS_WAY)
+        else:
+            yield _finding(case, difference, previous)
 
 
+_AS_ASKED = "Nothing: an earlier audit asked for this change."
+_IN_ITS_WAY = "Nothing, if that was meant: what an earlier audit reported has been settled in another way."
 _FIND_OUT = (
     "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
     "`databases` of the target, a database that may not be read is reported as not measured."
@@ -137,14 +146,16 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     )
 
 
-def _as_planned(case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...]) -> Finding:
-    """Good news: what a plan asked for was done."""
+def _good_news(
+    case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...], how: str, fix: str
+) -> Finding:
+    """What a plan asked for was done, or what it was about was settled."""
     words = _words(difference)
     return Finding(
         subject=difference.subject,
         severity=Severity.INFO,
-        message=f"{words.message.partition(';')[0].rstrip('.')}, as planned for {listed(rules)}.",
-        fix="Nothing: an earlier audit asked for this change.",
+        message=f"{words.message.partition(';')[0].rstrip('.')}, {how} {listed(rules)}.",
+        fix=fix,
         evidence=(
             Evidence(f"on {previous.day}", words.before),
             Evidence(f"on {case.profile.day}", words.after),

@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.engines.greptimedb.tables import indexes_on, is_append_only
 from tsaudit.engines.sql.types import is_integer, is_text
-from tsaudit.model.change import AddIndex, Change, MakeTag
+from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -98,6 +98,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
             continue
         values = typed_values(field.key for field in measurement.fields)
         for field in (field for field in measurement.fields if field.key not in values):
+            if _was_made_field(case, field):
+                continue
             if not case.engine.indexes_tag_values:
                 # Filtering by a tag or a field costs the same there, but only tags keep rows apart.
                 if _mixes_sources(case, measurement, field, rows):
@@ -106,6 +108,12 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
                 finding = _finding(case, measurement, field)
                 if finding.severity is not Severity.INFO or not indexes_on(measurement, field.key):
                     yield finding
+
+
+def _was_made_field(case: Case, field: Field) -> bool:
+    """Whether it is a field because a plan wanted that: its values, of which few may be read now, were too many."""
+    asked = (one.change for plan in case.timeline.plans for one in plan.changes)
+    return any(isinstance(change, MakeField) and change.tag == field.key for change in asked)
 
 
 def _rows_read(measurement: Measurement) -> int:

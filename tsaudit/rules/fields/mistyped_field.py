@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from tsaudit.engines.sql.name_words import HINT, words_of
-from tsaudit.engines.sql.roles import names_code
 from tsaudit.engines.sql.types import is_text
+from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import OLD_TEXT, ChangeType, MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Field, Measurement, NumbersBy
+from tsaudit.model.profile import Field, How, Measurement, NumbersBy
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
 
-_FLAG = frozenset({"0", "1"})
-"""A state that is never added up, so it may be text."""
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
 _NEARLY = 0.95
 _FITS = {
@@ -25,8 +21,6 @@ _FITS = {
     "time": {"time"},
 }
 """Patterns for single values of each kind."""
-_BOOLEANS: Final = frozenset({"true", "false", ""})
-"""Other pairs, such as on and off or open and closed, are states: a third one, such as `unavailable`, may follow."""
 
 
 @rule(
@@ -84,24 +78,15 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 yield _finding(measurement, field, "integer", Severity.INFO)
 
 
-def _text_kind(case: Case, field: Field) -> str | None:
-    """The type the values should have; None if they really are text."""
-    from tsaudit.analysis.shapes import shapes
-
-    if not all(is_text(t) for t in field.types) or names_code(field.key):
-        return None
-    kind = shapes.number_kind(field.sample)
-    if kind == "time" and not words_of(field.key) & HINT and all(v.strip().isdecimal() for v in field.sample):
-        # A counter with ten digits looks like seconds since 1970.
-        kind = "integer"
-    if kind == "boolean" and not {v.strip().lower() for v in field.sample} <= _BOOLEANS:
-        return None
-    if kind == "integer" and {v.strip() for v in field.sample} <= _FLAG:
-        return None
+def _text_kind(case: Case, field: Field) -> str:
+    """The type the values should have; empty if they really are text."""
+    if not all(is_text(t) for t in field.types):
+        return ""
+    kind = kind_of_texts(field.key, field.sample, case.engine)
     if kind in ("integer", "float") and field.number_ratio and field.number_ratio.value < _NEARLY:
         # Among the distinct values, `on` and `off` are two of hundreds; among the rows, they are many.
-        return None
-    return None if kind == "time" and not _is_time(case, field) else kind
+        return ""
+    return kind
 
 
 def _keeps_old_text(case: Case, measurement: Measurement, field: Field) -> bool:
@@ -117,12 +102,6 @@ def _keeps_old_text(case: Case, measurement: Measurement, field: Field) -> bool:
     return is_planned or any(f.key == name and not any(map(is_text, f.types)) for f in measurement.fields)
 
 
-def _is_time(case: Case, field: Field) -> bool:
-    """Whether times as text should have another type: not where the engine has none, nor dates as names of days."""
-    of_day = any(":" in value for value in field.sample)
-    return case.engine.enforces_types and (of_day or bool(words_of(field.key) & HINT))
-
-
 def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
     limit = case.limit("min_whole_ratio", measurement).value
     # A single distinct value proves nothing: usually it is zero.
@@ -130,9 +109,15 @@ def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
     return several and field.whole_ratio is not None and field.whole_ratio.value >= limit
 
 
-def _all(field: Field, kind: str) -> str:
-    """Whether all values read are of the kind, or nearly all."""
-    return "nearly all" if _exceptions(field, kind) else "all"
+def _of_values(field: Field, kind: str) -> str:
+    """How many of its values are of the kind: `all its values` only if each row was read and each value examined."""
+    ratio = field.whole_ratio or (field.number_ratio if kind in ("integer", "float") else None)
+    is_all = (ratio is None or ratio.value == 1) and not _exceptions(field, kind)
+    looked_at = len(field.sample) if ratio is None or field.distinct is None else field.distinct.value
+    every = field.distinct is not None and field.distinct.value <= looked_at
+    if every and field.distinct is not None and field.distinct.source.how is How.EXACT:
+        return f"{'all' if is_all else 'nearly all'} its values"
+    return f"{'all' if is_all else 'nearly all'} {number(looked_at)} values read"
 
 
 def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
@@ -145,19 +130,23 @@ def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
 
 
 def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
+    from tsaudit.analysis.shapes.redaction import redact_unless_name
+
+    # They name attributes, but nothing keeps a secret from being among them.
+    numbers, others = (tuple(dict.fromkeys(map(redact_unless_name, values))) for values in (by.numbers, by.others))
     several = len(by.others) > 1
     return Finding(
         subject=subject_of(measurement, field.key),
         severity=Severity.WARN,
         message=f"Field {field.key} is stored as {' and '.join(field.types)}: by {by.tag}, its values are numbers "
-        f"({listed(by.numbers, 4)}) or texts ({listed(by.others, 4)}).",
+        f"({listed(numbers, 4)}) or texts ({listed(others, 4)}).",
         fix=f"Add a column for numbers, such as {field.key}_number, and write the numbers to it; the texts of "
-        f"{'these attributes' if several else by.others[0]} stay in {field.key}.",
+        f"{'these attributes' if several else others[0]} stay in {field.key}.",
         guilty=field.key,
         samples=field.sample[:3],
         evidence=(
-            Evidence(f"{by.tag} with numbers", listed(by.numbers, 8)),
-            Evidence(f"{by.tag} with texts", listed(by.others, 8)),
+            Evidence(f"{by.tag} with numbers", listed(numbers, 8)),
+            Evidence(f"{by.tag} with texts", listed(others, 8)),
         ),
         facts=("field_types", "field_values"),
         source=field.number_ratio.source if field.number_ratio else None,
@@ -169,7 +158,7 @@ def _finding(measurement: Measurement, field: Field, kind: str, severity: Severi
     return Finding(
         subject=subject_of(measurement, field.key),
         severity=severity,
-        message=f"Field {field.key} is stored as {stored}, and {_all(field, kind)} its values are {_WORDS[kind]}.",
+        message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
         changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
         guilty=field.key,
         samples=field.sample[:3],
@@ -177,6 +166,11 @@ def _finding(measurement: Measurement, field: Field, kind: str, severity: Severi
             Evidence("stored as", stored),
             Evidence("values are", _WORDS[kind]),
             Evidence("distinct values read", count(field.distinct) if field.distinct else number(len(field.sample))),
+            *(
+                [Evidence("of rows", field.distinct.source.scope)]
+                if field.distinct and field.distinct.source.scope
+                else []
+            ),
         ),
         facts=("field_types", "field_values"),
         source=field.distinct.source if field.distinct else None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Inspect, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Count, Database, Measurement
 from tsaudit.model.subject import Subject
@@ -17,6 +17,8 @@ _CUSTOMER: Final = re.compile(
     r"(?:tenant|customer|org|organi[sz]ation|account)(?:[-_ ]?(?:id|key|code|no|number|name|uuid|slug))?", re.IGNORECASE
 )
 """Names that identify customers, as one word or two, including `customerId`."""
+_BUYS_TOO: Final = re.compile(r"customer|account", re.IGNORECASE)
+"""Beginning of names that a shop gives to the people who buy from it."""
 
 
 @rule(
@@ -35,15 +37,23 @@ _CUSTOMER: Final = re.compile(
             "our default: in most measurements it is the design, in a few it is a detail",
         ),
         Threshold("min_customers", 2, "values", "our default: with one value, the database belongs to that customer"),
+        Threshold(
+            "max_per_row",
+            0.02,
+            "customers or accounts per row",
+            "our default: who pays for a service writes all the time, who buys from a shop orders now and then",
+        ),
+        Threshold("few_customers", 20, "customers or accounts", "our default: with so few, the ratio is random"),
     ),
 )
 def customer_in_tag(case: Case) -> Iterator[Finding]:
     """Databases or buckets where a tag in most measurements names the customer; in MongoDB, a field.
 
     The rule recognizes the tag by its name: tenant, customer, org, organization, or account, alone or followed by a
-    word such as id, key, or name. It must have at least `min_customers` values somewhere, and be in at least
-    `min_share` of the measurements. This is the design "one database for all customers". The finding is information:
-    the design is fine, but other designs suit other needs.
+    word such as id, key, or name. A customer or account may also be somebody who buys from a shop: with more than
+    `few_customers`, there must be fewer than `max_per_row` for each row. The tag must have at least `min_customers`
+    values somewhere, and be in at least `min_share` of the measurements. This is the design "one database for all
+    customers". The finding is information: the design is fine, but other designs suit other needs.
 
     ## Why it matters
 
@@ -72,21 +82,41 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
         inside = [m for m in case.measurements if m.database == database.name and (m.tags or m.fields)]
         named: dict[str, dict[str, Count | None]] = {}
         for measurement in inside:
-            for key, values in _columns(case, measurement):
-                if _CUSTOMER.fullmatch(key.rsplit(".", 1)[-1]):
+            for key, values, rows in _columns(case, measurement):
+                word = key.rsplit(".", 1)[-1]
+                if _CUSTOMER.fullmatch(word) and not _buys(case, word, values, rows):
                     named.setdefault(key, {})[measurement.name] = values
         for key, holding in sorted(named.items(), key=lambda one: (-len(one[1]), one[0]))[:1]:
             customers = _most(holding)
+            if _was_merged(case, holding):
+                continue
             several = customers is not None and customers.value >= case.limit("min_customers").value
             if customers and several and len(holding) >= case.limit("min_share").value * len(inside):
                 yield _finding(case, database, key, customers, holding, inside)
 
 
-def _columns(case: Case, measurement: Measurement) -> Iterator[tuple[str, Count | None]]:
-    """The column that could name a customer, with its number of values; None if not known."""
-    yield from ((tag.key, tag.values) for tag in measurement.tags)
+def _was_merged(case: Case, holding: Iterable[str]) -> bool:
+    """Whether a plan wanted one measurement for all customers: that this is the design is no news."""
+    asked = (one.change for plan in case.timeline.plans for one in plan.changes)
+    return not {change.into for change in asked if isinstance(change, MergeMeasurements)}.isdisjoint(holding)
+
+
+def _columns(case: Case, measurement: Measurement) -> Iterator[tuple[str, Count | None, int | None]]:
+    """The columns that could name a customer, with their number of values and of the rows that have these; None for
+    what is not known.
+    """
+    rows = measurement.rows.value if measurement.rows else None
+    yield from ((tag.key, tag.values, rows) for tag in measurement.tags)
     if case.engine.keeps_documents:
-        yield from ((field.key, field.distinct) for field in measurement.fields)
+        read = measurement.documents.read if measurement.documents else None
+        yield from ((field.key, field.distinct, read) for field in measurement.fields)
+
+
+def _buys(case: Case, word: str, values: Count | None, rows: int | None) -> bool:
+    """Whether the customers are more likely people who buy from a shop."""
+    if values is None or rows is None or not _BUYS_TOO.match(word):
+        return False
+    return values.value > max(case.limit("few_customers").value, case.limit("max_per_row").value * rows)
 
 
 def _most(holding: Mapping[str, Count | None]) -> Count | None:

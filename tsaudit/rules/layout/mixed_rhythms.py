@@ -85,6 +85,7 @@ def _by_field(measurement: Measurement, found: Rhythms, metrics: Sequence[str], 
         severity=Severity.WARN,
         message=f"{listed(metrics, 4)} arrive{'s' * (len(metrics) == 1)} at even intervals, "
         f"{listed(events, 4)} only when something happens: metrics and events share a measurement.",
+        headline="Metrics and events share a measurement",
         fix=f"Leave {listed(metrics, 4)} where {'it is' if len(metrics) == 1 else 'they are'}.",
         changes=(SplitMeasurement(subject_of(measurement), f"{measurement.name}_events", tuple(events)),),
         observed=float(len(events)),
@@ -97,6 +98,8 @@ def _by_field(measurement: Measurement, found: Rhythms, metrics: Sequence[str], 
 
 
 def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequence[FieldRhythm]) -> Finding:
+    from tsaudit.analysis.shapes.redaction import redact_unless_name
+
     most = max(mixed, key=lambda field: min(field.regular, field.irregular))
     judged = many(most.regular + most.irregular, "series")
     limit = case.limit("min_share", measurement)
@@ -104,7 +107,10 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
     events = metrics = ""
     parted: tuple[Evidence, ...] = ()
     if tag is not None:
-        events, metrics = (listed([value or "(none)" for value in side], 3) for side in (tag.irregular, tag.regular))
+        events, metrics = (
+            listed([redact_unless_name(value) if value else "(none)" for value in side], 3)
+            for side in (tag.irregular, tag.regular)
+        )
         parted = (Evidence("separated by", tag.tag), Evidence("regular", metrics), Evidence("irregular", events))
     of = f" with {tag.tag} such as " if tag else ""
     return Finding(
@@ -113,6 +119,7 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
         message=f"{most.field} arrives at even intervals in {percent(1 - _irregular(most))} of {judged}, only "
         f"when something happens in {percent(_irregular(most))}: metrics and events share a measurement"
         + (f", separated only by {tag.tag}." if tag else "."),
+        headline="Metrics and events share a measurement" + (f", separated only by {tag.tag}" if tag else ""),
         fix=f"Write the irregular series{of}{events} to a {case.engine.words.measurement} of their own, such as "
         f"{measurement.name}_events, and leave the regular ones{of}{metrics} in {measurement.name}.",
         observed=_irregular(most),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.engines.sql.types import distinct_types, is_number, is_text
 from tsaudit.model.change import Change, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
@@ -14,7 +15,8 @@ from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.rows.cohesion import Described, Group, Groups, Renaming
+    from tsaudit.analysis.rows.cohesion import Group, Groups
+    from tsaudit.analysis.rows.renamings import Described, Renaming
 
 
 @rule(
@@ -89,7 +91,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
         share = case.limit("min_share", measurement).value
         kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
         if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
-            yield _finding(measurement, part, divided, kinds)
+            yield _finding(case.profile.engine, measurement, part, divided, kinds)
             return
 
 
@@ -106,12 +108,12 @@ def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
 
 
 def _finding(
-    measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
+    engine: str, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
 ) -> Finding:
-    from tsaudit.analysis.rows import cohesion
+    from tsaudit.analysis.rows.renamings import renamings
 
-    first, second = (_described(measurement, group.columns) for group in kinds[:2])
-    pairs = cohesion.renamings(first, second)
+    first, second = (_described(engine, measurement, group.columns) for group in kinds[:2])
+    pairs = renamings(first, second)
     assert part.row_patterns is not None
     return Finding(
         subject=subject_of(measurement),
@@ -119,6 +121,7 @@ def _finding(
         message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",
+        headline=f"Its rows{under(part)} are of {number(len(kinds))} kinds, which fill different columns",
         fix=f"Where the kinds have much in common, write what means the same under one name instead{_renaming(pairs)}.",
         changes=_split(measurement, kinds),
         observed=float(len(kinds)),
@@ -134,12 +137,18 @@ def _finding(
     )
 
 
-def _described(measurement: Measurement, columns: Sequence[str]) -> list[Described]:
-    from tsaudit.analysis.rows.cohesion import Described
+def _described(engine: str, measurement: Measurement, columns: Sequence[str]) -> list[Described]:
+    from tsaudit.analysis.rows.renamings import Described
 
-    tags = {tag.key: tag.sample for tag in measurement.tags}
-    fields = {field.key: field.sample for field in measurement.fields}
-    return [Described(c, "tag" if c in tags else "field", tags[c] if c in tags else fields.get(c, ())) for c in columns]
+    tags = {tag.key: Described(tag.key, "tag", tag.sample, _kind(engine, (tag.data_type,))) for tag in measurement.tags}
+    fields = {f.key: Described(f.key, "field", f.sample, _kind(engine, f.types)) for f in measurement.fields}
+    return [tags.get(c) or fields.get(c) or Described(c, "field", ()) for c in columns]
+
+
+def _kind(engine: str, types: Sequence[str]) -> str:
+    """What values of the types are; empty if they differ, or no type is known."""
+    kinds = {"number" if is_number(t) else "text" if is_text(t) else t for t in distinct_types(engine, types)}
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def _renaming(pairs: Sequence[Renaming]) -> str:

@@ -10,7 +10,7 @@ from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import on_sample
-from tsaudit.text import listed, number
+from tsaudit.text import listed, many, number
 
 
 @rule(
@@ -27,7 +27,14 @@ from tsaudit.text import listed, number
             15,
             "tags",
             "our default: twice what common collectors such as Telegraf write",
-            {"greptimedb": (5, DESIGN)},
+            {
+                "greptimedb": (5, DESIGN),
+                "timestream": (
+                    100,
+                    # A table can have 128.
+                    "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
+                ),
+            },
         ),
     ),
 )
@@ -36,7 +43,8 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
 
     In SQL engines, tags are the columns that identify the source of a row. In GreptimeDB, they are the columns of the
     primary key; its vendor recommends at most five. Tables of its metric engine are left out, because all their labels
-    are in the key.
+    are in the key. On Timestream, dimensions only count against the limit of a table, which cannot be raised: the
+    finding comes before records with a further dimension are rejected.
 
     ## Why it matters
 
@@ -71,7 +79,7 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
         yield Finding(
             subject=subject_of(measurement),
             severity=Severity.WARN,
-            message=f"{number(len(tags))} tags, more than {number(limit.value)}"
+            message=f"{many(len(tags), case.engine.words.tag)}, more than {number(limit.value)}"
             + (f"{enough}{sampled}." if drop else "."),
             fix=_advice(keep, drop),
             changes=tuple(MakeField(subject_of(measurement), tag, tags_kept=keep) for tag in drop),

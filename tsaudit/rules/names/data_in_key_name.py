@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from tsaudit.engines.sql.name_words import words_of
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
@@ -13,6 +15,14 @@ from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.shapes import NameFamily
+
+_BUILT_IN: Final = frozenset(
+    (
+        *("cell", "cells", "string", "strings", "mppt", "cylinder", "axis", "joint", "blade", "winding", "coil"),
+        *("electrode", "harmonic", "bin", "band", "pixel"),
+    )
+)
+"""Words for parts of which a device has a fixed number."""
 
 
 @rule(
@@ -37,7 +47,10 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     """Tags or fields of a measurement whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
-    slashes, colons, or blanks. Names that differ only in a number are information up to `warn_numbered` of them.
+    slashes, colons, or blanks. Fields whose names differ only in a number are information up to `warn_numbered` of
+    them. Fewer such tags are no finding: they are levels of a hierarchy. Parts of a thing that a tag names are always
+    information if the thing is built with so many of them, such as the cells of a battery: they are measured together,
+    and none is added.
 
     ## Why it matters
 
@@ -70,19 +83,34 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
             families = shapes.name_families(names)
             rest = set(names) - {name for family in families for name in family.members}
             for family in (*families, *(grid.family for grid in grids.grids(rest, strong_only=True))):
-                if len(family.members) >= case.limit("min_names", measurement).value:
+                count, numbered = len(family.members), _is_numbered(family)
+                if numbered and role == "tag" and count < case.limit("warn_numbered", measurement).value:
+                    continue  # the levels of a hierarchy, of which every row has one each
+                if count >= case.limit("min_names", measurement).value:
                     yield _finding(case, measurement, role, family)
+
+
+def _are_built_in(measurement: Measurement, family: NameFamily) -> bool:
+    """Whether these are the parts that a device is built with, numbered from the first one, and a tag names it."""
+    numbers = sorted(int(digits) for name in family.members for digits in re.findall(r"\d+", name)[-1:])
+    is_whole = numbers[0] <= 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return bool(measurement.tags) and is_whole and not words_of(family.template).isdisjoint(_BUILT_IN)
+
+
+def _is_numbered(family: NameFamily) -> bool:
+    return family.template.count("{") == family.template.count("{n}")
 
 
 def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily) -> Finding:
     limit = case.limit("warn_numbered", measurement)
-    numbered = family.template.count("{") == family.template.count("{n}")
+    numbered = _is_numbered(family)
     tags = {part.name: part.example for part in family.tags}
     what = f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}" if tags else "the row's own timestamp"
     count = len(family.members)
+    is_minor = numbered and (count < limit.value or _are_built_in(measurement, family))
     return Finding(
         subject=Subject(measurement.database, measurement.name, family.template),
-        severity=Severity.INFO if numbered and count < limit.value else Severity.WARN,
+        severity=Severity.INFO if is_minor else Severity.WARN,
         message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}.",
         fix=f"Write one {role} {family.measurement} and what varies as {what}, in a row for each: "
         f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "

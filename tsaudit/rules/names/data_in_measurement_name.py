@@ -12,7 +12,7 @@ from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.merged_families import grids_of, merged, merged_grid
+from tsaudit.rules.merged_families import grids_of, merged, merged_grid, with_quantity
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
 
     The finding suggests the measurement, tags, and field to write. A single name is reported only if its parts leave no
     doubt. Words are data as well if at least twelve names of measurements with the same columns combine nearly all
-    words of two lists, such as rooms and quantities, or if five differ in one word only and have several numbers each,
-    such as a table per customer or continent. On Timestream, the measure names of a table are checked too, from three
-    of a kind. Periods in names are included, except for collections of documents, which collection-per-period covers in
-    more detail.
+    words of two lists, such as rooms and quantities, if at least twelve things have the same quantities, or if five
+    differ in one word only and have several numbers each, such as a table per customer or continent. On Timestream, the
+    measure names of a table are checked too, from three of a kind. Periods in names are included, except for
+    collections of documents, which collection-per-period covers in more detail.
 
     ## Why it matters
 
@@ -70,7 +70,7 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
         families = shapes.name_families(list(inside))
         if case.engine.keeps_documents:
             families = _of_collections(case, list(inside), families)
-        for family in families:
+        for family in (with_quantity(family, inside) for family in families):
             if len(family.members) >= case.limit("min_names").value:
                 yield _finding(case, database.name, family, merged(database.name, family))
         taken = {name for family in families for name in family.members} | _in_periods(case, list(inside))

@@ -15,6 +15,7 @@ from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rules.merged_families import grids_of
 from tsaudit.rules.new_names import distinct, in_families
 from tsaudit.text import listed, many, number
 
@@ -93,6 +94,8 @@ _Bad = tuple[Measurement, dict[str, str]]
 def _in_measurements(case: Case, database: str) -> tuple[list[_Bad], list[_Bad]]:
     """Those with a name for which quotes are not enough, and the others that have such names."""
     reserved, families = keywords(case.profile.engine), in_families(case.profile, database)
+    others = {m.name: m for m in case.measurements if m.database == database and m.name not in families}
+    families = families | {name for grid in grids_of(case, others) for name in grid.members}
     escaped, quoted = list[_Bad](), list[_Bad]()
     for measurement in case.measurements:
         if measurement.database != database or case.tables.has_given_columns(measurement):

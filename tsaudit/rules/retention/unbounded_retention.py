@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from tsaudit.model.change import SetRetention
@@ -30,6 +31,12 @@ _COMPRESS_AFTER = "compress_after"
     kinds=READ_BY_TIME,
     thresholds=(
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
+        Threshold(
+            "max_doubling_days",
+            45,
+            "days until the series double",
+            "our default: what doubles more slowly is mostly a fleet that grows, and a retention keeps its series",
+        ),
         Threshold("min_bytes", 1_000_000_000, "bytes", "our default: a smaller table is no problem for years"),
         Threshold(
             "min_rows",
@@ -46,12 +53,13 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     """Databases or tables without a retention period.
 
     For a database, the default policy counts; on Timestream, the retention of its tables. The finding is information.
-    It is a warning if the database's series grow or, on Timestream, if at least `min_rows` rows were written within the
-    window, because storage is billed by the month. The finding names measurements with a very different write rate, and
-    measurements that nobody writes any more: they may need a retention of their own. A TimescaleDB hypertable or
-    GreptimeDB table without retention is information, and a warning if it contains more than `min_bytes` and its bytes
-    grow. The same applies to a PostgreSQL table that grows and from which almost nothing was deleted. If it does not
-    grow, there is no finding, because PostgreSQL has no retention setting.
+    It is a warning if the database's series double within `max_doubling_days` at their pace or, on Timestream, if at
+    least `min_rows` rows were written within the window, because storage is billed by the month. The finding names
+    measurements with a very different write rate, and measurements that nobody writes any more: they may need a
+    retention of their own. A TimescaleDB hypertable or GreptimeDB table without retention is information, and a warning
+    if it contains more than `min_bytes` and its bytes grow. The same applies to a PostgreSQL table that grows and from
+    which almost nothing was deleted. If it does not grow, there is no finding, because PostgreSQL has no retention
+    setting.
 
     ## Why it matters
 
@@ -99,7 +107,7 @@ def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention
 
 def _finding(case: Case, database: Database, forever: Sequence[Retention], inside: Sequence[Measurement]) -> Finding:
     subject, series = Subject(database.name), database.own_series or database.series
-    growth = _growth(case, database)
+    growth, fast = _growth(case, database), case.limit("max_doubling_days").value
     policy, names = forever[0], listed([one.policy for one in forever], 5)
     of_database = policy.default or bool(database.policy_of)
     if of_database:
@@ -109,7 +117,9 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
             f"{'Tables' if len(forever) > 1 else 'Table'} {names} ha{'ve' if len(forever) > 1 else 's'} no retention"
         )
     if growth:
-        message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
+        message += (
+            f", while series grew from {number(growth.before.value)} on {growth.before.day} to {number(growth.now)}"
+        )
     kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
     rows = sum(m.rows.value for m in kept if m.rows)
     if paid := rows >= case.limit("min_rows").value:
@@ -118,7 +128,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         )
     return Finding(
         subject=subject,
-        severity=Severity.WARN if growth or paid else Severity.INFO,
+        severity=Severity.WARN if (growth and growth.doubling_days <= fast) or paid else Severity.INFO,
         message=f"{message}.",
         fix="What has to live longer goes to a place of its own.",
         changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),)
@@ -126,13 +136,13 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         else tuple(SetRetention(subject_of(m), timedelta(days=_A_YEAR)) for m in kept),
         observed=series.value if series else None,
         unit="series" if series else "",
-        baseline=growth[0].value if growth else None,
+        baseline=growth.before.value if growth else None,
         evidence=(
             Evidence("measurements", number(len(inside))),
             *(_rates(case, inside) if of_database else _rare_names(case, kept)),
             *_idle(inside),
         ),
-        since=growth[0].day if growth else None,
+        since=growth.before.day if growth else None,
         facts=("retention", "database_series", "row_count", "measure_name_counts"),
         source=series.source if series else None,
     )
@@ -146,7 +156,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         return
     message = "Rows are never deleted"
     if growth:
-        message += f", while data grew from {size(growth[0].value)} on {growth[0].day} to {size(growth[1].value)}"
+        message += f", while data grew from {size(growth.before.value)} on {growth.before.day} to {size(growth.now)}"
     yield Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if growth else Severity.INFO,
@@ -154,13 +164,13 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         changes=(SetRetention(subject_of(measurement), timedelta(days=_A_YEAR), kept.policy),),
         observed=held,
         unit="bytes" if held is not None else "",
-        baseline=growth[0].value if growth else None,
+        baseline=growth.before.value if growth else None,
         evidence=(
             Evidence("lifetime", f"{kept.policy} is not set" if kept.policy else "none can be set"),
             *([Evidence("data", size(held))] if held is not None else []),
             *([Evidence("compression", compressed)] if (compressed := _compression(measurement)) else []),
         ),
-        since=growth[0].day if growth else None,
+        since=growth.before.day if growth else None,
         facts=("table_retention", "storage"),
     )
 
@@ -173,7 +183,18 @@ def _compression(measurement: Measurement) -> str:
     return {"true": "set up, but by no policy", "false": "none"}.get(options.get(_COMPRESSED, ""), "")
 
 
-def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A figure that grows."""
+
+    before: Point
+    """The last one before its growth began, or the first that is known."""
+    now: float
+    doubling_days: float
+    """At its present pace."""
+
+
+def _growth(case: Case, database: Database) -> _Grown | None:
     series = database.own_series or database.series
     if series is None or series.value < case.limit("min_series").value:
         return None
@@ -181,17 +202,17 @@ def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
     return _grown(case, figure, Subject(database.name), series.value)
 
 
-def _grown(case: Case, figure: str, subject: Subject, value: float) -> tuple[Point, Point] | None:
-    """The first and current point of the figure's growth; None if it does not grow."""
+def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | None:
+    """The figure's growth; None if it does not grow."""
     from tsaudit.analysis.growth import detection as growth
 
     now = Point(case.profile.day, value)
     points = (*case.usual(figure, subject), now)
     judged = growth.judge([p.day for p in points], [p.value for p in points])
-    if judged.kind != "growth":
+    if judged.doubling_days is None:
         return None
     earlier = [p for p in points if judged.onset is None or p.day < judged.onset]
-    return (earlier[-1] if judged.onset and earlier else points[0]), now
+    return _Grown(earlier[-1] if judged.onset and earlier else points[0], now.value, judged.doubling_days)
 
 
 def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:

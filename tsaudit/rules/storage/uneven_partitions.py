@@ -9,7 +9,7 @@ from statistics import median
 from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 
@@ -18,12 +18,19 @@ from tsaudit.text import listed, many, number, percent, size
     title="Partitions do not divide the work",
     severity=Severity.WARN,
     guidelines=("E12",),
+    follows_from={"STO004": Reach.MEASUREMENT},
     requires={"partitions"},
     uses={"options"},
     thresholds=(
         Threshold("max_skew", 4, "times the median of the others", "our default: one partition does most of the work"),
         Threshold("min_bytes", 100_000_000, "bytes", "our default: smaller partitions are even enough"),
         Threshold("min_rows", 1_000_000, "rows", "our default: smaller partitions are even enough"),
+        Threshold(
+            "min_noted",
+            0.01,
+            "of min_bytes or min_rows",
+            "our default: with fewer rows, chance decides; in between, the finding is information",
+        ),
         Threshold("max_default_ratio", 0.5, "of all rows", "our default: by then the other partitions mean little"),
         Threshold("max_empty", 50, "empty partitions", "our default: more than are created ahead of time"),
         Threshold(
@@ -39,12 +46,13 @@ def uneven_partitions(case: Case) -> Iterator[Finding]:
     """Partitions of very different sizes, a default partition that collects rows, empty partitions that pile up, too
     many.
 
-    A partition is uneven if it is not small and has more than `max_skew` times the median of the others, in bytes, or
-    in rows if bytes are not known. Partitions by time are left out, because the newest one is still filling and seasons
-    differ. Lists of values are left out, because they are as uneven as the values. A default partition is reported if
-    it contains any row of a table partitioned by time, or otherwise more than `max_default_ratio` of the rows. Rows and
-    bytes come from the engine's own statistics. GreptimeDB divides storage by time itself, so partitions by time are
-    reported there, and so are partitions by a column outside the primary key of a table that deduplicates.
+    A partition is uneven if it has more than `max_skew` times the median of the others, in bytes, or in rows if bytes
+    are not known. Below `min_bytes` and `min_rows` that is information: the table may grow. Partitions by time are left
+    out, because the newest one is still filling and seasons differ. Lists of values are left out, because they are as
+    uneven as the values. A default partition is reported if it contains any row of a table partitioned by time, or
+    otherwise more than `max_default_ratio` of the rows. Rows and bytes come from the engine's own statistics.
+    GreptimeDB divides storage by time itself, so partitions by time are reported there, and so are partitions by a
+    column outside the primary key of a table that deduplicates.
 
     ## Why it matters
 
@@ -84,6 +92,7 @@ class _Trouble:
     unit: str
     merges: bool = False
     """Whether it goes with the partitions."""
+    severity: Severity = Severity.WARN
 
 
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -154,7 +163,9 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
         (most, largest), *others = sorted(sizes, key=lambda pair: -pair[0])
         usual = median(weight for weight, _ in others)
         ratio = most / max(usual, 1)
-        if most >= case.limit(floor, measurement).value and ratio > case.limit("max_skew", measurement).value:
+        enough = case.limit(floor, measurement).value
+        noted = most >= enough * case.limit("min_noted", measurement).value
+        if noted and ratio > case.limit("max_skew", measurement).value:
             step = f"Divide by a column with many values of about the same weight instead of {listed(cut.key)}."
             yield _Trouble(
                 f"partition {largest.name} has {words(most)}, {number(float(f'{ratio:.3g}'))} times the median of the "
@@ -162,6 +173,7 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
                 step,
                 ratio,
                 "times the median of the others",
+                severity=Severity.WARN if most >= enough else Severity.INFO,
             )
         return
 
@@ -181,11 +193,12 @@ def _empty(cut: Partitioning) -> int:
 
 def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Trouble]) -> Finding:
     worst = troubles[0]
+    severity = max((t.severity for t in troubles), key=lambda one: one.rank)
     words = "; ".join(t.words for t in troubles)
     largest = cut.partitions[0] if cut.partitions else None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=severity,
         message=f"{words[0].upper()}{words[1:]}.",
         changes=(SetKey(subject_of(measurement), partitions=1),) if any(t.merges for t in troubles) else (),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),

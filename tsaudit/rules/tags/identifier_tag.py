@@ -9,6 +9,7 @@ from tsaudit.engines.sql.types import is_integer, is_text
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
 from tsaudit.text import count, many, number, over_time, percent, values_of
 
 
@@ -73,7 +74,8 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     like. Fifth, it is near the engine's own limit on the values of a tag. IDs that are scoped, few, and reused, such as
     sensor IDs, are not reported. Neither are those of a fleet, which may report
     seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a device
-    or its serial number. Listings of a week or more overrule both.
+    or its serial number. Listings of a week or more overrule both. If the listings show that no values have come for
+    clearly longer than ever before, the finding is information: whatever wrote them has been fixed.
 
     ## Why it matters
 
@@ -98,7 +100,7 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
             if case.engine.judges_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
                 continue  # The engine's own rule says more of these.
             if tag.values is not None and (reason := _reason(case, measurement, tag)):
-                yield _finding(measurement, tag, *reason)
+                yield _finding(case, measurement, tag, *reason)
 
 
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
@@ -114,7 +116,8 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
     limit = case.limit("endless_values", measurement)
     if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
         new = number(known.new_per_day or 0)
-        return f"{said}{looks}, gains {new} a day and is not leveling off", values, limit
+        pace = "" if ended_on(case, tag) else f", gains {new} a day and is not leveling off"
+        return f"{said}{looks}{pace}", values, limit
     limit = case.limit("max_ids", measurement)
     fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind == "mac" and ends != "unbounded")
     if values > limit.value and looks and not fleet:
@@ -149,8 +152,9 @@ def _recurring(tag: Tag) -> str:
     return f"only {percent(tag.recurring)}" if tag.recurring else "none"
 
 
-def _finding(measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
+def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
     assert tag.values is not None
+    newest = ended_on(case, tag)
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values))]
     if series:
@@ -166,11 +170,12 @@ def _finding(measurement: Measurement, tag: Tag, reason: str, observed: float, l
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARN,
-        message=f"Tag {tag.key} has {reason}.",
+        severity=Severity.INFO if newest else Severity.WARN,
+        message=f"Tag {tag.key} has {reason}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix="Keep as tags what many rows share.",
         changes=made_fields(measurement, tag.key),
         observed=observed,
+        per_day=gained_per_day(case, tag) if observed == tag.values.value else None,
         limit=limit,
         unit=limit.unit,
         guilty=tag.key,

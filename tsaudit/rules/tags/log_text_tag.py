@@ -9,6 +9,7 @@ from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
 from tsaudit.text import count, many, number, over_time, percent, values_of
 
 _EMBEDDED = re.compile(
@@ -51,7 +52,8 @@ def log_text_tag(case: Case) -> Iterator[Finding]:
 
     This is based on a sample of the distinct values, for tags with at least `min_values` of them, or `min_url_values`
     for URLs and `min_mixed_values` if less than 80% of the values read like text. It is information only if listings
-    of a week or more show that the tag is bounded: then the texts are a list, even if a wordy one.
+    of a week or more show that the tag is bounded: then the texts are a list, even if a wordy one. It is also
+    information if no values have come for clearly longer than ever before: then whatever wrote them has been fixed.
 
     ## Why it matters
 
@@ -108,15 +110,18 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         if known and ends == "unbounded"
         else ""
     )
+    if newest := ended_on(case, tag):
+        endless = f" {ended_words(case, newest)}"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.INFO if ends == "bounded" else Severity.WARN,
+        severity=Severity.INFO if ends == "bounded" or newest else Severity.WARN,
         message=f"Tag {tag.key} contains {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,
         fix="Keep as tags what can be counted: level, code, component.",
         changes=made_fields(measurement, tag.key),
         observed=tag.values.value,
+        per_day=gained_per_day(case, tag),
         limit=case.limit("min_values", measurement),
         unit="values",
         guilty=tag.key,

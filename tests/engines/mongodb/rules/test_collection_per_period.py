@@ -12,9 +12,10 @@ from tests.databases import Collection, Dataset
 from tests.engines.mongodb import visits
 from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.collection_families import CollectionFamily
+from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept
 from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Database, DatabaseStorage, Documents, Index, Measurement, Storage
+from tsaudit.model.profile import Database, DatabaseStorage, Documents, Gap, Index, Measurement, Reason, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
@@ -110,6 +111,21 @@ def test_bytes_of_what_was_not_counted_follow_from_its_neighbours() -> None:
     )
 
 
+def test_bytes_are_left_out_where_they_are_not_known() -> None:
+    """Without the permission for $collStats; the names tell enough."""
+    members = [dataclasses.replace(a_collection(name), storage=None) for name in days(20)]
+    gap = Gap("storage", Reason.DENIED, "not authorized on main to execute command", "main")
+    result = judge(rule, a_profile(*members, engine="mongodb", gaps=(gap,)))
+    assert (result.outcome, result.gaps) == (Outcome.FAIL, ())
+    (finding,) = result.findings
+    assert finding.message == "20 collections named visits_{day} contain 2,000 documents."
+    evidence = {e.label: e.value for e in finding.evidence}
+    assert not evidence.keys() & {"bytes of documents and indexes", "a collection of counts would free"}
+    assert evidence["new files a year"] == "1,095"
+    assert judge(closed_period_kept, a_profile(*members, engine="mongodb")).findings == ()
+    assert judge(rule, a_profile(a_collection("users"), engine="mongodb", gaps=(gap,))).outcome is Outcome.PASS
+
+
 def test_family_is_gone_through_a_few_times_and_not_once_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
     measured, times = CollectionFamily.measured, []
     monkeypatch.setattr(CollectionFamily, "measured", property(lambda f: times.append(f) or measured.fget(f)))
@@ -170,8 +186,9 @@ def test_families_of_one_thing_are_told_together() -> None:
     }
 
 
-def test_silence_when_the_database_is_empty_or_nothing_was_measured() -> None:
+def test_names_are_enough_when_nothing_else_is_known() -> None:
     assert judge(rule, a_profile(a_collection("a"), engine="mongodb")).outcome is Outcome.PASS
     unmeasured = [a_collection(name, documents=None, data=None) for name in days(20)]
-    assert judge(rule, a_profile(*unmeasured, engine="mongodb")).findings == ()
+    (finding,) = judge(rule, a_profile(*unmeasured, engine="mongodb")).findings
+    assert finding.message == "20 collections named visits_{day}."
     assert NOW.date() == DAY

@@ -73,10 +73,10 @@ def test_severity_follows_from_the_days_that_are_left() -> None:
 
 
 def test_message_and_forecast() -> None:
-    (finding,) = _found(_profile(60_000_000_000), 60)
+    (finding,) = _found(_profile(60_000_000_000), 40)
     assert finding.message == (
-        "60% of the disk's 100 GB are used; at this rate the limit of 100 GB is reached in about 60 days "
-        "(80% range 51 to 78)."
+        "60% of the disk's 100 GB are used; at this rate the limit of 100 GB is reached in about 40 days "
+        "(80% range 28 to 80)."
     )
     assert finding.forecast is not None
     assert finding.forecast.limit == 100_000_000_000

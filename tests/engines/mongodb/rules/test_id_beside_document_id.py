@@ -176,6 +176,9 @@ def test_documents_that_take_more_than_they_are_long_save_more() -> None:
     "changes",
     [
         {"key": "email"},
+        {"key": "phoneNumber"},
+        {"key": "mobile_no"},
+        {"key": "casino"},
         {"key": "paid"},
         {"types": ("int", "string")},
         {"types": ("array",)},
@@ -190,7 +193,10 @@ def test_silence_when_it_could_not_be_the_id(changes: dict[str, Any]) -> None:
     assert _found(_with(**changes)) == ()
 
 
-@pytest.mark.parametrize("key", ["user_id", "userId", "uid", "account.key", "sessionid", "guid"])
+NUMBERS = ["orderNo", "invoice_number", "ticketNr", "paymentRef", "vehicle.vin", "isbn13", "serialnumber", "belegNr"]
+
+
+@pytest.mark.parametrize("key", ["user_id", "userId", "uid", "account.key", "sessionid", "guid", *NUMBERS])
 def test_finding_when_it_is_called_like_an_id(key: str) -> None:
     (finding,) = _found(_with(key=key))
     assert finding.guilty == key

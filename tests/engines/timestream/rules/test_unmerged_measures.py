@@ -46,6 +46,21 @@ def test_finding_when_just_over_the_limits() -> None:
     assert judge(rule, _profile(151, 100), {"max_rows_per_instant": 2}).outcome is Outcome.PASS
 
 
+def _named(names: int, per_instant: int) -> Profile:
+    shared = SharedInstants(tuple(f"m{n}" for n in range(names)), 100 * per_instant, 100, 1000, 400, a_source())
+    found = MeasureNames(a_count(names), (), shared)
+    return a_profile(a_measurement(measure_names=found), engine="timestream")
+
+
+def test_measures_when_there_are_more_than_a_record_or_a_table_takes() -> None:
+    """256 to a record, 1,024 to a table: beyond that the names are data, and one record for all does not exist."""
+    (one,) = judge(rule, _named(1_024, 256)).findings
+    assert "where one row would be enough" in one.message
+    (two,) = judge(rule, _named(1_024, 257)).findings
+    assert "where 2 rows would be enough" in two.message
+    assert judge(rule, _named(1_025, 20)).outcome is Outcome.PASS
+
+
 def test_finding_when_it_is_read() -> None:
     (finding,) = with_steps(rule, _profile(200, 100))
     assert finding.message == (

@@ -68,6 +68,7 @@ def _finding(measurement: Measurement) -> Finding:
         severity=_severity(bool(events), bool(several), bool(lost)),
         message="The table has no key and is not append-only: rows with the same time overwrite each other"
         + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
+        severity_reason="rows are lost" if lost else "rows will be lost" if events else "",
         changes=_changes(measurement, source, bool(events), bool(lost)),
         fix=_advice(source, bool(events)),
         observed=lost or None,

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.engines.mongodb.collection_families import CollectionFamily, Member, collection_families, documents_of
+from tsaudit.engines.mongodb.collection_families import (
+    CollectionFamily,
+    Member,
+    collection_families,
+    documents_of,
+    total,
+)
 from tsaudit.engines.mongodb.kinds import KeepCounts
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.subject import Subject
@@ -60,8 +66,9 @@ def closed_period_kept(case: Case) -> Iterator[Finding]:
     for family in collection_families(case.profile):
         over = [m for m in family.members if m.end + _grace(case) <= case.profile.window.end]
         closed = [member for member in over if not _still_written(case, family, member)]
-        if len(closed) >= case.limit("min_closed").value:
-            yield _finding(case, family, closed, len(over) - len(closed))
+        taken = total(member.bytes for member in closed)
+        if taken is not None and len(closed) >= case.limit("min_closed").value:
+            yield _finding(case, family, closed, taken, len(over) - len(closed))
 
 
 def _grace(case: Case) -> timedelta:
@@ -88,8 +95,8 @@ def _counted_after(case: Case, family: CollectionFamily, member: Member) -> list
     return [point for point in points if point.day > member.end.date()]
 
 
-def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], written: int) -> Finding:
-    taken, documents = sum(member.bytes for member in closed), documents_of(closed)
+def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], taken: float, written: int) -> Finding:
+    documents = documents_of(closed)
     freed = max(0.0, taken - _COUNT_BYTES * len(closed))
     limit = case.limit("min_freed_bytes")
     return Finding(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from tsaudit.engines.mongodb.collection_families import CollectionFamily, collection_families
+from tsaudit.engines.mongodb.collection_families import CollectionFamily, collection_families, total
 from tsaudit.engines.mongodb.kinds import OneCollection
 from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.subject import Subject
@@ -25,8 +25,9 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
     title="Each period has a separate collection",
     severity=Severity.WARN,
     guidelines=("H1", "A4"),
-    requires={"documents", "row_estimate", "storage"},
-    uses={"indexes"},
+    # Bytes are shown if another rule had them measured; the verdict does not depend on them.
+    requires={"documents"},
+    uses={"row_estimate", "indexes"},
     thresholds=(
         Threshold("min_collections", 12, "collections", "our default: a year of months; fewer are information"),
         Threshold(
@@ -87,7 +88,6 @@ def _databases(case: Case) -> Iterator[Finding]:
     for family in period_families(list(databases), now=case.profile.window.end):
         names = [period.name for period in family.members]
         inside = [m for m in case.measurements if m.database in names]
-        # Bytes are shown if another rule had them measured; the verdict does not depend on them.
         kept = [storage for name in names if (storage := databases[name].storage) is not None]
         taken = sum((storage.data_bytes or 0) + (storage.index_bytes or 0) for storage in kept)
         many_of_them = len(names) >= case.limit("min_collections").value
@@ -112,7 +112,7 @@ def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
     """Collections and indexes of the server; in a family, all members count with the indexes of the measured ones."""
     usual: dict[tuple[str, str], int] = {}
     for family in families:
-        usual |= dict.fromkeys(((family.database, member.name) for member in family.members), _indexes(family))
+        usual |= dict.fromkeys(((family.database, member.name) for member in family.members), family.most_indexes)
     return sum(
         1 + (usual.get((m.database, m.name), 1) if m.indexes is None else len(m.indexes)) for m in case.measurements
     )
@@ -139,8 +139,8 @@ def _into(family: CollectionFamily, beside: Sequence[CollectionFamily]) -> str:
 def _finding(
     case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int, forecast: Forecast | None
 ) -> Finding:
-    count, documents = len(family.members), family.documents
-    held = f"contain {many(documents, 'document')} in" if documents is not None else "take"
+    count = len(family.members)
+    contents = _contents(family)
     severity = Severity.WARN if count >= case.limit("min_collections").value else Severity.INFO
     days = forecast.days if forecast else None
     soon = days is not None and days <= case.limit("critical_days").value
@@ -150,10 +150,7 @@ def _finding(
     return Finding(
         subject=Subject(family.database, family.template),
         severity=Severity.CRITICAL if crowded else severity,
-        message=(
-            f"{many(count, 'collection')} named {family.template} {held} {size(family.data_bytes)}, and "
-            f"{size(family.index_bytes)} of indexes{reached}."
-        ),
+        message=(f"{many(count, 'collection')} named {family.template}{contents}{reached}."),
         changes=(OneCollection(Subject(family.database, family.template), _into(family, beside)),),
         observed=float(count),
         limit=limit,
@@ -161,14 +158,13 @@ def _finding(
         samples=tuple(member.name for member in (family.members[0], family.members[-1])),
         evidence=(
             Evidence("periods", _periods(family.members[0].start, family.members[-1].start, family.unit)),
-            Evidence("bytes of documents and indexes", f"{size(family.data_bytes + family.index_bytes)}, {family.how}"),
-            Evidence("a collection of counts would free", size(_freed(case, family))),
+            *_bytes(case, family),
             Evidence("all collections and indexes that were audited", number(files)),
-            Evidence("new files a year", number(_PER_YEAR[family.unit] * (1 + _indexes(family)))),
+            Evidence("new files a year", number(_PER_YEAR[family.unit] * (1 + family.most_indexes))),
             *_same_thing(beside),
         ),
         forecast=forecast,
-        facts=("documents", "row_estimate", "storage", "indexes"),
+        facts=("documents", "row_estimate", "indexes", *(["storage"] if family.measured else [])),
     )
 
 
@@ -176,14 +172,23 @@ def _periods(first: datetime, last: datetime, unit: str) -> str:
     return f"{day(first)} to {day(last)}, each {unit}"
 
 
-def _indexes(family: CollectionFamily) -> int:
-    return max((len(m.indexes or ()) for m in family.measured), default=1)
+def _contents(family: CollectionFamily) -> str:
+    """What they contain, as far as it is known."""
+    data, index, documents = family.data_bytes, family.index_bytes, family.documents
+    counted = "" if documents is None else f" contain {many(documents, 'document')}"
+    if data is None or index is None:
+        return counted
+    return f"{f'{counted} in' if counted else ' take'} {size(data)}, and {size(index)} of indexes"
 
 
-def _freed(case: Case, family: CollectionFamily) -> float:
-    """For the periods that are over."""
+def _bytes(case: Case, family: CollectionFamily) -> Iterator[Evidence]:
+    """All, and those that periods that are over would free; nothing if they are not known."""
+    taken = total(member.bytes for member in family.members)
     over = [member for member in family.members if member.end <= case.profile.window.end]
-    return max(0.0, sum(member.bytes for member in over) - _COUNT_BYTES * len(over))
+    closed = total(member.bytes for member in over)
+    if taken is not None and closed is not None:
+        yield Evidence("bytes of documents and indexes", f"{size(taken)}, {family.how}")
+        yield Evidence("a collection of counts would free", size(max(0.0, closed - _COUNT_BYTES * len(over))))
 
 
 def _same_thing(beside: Sequence[CollectionFamily]) -> Iterator[Evidence]:

@@ -10,6 +10,7 @@ from typing import Final
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import CollectionFamily, families_by_member
 from tsaudit.engines.mongodb.kinds import UseAsId
+from tsaudit.engines.sql.name_words import words_of
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Index, Measurement
 from tsaudit.model.subject import Subject
@@ -19,8 +20,13 @@ from tsaudit.text import day, listed, many, number, percent, size
 _NAMED: Final = re.compile(
     r"(?i:(^|[._-])(id|uid|guid|uuid|key|code|sku|serial|hash)$)|[a-z](Id|ID|Uid|UID|Key)$"
     r"|(?i:(user|device|host|sensor|order|session|customer|client|account|visitor|member|object)id$)"
+    r"|(?i:[._-](no|nr|num|number|ref|reference)$)|[a-z](No|Nr|Num|Number|Ref|Reference)$"
+    r"|(?i:(order|invoice|ticket|case|customer|account|serial|item|article|document|booking|tracking)(no|nr|number|ref)$)"
+    r"|(?i:(^|[._-])(isbn|ean|gtin|upc|asin|vin|imei|iban|barcode)(13)?$)"
 )
 """Names of fields whose value identifies a thing and so does not change."""
+_MAY_CHANGE: Final = frozenset({"phone", "telephone", "tel", "mobile", "cell", "cellphone", "handy", "fax"})
+"""Words for numbers that people take elsewhere, or give up."""
 _SCALARS: Final = frozenset({"int", "long", "double", "decimal", "string", "objectId", "binData", "date"})
 _OBJECT_ID_BYTES: Final = 12
 _MADE_BY_DRIVER: Final = ("objectId",)
@@ -136,9 +142,8 @@ def _spare(measurement: Measurement) -> _Spare | None:
 def _could_be(field: Field, index: Index) -> bool:
     whole = index.unique and not index.partial and index.kind == "btree"
     everywhere = field.null_ratio is not None and field.null_ratio.value == 0
-    return (
-        whole and everywhere and len(field.types) == 1 and field.types[0] in _SCALARS and bool(_NAMED.search(field.key))
-    )
+    identifies = _NAMED.search(field.key) and not words_of(field.key) & _MAY_CHANGE
+    return whole and everywhere and len(field.types) == 1 and field.types[0] in _SCALARS and bool(identifies)
 
 
 def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | None) -> Finding:

@@ -14,7 +14,7 @@ from tsaudit.engines.mongodb.kinds import Validate
 from tsaudit.engines.sql.types import distinct_types
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
 _SHOWN: Final = 12
@@ -26,6 +26,7 @@ _SHOWN: Final = 12
     title="Documents vary, and no validator restricts them",
     severity=Severity.WARN,
     guidelines=("H4",),
+    follows_from={"FLD003": Reach.MEASUREMENT},
     requires={"documents", "options"},
     thresholds=(
         Threshold("min_documents", 100, "documents read", "our default: fewer are not representative"),

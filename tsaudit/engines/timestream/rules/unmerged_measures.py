@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
+from typing import Final
 
 from tsaudit.engines.timestream.kinds import OneRecord
 from tsaudit.model.finding import Evidence, Finding, Severity
@@ -12,6 +14,9 @@ from tsaudit.text import listed, many, number, percent, size
 
 _SHOWN = 3
 """Measure names in the suggested statement; the others follow the same pattern."""
+
+
+_LIMITS: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"
 
 
 @rule(
@@ -31,6 +36,8 @@ _SHOWN = 3
             "rows",
             ("our default: from here on, merging leaves at most two thirds of the rows"),
         ),
+        Threshold("max_measures", 1_024, "measures", _LIMITS),
+        Threshold("max_per_record", 256, "measures", _LIMITS),
     ),
 )
 def unmerged_measures(case: Case) -> Iterator[Finding]:
@@ -38,7 +45,8 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
 
     Reported if there are more than `max_rows_per_instant` such rows for each combination of dimensions and time, among
     the rows read. The savings are estimated from these rows: after merging, dimension names, dimension values, and the
-    time are stored once per combination.
+    time are stored once per combination. Not reported if there are more such names than `max_measures`, as many as a
+    table can have: their names contain data, which other rules report.
 
     ## Why it matters
 
@@ -62,6 +70,8 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
         found = measurement.measure_names.shared if measurement.measure_names else None
         if found is None or not found.instants or found.rows < case.limit("min_rows", measurement).value:
             continue
+        if len(found.names) > case.limit("max_measures", measurement).value:
+            continue
         if found.rows / found.instants > case.limit("max_rows_per_instant", measurement).value:
             yield _finding(case, measurement, found)
 
@@ -70,11 +80,14 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
     limit = case.limit("max_rows_per_instant", measurement)
     per_instant = found.rows / found.instants
     saved = 1 - found.bytes_merged / found.bytes_now
+    # Rarely more than one: a record takes so many measures.
+    records = ceil(per_instant / case.limit("max_per_record", measurement).value)
+    enough = "one row" if records == 1 else many(records, "row")
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
         message=f"{many(len(found.names), 'measure name')} share their timestamps: {number(per_instant)} rows "
-        f"of one value each, where one row would be enough and take about {percent(saved)} fewer bytes.",
+        f"of one value each, where {enough} would be enough and take about {percent(saved)} fewer bytes.",
         changes=(OneRecord(subject_of(measurement), tuple(found.names)),),
         observed=per_instant,
         limit=limit,

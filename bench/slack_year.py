@@ -1,0 +1,161 @@
+"""How much ten owners get in Slack in a year: messages, replies, digests, and mentions for each owner and week.
+
+Two targets are audited each day; each owner has measurements on both. Problems begin and end by chance, always
+the same ones. Slack is a stand-in that keeps its rules. `--reactions` lets people react to messages.
+
+    python -m bench.slack_year [--reactions]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections import Counter
+from datetime import date, timedelta
+from typing import Any
+from urllib.parse import parse_qs
+
+import sqlalchemy as sa
+
+from tests.alerts import builders
+from tests.alerts.slack_double import TOKEN, SlackDouble
+from tests.builders import a_finding, a_result, a_rule_result
+from tsaudit import alerts, run
+from tsaudit.alerts import sending, slack_client
+from tsaudit.alerts.slack_transport import Answer
+from tsaudit.config.settings import Settings
+from tsaudit.history import clock, deliveries, incidents
+from tsaudit.history.schema import delivery
+from tsaudit.history.store import Store
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.subject import Subject
+
+OWNERS = [f"owner{n}" for n in range(10)]
+TARGETS = [f"db{n}" for n in range(2)]
+FIRST = date(2025, 11, 24)
+DAYS = 364
+BEGINS = 0.024
+"""Probability that a problem begins, for an owner, target, and day: about 17 a year and owner."""
+ENDS = 0.08
+"""Probability that one ends on a day: they last 12 days on average."""
+RAISED = 0.03
+REACTS, TAKES_BACK = 0.3, 0.02
+LOUD = ("alert", "reply", "resolve", "confirm", "digest")
+
+
+class Problems:
+    """What each audit of a day finds."""
+
+    def __init__(self) -> None:
+        self._chance = random.Random(7)
+        self._open: dict[tuple[str, str, int], Severity] = {}
+        self._count = 0
+
+    def next_day(self) -> None:
+        for key, severity in list(self._open.items()):
+            if self._chance.random() < ENDS:
+                del self._open[key]
+            elif severity is Severity.WARN and self._chance.random() < RAISED:
+                self._open[key] = Severity.CRITICAL
+        for owner in OWNERS:
+            for target in TARGETS:
+                if self._chance.random() < BEGINS:
+                    self._count += 1
+                    is_bad = self._chance.random() < 0.25
+                    self._open[owner, target, self._count] = Severity.CRITICAL if is_bad else Severity.WARN
+
+    def on(self, target: str) -> list[Finding]:
+        return [
+            a_finding(Subject("main", f"{owner}_t{number}", "host"), severity)
+            for (owner, where, number), severity in self._open.items()
+            if where == target
+        ]
+
+
+def settings(double: SlackDouble) -> Settings:
+    return builders.settings(
+        owners={"default": {"channel": "C0DEFAULT"}} | {o: {"channel": "C0DBA", "mention": "S0TEAM"} for o in OWNERS},
+        targets=[{"name": name, "engine": "duckdb", "url": "duckdb:///x"} for name in TARGETS],
+        routes=[{"owner": owner, "measurements": [f"{owner}_*"]} for owner in OWNERS],
+        slack={"token": TOKEN, "base_url": double.base_url},
+    )
+
+
+def connect(double: SlackDouble) -> None:
+    """Slack is called without a network, and without pauses."""
+
+    def exchanged(url: str, body: bytes, headers: dict[str, str], *_: Any) -> Answer:
+        is_json = "json" in headers["Content-Type"]
+        arguments = json.loads(body) if is_json else {k: v[0] for k, v in parse_qs(body.decode()).items()}
+        status, found, content = double.handle(url.rpartition("/")[2], arguments, TOKEN)
+        return Answer(status, {k.lower(): v for k, v in found.items()}, json.dumps(content).encode())
+
+    slack_client._exchanged = exchanged
+    pace = alerts.Pace(sleep=lambda _: None)
+    sending.Pace = lambda: pace
+
+
+def react(double: SlackDouble, chance: random.Random) -> None:
+    for message in double.messages[-200:]:
+        if message.thread_ts is None and "open incident" in message.text and not message.text.startswith("tsaudit"):
+            if message.reactions and chance.random() < TAKES_BACK:
+                message.reactions.clear()
+            elif not message.reactions and chance.random() < REACTS:
+                message.react(chance.choices(["eyes", "zzz", "white_check_mark"], [60, 25, 15])[0], "U0ANN")
+
+
+def simulate(*, reactions: bool) -> dict[str, list[float]]:
+    """Kind of message to its mean and maximum for an owner and week."""
+    double, problems, chance = SlackDouble(url="http://slack"), Problems(), random.Random(11)
+    connect(double)
+    configured = settings(double)
+    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/history.db") as store:
+        for number in range(DAYS):
+            day = FIRST + timedelta(days=number)
+            clock.today = lambda day=day: day
+            problems.next_day()
+            if reactions and number:
+                react(double, chance)
+                alerts.read_reactions(store, configured, alerts.Pace(sleep=lambda _: None))
+            for target in configured.targets:
+                result = a_result(a_rule_result(*problems.on(target.name)), target=target.name, day=day)
+                store.save(None, result, builders.REPORT)
+                owner = alerts.owner_of(configured, target)
+                changes = incidents.update(store, result, configured.incidents, owner)
+                alerts.queue(store, configured, changes, builders.a_context(day, target=target.name))
+            report = run.tell(configured, store, print)
+            assert (report.errors, report.waiting) == ((), 0), report
+        with store.reading() as connection:
+            rows = connection.execute(sa.select(delivery)).all()
+    return table(rows, double)
+
+
+def table(rows: Any, double: SlackDouble) -> dict[str, list[float]]:
+    posted = {
+        m["metadata"]["event_payload"]["id"]: m["text"] for name, m, _ in double.calls if name == "chat.postMessage"
+    }
+    counts: dict[str, Counter[tuple[str, int]]] = {k: Counter() for k in (*LOUD, "all that notify", "mention", "edit")}
+    for row in rows:
+        where = (deliveries.split_thread(row.thread)[0], (row.day - FIRST).days // 7)
+        if row.state == "sent":
+            counts[row.kind][where] += 1
+        if row.kind in LOUD:
+            counts["all that notify"][where] += 1
+            counts["mention"][where] += "<!subteam" in posted[row.id]
+    weeks = len(OWNERS) * DAYS // 7
+    return {kind: [n.total() / weeks, max(n.values(), default=0)] for kind, n in counts.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--reactions", action="store_true", help="people react to messages")
+    found = simulate(reactions=parser.parse_args().reactions)
+    print(f"{'each owner and week':20} {'mean':>6} {'most':>5}")
+    for kind, (mean, most) in found.items():
+        print(f"{kind:20} {mean:6.2f} {most:5.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""One audited target with what its history adds, from which checks and metadata are made."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import dagster as dg
+
+from tsaudit.config.settings import Settings
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Point
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
+    from tsaudit.run import AuditRun
+
+_SHOWN_DAYS: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The outcome for one target on one day."""
+
+    run: "AuditRun"
+    series: Sequence[Point] = ()
+    """The target's series over the days up to the audited one."""
+    settled: frozenset[str] = frozenset()
+    """Fingerprints of accepted and snoozed findings: as in the report, they are never the worst finding."""
+
+
+def audited(run: "AuditRun", store: "Store") -> Audited:
+    """The run with its history. Raises HistoryError if that cannot be read."""
+    from tsaudit.history import incidents
+
+    series = store.trend(run.target, "series", Subject(), days=_SHOWN_DAYS, until=run.day)
+    return Audited(run, series, incidents.settled(store, run.target, run.day))
+
+
+@contextmanager
+def history(settings: Settings) -> Iterator["Store"]:
+    """The opened history. dg.Failure if it cannot be used."""
+    from tsaudit.history.store import HistoryError, Store
+
+    try:
+        with Store.open(settings.history.get_secret_value()) as store:
+            yield store
+    except HistoryError as error:
+        raise dg.Failure(str(error), allow_retries=False) from None

@@ -1,0 +1,51 @@
+"""Which days a run audits."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Final
+
+import dagster as dg
+
+from dagster_tsaudit.plan import AuditConfig
+from tsaudit.model.profile import utc_now
+from tsaudit.text import number
+
+MOST_DAYS: Final = 366
+"""In one run: more are rather a typo in a year than wanted, and each of them queries the database."""
+
+
+def audited_days(config: AuditConfig) -> list[date]:
+    """The days of the run configuration, oldest first, or today in UTC.
+
+    dg.Failure if something in it is not a day or a range of days, or if there are too many.
+    """
+    if config.day is not None and config.days is not None:
+        raise dg.Failure("set either `day` or `days`", allow_retries=False)
+    given = config.days if config.day is None else [config.day]
+    if given is None:
+        return [utc_now().date()]
+    days = sorted({day for one in given for day in _range(one)})
+    if not days:
+        raise dg.Failure("`days` is empty", allow_retries=False)
+    if len(days) > MOST_DAYS:
+        what = f"`days` contains {number(len(days))} days; a run audits at most {MOST_DAYS}"
+        raise dg.Failure(what, allow_retries=False)
+    return days
+
+
+def _range(given: str) -> Iterator[date]:
+    """`2026-03-01`, or `2026-03-01..2026-03-31` with both ends."""
+    start, dots, end = given.partition("..")
+    first = _day(start)
+    last = _day(end) if dots else first
+    if last < first:
+        raise dg.Failure(f"`{given}` ends before it begins", allow_retries=False)
+    yield from (first + timedelta(days=n) for n in range((last - first).days + 1))
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        what = f"`{text}` is not a day such as 2026-03-31, or a range such as 2026-03-01..2026-03-31"
+        raise dg.Failure(what, allow_retries=False) from None

@@ -1,0 +1,275 @@
+"""The block of one target, as text and as Markdown: what it shows first, what fits a screen, and what it counts."""
+
+from __future__ import annotations
+
+import html as entities
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from pydantic import SecretStr
+
+from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tests.cli.conftest import Tsaudit
+from tsaudit import alerts
+from tsaudit.cli import block, markdown, results
+from tsaudit.cli.errors import Exit
+from tsaudit.config.file import load
+from tsaudit.config.settings import Slack
+from tsaudit.history import deliveries
+from tsaudit.history.store import Store
+from tsaudit.model.change import MakeField
+from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
+from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.subject import Subject
+from tsaudit.text import printable
+
+ON = ("--day", DAY.isoformat())
+TABLE = Subject("main", "http_requests")
+STATEMENT = "SHOW TAG VALUES FROM http_requests WITH KEY = request_id WHERE time > now() - 30d LIMIT 100;"
+GROWING = a_finding(
+    TABLE,
+    Severity.CRITICAL,
+    headline="Series grew from 768 to 36,096 since 2026-03-20: 100% by new values of tag request_id",
+    message="Series of main/http_requests grew.",
+    observed=36_096.0,
+    baseline=768.0,
+    unit="series",
+    per_day=3_072.0,
+    limit=Limit("x.max_series", 100_000, "series", "our default", "default"),
+    forecast=Forecast(100_000, 21.3, 18.0, 27.0, 0.09, DAY - timedelta(11), "speeding up", False, "series", DAY),
+    severity_reason="47 times the series before",
+    changes=(MakeField(TABLE, "request_id"),),
+)
+
+
+def with_plan(*findings: Finding, **changes: Any) -> AuditResult:
+    steps = (Step(Phase.LOOK, "See which values the tag has.", STATEMENT), Step(Phase.COPY, "Copy the rows."))
+    plan = Plan(TABLE, (Asked(MakeField(TABLE, "request_id"), ("CAR004",)),), steps)
+    return a_result(a_rule_result(*findings, code="CAR004"), plans=(plan,), **changes)
+
+
+def others(count: int, severity: Severity = Severity.WARN) -> list[Finding]:
+    return [a_finding(Subject("main", f"t{i:03}", f"{severity}"), severity) for i in range(count)]
+
+
+def text(result: AuditResult, *, everything: bool = False, settled: frozenset[str] = frozenset()) -> list[str]:
+    lines = block.lines(results.of_result(result, a_profile(), settled), everything=everything)
+    return [click.unstyle(line) for line in lines]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 columns."""
+    monkeypatch.setattr("tsaudit.cli.show.sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
+    mark = fingerprint("demo", "CAR004", TABLE)[:8]
+    (other,) = others(1)
+    small = fingerprint("demo", "CAR004", other.subject)[:8]
+    assert text(with_plan(GROWING, other)) == [
+        f"demo  critical  duckdb 1.0  {DAY}",
+        "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20: 100% by new values of tag request_id",
+        "    Now           36,096 series (768 series before, 3,072 more a day, speeding up)",
+        "    Why critical  47 times the series before (limit 100,000 series, 36% of it reached)",
+        "    Time left     about 21 days (80% range 18 to 27)",
+        "  First step of 2: See which values the tag has.",
+        f"    {STATEMENT}",
+        f"  warn      CAR004  {small}  main/t000: Tag host has too many values",
+        f"  more    tsaudit show {mark}  (CAR004 high-series-cardinality, critical)",
+        "  plan    tsaudit plan demo http_requests",
+    ]
+
+
+def test_documentation_shows_a_block_as_it_is() -> None:
+    spaced = a_finding(Subject("main", "mqtt", "Room No"), message="The name of tag Room No needs quotes.")
+    result = with_plan(GROWING, spaced, *others(5, Severity.INFO))
+    lines = block.lines(results.of_result(result, a_profile()), everything=False)
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert "```text\n" + "\n".join(map(click.unstyle, lines)) + "\n```\n" in page
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 20, 1000])
+def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, count: int) -> None:
+    lines = text(with_plan(GROWING, *others(count), *others(count, Severity.INFO)))
+    rows = sum(-(-len(line) // 80) for line in lines)
+    assert rows <= 20
+    listed = sum(line.startswith("  warn  ") for line in lines)
+    hidden = re.search(r"and ([\d,]+) more", "\n".join(lines))
+    assert listed + (int(hidden[1].replace(",", "")) if hidden else 0) == count
+    assert min(count, 3) <= listed
+    assert (f"{count:,} for information" in "\n".join(lines)) is (count > 0)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_block_breaks_no_statement_and_cuts_no_words_of_the_story() -> None:
+    lines = text(with_plan(GROWING, *others(2)))
+    assert f"    {STATEMENT}" in lines
+    assert all(len(line) < 80 for line in lines if STATEMENT not in line)
+    assert "new values of tag request_id" in " ".join(" ".join(lines).split())
+
+
+def test_block_with_all_findings_lists_each_once() -> None:
+    lines = text(with_plan(GROWING, *others(30), *others(4, Severity.INFO)), everything=True)
+    listed = [line.split()[2] for line in lines if re.match(r"  (warn|info)  ", line)]
+    assert len(listed) == len(set(listed)) == 34
+    assert not any(" more" in line for line in lines if line.startswith("  and"))
+
+
+def test_block_leaves_settled_findings_out_and_counts_them() -> None:
+    (known, fresh) = others(2)
+    settled = frozenset({fingerprint("demo", "CAR004", TABLE), fingerprint("demo", "CAR004", known.subject)})
+    result = with_plan(GROWING, known, fresh)
+    shown = "\n".join(text(result, settled=settled))
+    assert "main/t001: Tag host" in shown.splitlines()[1]
+    assert "t000" not in shown
+    assert "http_requests: Series" not in shown
+    assert "and 2 accepted or snoozed: `tsaudit show demo` lists all" in shown
+    assert "\n".join(text(result, settled=settled, everything=True)).count("(accepted or snoozed)") == 2
+
+
+def test_block_of_a_healthy_target_says_what_was_evaluated() -> None:
+    assert text(a_result()) == [
+        f"demo  ok  duckdb 1.0  {DAY}",
+        "  Nothing wrong was found: 1 rule evaluated on complete figures",
+    ]
+
+
+def test_block_when_rules_could_not_be_evaluated_says_why() -> None:
+    broken = a_rule_result(outcome=Outcome.ERROR, reason="ZeroDivisionError: by zero")
+    gap = Gap("series_listing", Reason.DENIED, "no SELECT")
+    blind = [a_rule_result(code=c, outcome=Outcome.OPEN, gaps=(gap,), reason="no SELECT") for c in ("TAG001", "TAG002")]
+    late = [a_rule_result(code=c, outcome=Outcome.OPEN, gaps=(gap,), reason=f"late {c}") for c in ("FLD001", "FLD002")]
+    found = a_result(broken, *blind, *late)
+    assert text(found)[0].split()[:2] == ["demo", "unknown"]
+    assert text(found)[2:] == [
+        "  unknown   CAR001: ZeroDivisionError: by zero",
+        "  unknown   TAG001, TAG002: no SELECT",
+        "  unknown   2 more rules for 2 other reasons; the report has them",
+    ]
+    assert "  unknown   FLD002: late FLD002" in text(found, everything=True)
+
+
+def test_block_when_names_are_hostile_stays_on_its_lines() -> None:
+    nasty = a_finding(Subject("main", "cpu\x1b[2J\u202e\n"), Severity.CRITICAL, message="a\x07\nb", fix="c\r\nd")
+    lines = text(a_result(a_rule_result(nasty), a_rule_result(nasty, code="TAG001")))
+    assert all(line.isprintable() for line in lines)
+    assert len(lines) == 5
+
+
+NEW = [{"kind": "opened", "fingerprint": "x", "severity": "warn", "code": "TAG001", "subject": "m/x"}]
+RESOLVED = [NEW[0] | {"kind": "resolved", "subject": f"m/t{i}"} for i in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "first", "expected"),
+    [
+        ([], False, ""),
+        (NEW, False, "1 new"),
+        (NEW, True, ""),
+        (RESOLVED[:1], False, "resolved: TAG001 m/t0"),
+        ([*NEW, *RESOLVED], False, "1 new; resolved: TAG001 m/t0, TAG001 m/t1 and 3 more"),
+    ],
+)
+def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool, expected: str) -> None:
+    found = results.of_result(a_result(), a_profile()) | {"changes": changes, "first": first}
+    assert block.changed(found) == expected
+    assert (f"  changed {expected}" in block.lines(found, everything=False)) is bool(expected)
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------------
+
+
+def test_markdown_says_what_the_text_says() -> None:
+    result = with_plan(GROWING, *others(1))
+    page = "\n".join(markdown.lines(results.of_result(result, a_profile()), everything=False))
+    for part in (
+        "## demo: critical",
+        f"\n```\n{STATEMENT}\n```\n",
+        "| Time left | about 21 days | 80% range 18 to 27 |",
+    ):
+        assert part in page
+    assert "**main/http\\_requests: Series grew" in page
+    assert "`tsaudit plan demo http_requests`" in page
+
+
+@given(st.text(max_size=40), st.sampled_from(["`", "```", "](x)", "<b>", "\n# x", "|", "&lt;", "*", "__", "\\", "~~"]))
+def test_markdown_renders_no_names(name: str, syntax: str) -> None:
+    text = f"a {syntax}{name}{syntax} b"
+    rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).renderInline(markdown.escape(text))
+    assert entities.unescape(rendered) == printable(" ".join(text.split()), 1000)
+
+
+# --- The command ------------------------------------------------------------------------------------------------------
+
+
+def waiting(folder: Path) -> dict[str, list[str]]:
+    """State of each queued message, by target."""
+    with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store, deliveries.writing(store.engine) as connection:
+        rows = connection.execute(deliveries.table.select()).all()
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row.thread.split("/")[1], []).append(row.state)
+    return found
+
+
+def test_audit_without_slack_prints_each_finding_once_and_settles_its_message(tsaudit: Tsaudit, folder: Path) -> None:
+    done = tsaudit("audit", *ON)
+    assert done.stdout.count("Field usage is stored as TEXT") == 1
+    assert done.stdout.rstrip().endswith("2 targets: 1 warn, 1 ok")
+    assert waiting(folder) == {"shop": ["not_sent"]}
+
+
+def test_only_messages_about_what_was_printed_are_settled(tsaudit: Tsaudit, folder: Path) -> None:
+    tsaudit("audit", "shop", *ON, "--no-tell")
+    settings = load(folder / "tsaudit.yaml")
+    with_slack = settings.model_copy(update={"slack": Slack(webhook=SecretStr("https://hooks.slack.example/x"))})
+    with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store:
+        assert alerts.mark_printed(store, with_slack, {"shop": DAY}) == 0
+        assert alerts.mark_printed(store, settings, {"shop": DAY + timedelta(1), "plant": DAY}) == 0
+        assert waiting(folder) == {"shop": ["queued"]}
+        assert alerts.mark_printed(store, settings, {"shop": DAY}) == 1
+    assert waiting(folder) == {"shop": ["not_sent"]}
+
+
+def test_audit_prints_the_message_that_an_earlier_one_left(tsaudit: Tsaudit, folder: Path) -> None:
+    """Only the message knows of a target that is not audited now."""
+    tsaudit("audit", "shop", *ON, "--no-tell")
+    assert waiting(folder) == {"shop": ["queued"]}
+    done = tsaudit("audit", "plant", *ON)
+    assert "shop, 1 open incident" in done.stdout
+    assert waiting(folder) == {"shop": ["not_sent"]}
+
+
+def test_audit_says_what_is_resolved(tsaudit: Tsaudit, folder: Path) -> None:
+    tsaudit("audit", "shop", *ON)
+    (folder / "plant.db").rename(folder / "shop.db")
+    done = tsaudit("audit", "shop", "--day", (DAY + timedelta(1)).isoformat())
+    assert "resolved: FLD002 main/cpu.usage\n" in done.stdout
+    assert "all resolved" not in done.stdout
+    assert set(waiting(folder)["shop"]) == {"not_sent"}
+
+
+def test_quiet_prints_only_what_is_not_ok(tsaudit: Tsaudit) -> None:
+    healthy = tsaudit("audit", "plant", *ON, "--quiet")
+    assert (healthy.exit_code, healthy.stdout, healthy.stderr) == (Exit.OK, "", "")
+    both = tsaudit("audit", *ON, "-q")
+    assert both.exit_code == Exit.FINDINGS
+    assert both.stdout.startswith("shop  warn")
+    assert "plant" not in both.stdout
+    assert tsaudit("audit", "plant", *ON, "-q", "--format", "json").stdout == "[]\n"
+    assert tsaudit("audit", "plant", *ON, "-q", "--format", "markdown").stdout == ""
+
+
+def test_markdown_of_the_command_has_a_heading_for_each_target(tsaudit: Tsaudit) -> None:
+    done = tsaudit("audit", *ON, "--format", "markdown")
+    assert re.findall(r"^## .*", done.stdout, re.MULTILINE) == ["## shop: warn", "## plant: ok"]

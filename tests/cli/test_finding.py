@@ -1,0 +1,115 @@
+"""`tsaudit show`: one finding in full, by its fingerprint or by its target and rule; all findings of a target."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import DAY
+from tests.cli.conftest import Tsaudit
+from tsaudit.cli.errors import Exit
+
+ON = ("--day", DAY.isoformat())
+
+
+@pytest.fixture
+def mark(tsaudit: Tsaudit) -> str:
+    """The fingerprint of the finding about `shop`."""
+    tsaudit("audit", *ON)
+    (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    return str(found["fingerprint"])
+
+
+def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
+    done = tsaudit("show", mark[:5].upper())
+    assert done.exit_code == Exit.OK, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"warn  FLD002 mistyped-field  {mark}"
+    assert lines[1] == f"shop  main/cpu.usage  {DAY}"
+    assert "Field usage is stored as TEXT" in lines[2]
+    heads = ("state", "evidence", "plan", "how it was measured", "commands")
+    assert [line for line in lines if line in heads] == list(heads)
+    assert f"  Open since {DAY}" in lines
+    assert f"  owner default; first seen {DAY}" in lines
+    assert "  values seen, redacted: " in done.stdout
+    assert "main/cpu  6 steps, 1 of which needs a decision" in lines
+    assert all(f"  {number}. " in done.stdout for number in range(1, 7))
+    assert f'  tsaudit accept {mark[:8]} --until 90d --reason "..."' in lines
+    assert "  tsaudit explain FLD002" in lines
+
+
+def test_finding_named_by_its_rule_is_the_same(tsaudit: Tsaudit, mark: str) -> None:
+    whole = tsaudit("show", mark).stdout
+    assert tsaudit("show", "shop", "fld002").stdout == whole
+    assert tsaudit("show", "shop", "mistyped_field", *ON).stdout == whole
+
+
+def test_finding_says_what_was_decided(tsaudit: Tsaudit, mark: str) -> None:
+    tsaudit("accept", mark, "--reason", "legacy", "--until", "2w", "--owner", "ada")
+    text = tsaudit("show", mark).stdout
+    # The decision was made after the audited day, and holds on it.
+    assert "accepted by ada until" in text
+    assert f"  tsaudit reopen {mark[:8]}\n" in text
+    assert "tsaudit snooze" not in text
+
+
+def test_finding_that_is_resolved_is_still_found(tsaudit: Tsaudit, folder: Path, mark: str) -> None:
+    (folder / "plant.db").rename(folder / "shop.db")
+    tsaudit("audit", "shop", "--day", (DAY + timedelta(1)).isoformat())
+    text = tsaudit("show", mark).stdout
+    assert text.splitlines()[1] == f"shop  main/cpu.usage  {DAY}"
+    assert f"  resolved {DAY + timedelta(1)}\n" in text
+    assert "tsaudit ack" not in text
+
+
+def test_finding_as_data(tsaudit: Tsaudit, mark: str) -> None:
+    (found,) = json.loads(tsaudit("show", mark, "--format", "json").stdout)
+    assert (found["fingerprint"], found["target"], found["day"]) == (mark, "shop", DAY.isoformat())
+    assert found["incident"]["state"] == "open"
+    assert len(found["plan"]["steps"]) == 6
+    assert found["statements"]
+    assert found["measured"]["how"] in ("exact", "sample")
+
+
+def test_target_alone_lists_all_its_findings(tsaudit: Tsaudit, mark: str) -> None:
+    first, second, *_ = tsaudit("show", "shop").stdout.splitlines()
+    assert first.startswith("shop  warn  sqlite ")
+    assert "Field usage is stored as TEXT" in second
+    found = json.loads(tsaudit("show", "shop", "--format", "json").stdout)
+    assert [one["fingerprint"] for one in found["findings"]] == [mark]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("zzz",), "no target and no finding is called `zzz`"),
+        (("",), "no target and no finding is called ``"),
+        (("nowhere", "CAR001"), "`nowhere` was never audited"),
+        (("shop", "CAR001"), f"`shop` has no finding of `CAR001` on {DAY}; it has findings of FLD002"),
+        (("shop", "--day", "2020-01-01"), "shop was not audited on 2020-01-01"),
+    ],
+)
+def test_finding_that_does_not_exist(tsaudit: Tsaudit, mark: str, arguments: tuple[str, ...], expected: str) -> None:
+    done = tsaudit("show", *arguments)
+    assert done.exit_code == Exit.USAGE
+    assert expected in done.stderr
+
+
+def test_prefix_of_several_findings_is_ambiguous(tsaudit: Tsaudit, folder: Path) -> None:
+    from tests.builders import a_finding, a_result, a_rule_result
+    from tsaudit.history.store import Store
+    from tsaudit.model.finding import fingerprint
+    from tsaudit.model.subject import Subject
+
+    found = [a_finding(Subject("main", f"t{i}")) for i in range(40)]
+    with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store:
+        store.save(None, a_result(a_rule_result(*found)), None)
+    marks = [fingerprint("demo", "CAR001", one.subject) for one in found]
+    first = next(m[0] for m in marks if sum(n[0] == m[0] for n in marks) > 1)
+    done = tsaudit("show", first)
+    assert done.exit_code == Exit.USAGE
+    assert f"`{first}` matches several findings: " in done.stderr
+    assert tsaudit("show", marks[0]).stdout.startswith(f"warn  CAR001 high-series-cardinality  {marks[0]}\n")

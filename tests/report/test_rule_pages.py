@@ -1,0 +1,177 @@
+"""A page for each rule beside the reports: complete, harmless, and written once per version."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import a_finding, a_profile, a_result, a_rule_result
+from tests.report import sample
+from tsaudit import report
+from tsaudit.config import settings as config
+from tsaudit.model.finding import RULELESS_CODES
+from tsaudit.report import rule_files, rule_pages
+from tsaudit.report.publish import Folder
+from tsaudit.report.rule_pages import Block, blocks, inline
+from tsaudit.rules import all_rules
+
+
+def words(html: str) -> list[str]:
+    text = re.sub(r"<(style|script)>.*?</\1>", " ", html, flags=re.DOTALL)
+    return re.findall(r"\w+", re.sub("<[^>]+>", " ", text).replace("&#39;", "'").replace("&amp;", "&"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pages")
+    rule_files.write(Folder(str(path)))
+    return path / "rules"
+
+
+def test_every_code_has_a_page_and_a_line_in_the_list(folder: Path) -> None:
+    codes = {rule.code for rule in all_rules()} | set(RULELESS_CODES)
+    assert {path.stem for path in folder.glob("[A-Z]*.html")} == codes
+    listed = (folder / "index.html").read_text()
+    assert [code for code in codes if listed.count(f'href="{code}.html"') != 1] == []
+
+
+def test_no_word_of_a_rules_text_is_lost(folder: Path) -> None:
+    for rule in all_rules():
+        shown = words((folder / f"{rule.code}.html").read_text())
+        expected = re.findall(r"\w+", rule.doc)
+        rest = iter(shown)
+        assert [word for word in expected if word not in rest] == [], rule.code
+
+
+def test_report_leads_to_the_page_of_each_finding(tmp_path: Path) -> None:
+    written = Path(sample.write_rich(config.Report(folder=str(tmp_path))).path)
+    links = set(re.findall(r'href="(\.\./rules/[^"]+)"', written.read_text()))
+    assert {link.removeprefix("../rules/") for link in links} >= {f"{code}.html" for code in sample.the_findings()}
+    assert [link for link in links if not (written.parent / link).resolve().is_file()] == []
+
+
+def test_code_without_a_page_leads_to_the_text_on_the_report(tmp_path: Path) -> None:
+    result = a_result(a_rule_result(a_finding(), code="GONE001"))
+    written = report.write(result, a_profile(), sample.empty_timeline(), (), config.Report(folder=str(tmp_path)))
+    page = Path(written.path).read_text()
+    assert 'href="#r-GONE001"' in page
+    assert 'id="r-GONE001"' in page
+    assert "rules/GONE001" not in page
+
+
+def count_writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    original, written = Folder.write, []
+
+    def write(self: Folder, path: str, data: bytes) -> None:
+        written.append(path)
+        original(self, path, data)
+
+    monkeypatch.setattr(Folder, "write", write)
+    return written
+
+
+def test_pages_are_written_once_per_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = count_writes(monkeypatch)
+    rule_files.write(Folder(str(tmp_path)))
+    first = len(written)
+    assert first == len(all_rules()) + len(RULELESS_CODES) + 2
+    rule_files.write(Folder(str(tmp_path)))
+    assert len(written) == first
+    monkeypatch.setattr(rule_files, "VERSION", "99.0.0")
+    rule_files.write(Folder(str(tmp_path)))
+    assert len(written) == 2 * first
+    assert "tsaudit 99.0.0" in (tmp_path / "rules" / "CAR001.html").read_text()
+
+
+def test_run_that_was_cut_off_is_made_up_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Folder.write
+
+    def write(self: Folder, path: str, data: bytes) -> None:
+        if path.endswith("TAG001.html"):
+            raise KeyboardInterrupt
+        original(self, path, data)
+
+    monkeypatch.setattr(Folder, "write", write)
+    with pytest.raises(KeyboardInterrupt):
+        rule_files.write(Folder(str(tmp_path)))
+    monkeypatch.setattr(Folder, "write", original)
+    rule_files.write(Folder(str(tmp_path)))
+    assert (tmp_path / "rules" / "TAG001.html").is_file()
+
+
+def test_audits_at_the_same_time_write_the_same_files(tmp_path: Path, folder: Path) -> None:
+    start, failures = threading.Barrier(4), []
+
+    def write() -> None:
+        try:
+            start.wait()
+            rule_files.write(Folder(str(tmp_path)))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    found = {path.name: path.read_bytes() for path in (tmp_path / "rules").iterdir()}
+    assert found == {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_text_is_read_as_people_write_it() -> None:
+    text = (
+        "First\nline.\n\n## Fix\nDo it:\n- one\n  more\n- two\n\n    SELECT 1\n\n```sql\nSELECT 2\n\nFROM x\n```\nEnd."
+    )
+    assert list(blocks(text)) == [
+        Block("text", ("First line.",)),
+        Block("heading", ("Fix",)),
+        Block("text", ("Do it:",)),
+        Block("list", ("one more", "two")),
+        Block("code", ("SELECT 1",)),
+        Block("code", ("SELECT 2\n\nFROM x",)),
+        Block("text", ("End.",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a `b<c` d", "a <code>b&lt;c</code> d"),
+        ("<i>a</i> `b`", "&lt;i&gt;a&lt;/i&gt; <code>b</code>"),
+        ("see https://x.example/a_(b).", 'see <a href="https://x.example/a_(b" rel="noreferrer noopener">'),
+        ("`https://x.example`", "<code>https://x.example</code>"),
+        ("javascript:alert(1)", "javascript:alert(1)"),
+        ('https://x.example/"onclick=1', "x.example/</a>&#34;onclick=1"),
+    ],
+)
+def test_words_become_code_and_links_and_nothing_else(text: str, html: str) -> None:
+    assert html in str(inline(text))
+
+
+@given(st.text(alphabet="ab `<>&\"'#-\n\u202e:/htps.", max_size=60))
+def test_no_text_becomes_markup(text: str) -> None:
+    for block in blocks(text):
+        for line in block.lines:
+            shown = str(inline(line))
+            assert set(re.findall(r"</?([a-z]+)", shown)) <= {"a", "code"}
+            assert "\u202e" not in shown
+
+
+def test_rules_of_other_packages_have_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own,) = [rule for rule in all_rules() if rule.code == "CAR001"]
+    from dataclasses import replace
+
+    other: Any = replace(own, code="ACME001", name="theirs", title="<b>Theirs</b>", package="acme 1.0", guidelines=())
+    monkeypatch.setattr("tsaudit.rules.all_rules", lambda: (own, other))
+    rule_files.write(Folder(str(tmp_path)))
+    page = (tmp_path / "rules" / "ACME001.html").read_text()
+    assert "<b>Theirs" not in page
+    assert "from acme 1.0" in page
+    assert rule_pages.address("ACME001") == "../rules/ACME001.html"

@@ -1,0 +1,84 @@
+"""The reply to a reaction: what was done, for which incidents, until when, and how to undo it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+from tsaudit.alerts.blocks import Block, Message, markup
+from tsaudit.alerts.escape import code, inert
+from tsaudit.history.decisions import in_words
+from tsaudit.history.incidents import Incident
+from tsaudit.history.reaction_log import StoredReaction
+from tsaudit.text import many, number
+
+_NAMED: Final = 5
+_OTHERS: Final = 3
+_DONE: Final = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a reaction does to each incident of its message."""
+
+    decided: list[Incident] = field(default_factory=list)
+    same: list[Incident] = field(default_factory=list)
+    """The same was already decided."""
+    other: list[Incident] = field(default_factory=list)
+    """Somebody decided something else with a command."""
+    by_name_only: list[Incident] = field(default_factory=list)
+    """Critical, or about the audit itself: accepted only one by one."""
+    over: list[Incident] = field(default_factory=list)
+    """No longer open."""
+
+
+def decided(reaction: StoredReaction, name: str, outcome: Outcome, until: date | None) -> Message | None:
+    """The reply to a new reaction; None if there is nothing to say because the same was already decided."""
+    paragraphs = []
+    if outcome.decided:
+        ends = f"until {until}, or until it gets worse" if until else "until it is resolved"
+        title = f"<@{reaction.person}> {_DONE[reaction.kind]} {many(len(outcome.decided), 'incident')}, {ends}."
+        undo = f"Take :{name}: back to undo it, or run {code(_command('reopen', outcome.decided), 100)}."
+        paragraphs += [title, *_listed(outcome.decided), undo]
+    if outcome.by_name_only:
+        what = many(len(outcome.by_name_only), "incident")
+        command = code(_command("accept", outcome.by_name_only, " --reason '...'"), 100)
+        paragraphs += [
+            f"Not accepted: {what}, critical or about the audit itself. Accept them one by one: {command}",
+            *_listed(outcome.by_name_only),
+        ]
+    for incident in outcome.other[:_OTHERS]:
+        if incident.decision is not None:
+            paragraphs.append(f"Unchanged: {_name(incident)} is {inert(in_words(incident.decision), 200)}")
+    if outcome.over and not any((outcome.decided, outcome.same, outcome.other, outcome.by_name_only)):
+        paragraphs.append(f"The incidents of this message are resolved, so :{name}: changes nothing.")
+    return _message(paragraphs) if paragraphs else None
+
+
+def undone(reaction: StoredReaction, name: str, some: Sequence[Incident]) -> Message:
+    """The reply to a reaction that was taken back."""
+    what = many(len(some), "incident")
+    return _message([f":{name}: is gone: no longer {_DONE[reaction.kind]}, {what}.", *_listed(some)])
+
+
+def _message(paragraphs: Sequence[str]) -> Message:
+    text = "\n".join(paragraphs)
+    blocks: tuple[Block, ...] = (markup(text),)
+    # Without `about`: it notifies about nothing that anybody has to see.
+    return Message(text, blocks)
+
+
+def _listed(some: Sequence[Incident]) -> list[str]:
+    lines = [f"• {_name(incident)}" for incident in some[:_NAMED]]
+    return lines + ([f"and {number(len(some) - _NAMED)} more"] if len(some) > _NAMED else [])
+
+
+def _name(incident: Incident) -> str:
+    return f"{code(incident.fingerprint, 40)} {incident.code} {code(str(incident.subject), 80)}"
+
+
+def _command(word: str, some: Sequence[Incident], rest: str = "") -> str:
+    one = some[0].fingerprint if len(some) == 1 else "FINGERPRINT"
+    return f"tsaudit {word} {one}{rest}"

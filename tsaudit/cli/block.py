@@ -1,0 +1,160 @@
+"""One target on one screen: the story of its worst finding, the others in one line each, and where the rest is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from tsaudit.cli import show
+from tsaudit.text import listed, many, number, plural, size
+
+MOST_LINES: Final = 20
+"""Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
+_FEWEST_OTHERS: Final = 3
+"""Findings below the worst one that are listed however long its story is."""
+_CAUSES: Final = 2
+"""Reasons why rules could not be evaluated that are listed without `--all`."""
+_RESOLVED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a block lists below its story, and how much it leaves out."""
+
+    listed: Sequence[dict[str, Any]]
+    left_out: str
+    """`3 more, 12 for information, 2 accepted or snoozed`; empty if nothing is left out."""
+
+
+def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True) -> None:
+    """Print the block of a target. `stored`: whether the history has the result, so that `tsaudit show` finds it."""
+    for line in lines(found, everything=everything, stored=stored):
+        click.echo(line)
+
+
+def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> list[str]:
+    """The block as lines, of which a terminal may still break the one with the statement."""
+    above, below = [*_heading(found), *_story(found["story"])], list(_below(found, everything, stored=stored))
+    room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
+    rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
+    others = [show.fitted(_other(one), "  ", mark=one["severity"]) for one in rest.listed]
+    if rest.left_out:
+        others.append(f"  and {rest.left_out}: {lists_all(found, stored=stored)}")
+    return [*above, *others, *below]
+
+
+def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
+    """The findings that the story is not about. `everything`: also those for information, accepted, and snoozed."""
+    worst = told(found)
+    others = [one for one in found["findings"] if one is not worst]
+    if everything:
+        return Rest(others, "")
+    settled = sum(one["settled"] for one in others)
+    notes = sum(one["severity"] == "info" and not one["settled"] for one in others)
+    bad = [one for one in others if one["severity"] != "info" and not one["settled"]]
+    counts = ((len(bad) - most, "more"), (notes, "for information"), (settled, "accepted or snoozed"))
+    return Rest(bad[:most], ", ".join(f"{number(count)} {word}" for count, word in counts if count > 0))
+
+
+def told(found: dict[str, Any]) -> dict[str, Any] | None:
+    """The finding that the story is about; None if it is about none."""
+    return next((one for one in found["findings"] if one["fingerprint"] == found["story"]["fingerprint"]), None)
+
+
+def lists_all(found: dict[str, Any], *, stored: bool) -> str:
+    """How to see all findings."""
+    return f"`tsaudit show {found['target']}` lists all" if stored else "pass --all to list them"
+
+
+def changed(found: dict[str, Any]) -> str:
+    """What is new, worse, and resolved since the day before, in one line; empty if nothing is.
+
+    On the first day, all findings are new, which is not worth a line.
+    """
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for change in found["changes"]:
+        by_kind.setdefault(change["kind"], []).append(change)
+    words = () if found["first"] else (("opened", "new"), ("raised", "worse"), ("lowered", "milder"))
+    counts = ", ".join(f"{number(len(by_kind[kind]))} {word}" for kind, word in words if kind in by_kind)
+    gone = [f"{one['code']} {one['subject']}" for one in by_kind.get("resolved", ())]
+    return "; ".join(filter(None, (counts, f"resolved: {listed(gone, _RESOLVED)}" if gone else "")))
+
+
+def not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
+    """Reason to the codes of the rules that could not be evaluated because of it, without those that are findings
+    already.
+    """
+    alike: dict[str, list[str]] = {}
+    for one in found["not_judged"]:
+        reason = one["reason"] or one["outcome"]
+        # A database that was not audited is a finding itself.
+        if not any(f["code"] == one["code"] and one["outcome"] == "error" for f in found["findings"]):
+            alike.setdefault(reason, []).append(one["code"])
+    return alike
+
+
+def _heading(found: dict[str, Any]) -> Iterator[str]:
+    engine = f"{found['engine']} {found['server_version']}".strip()
+    after = "  ".join(show.clean(part) for part in (engine, found["day"]) if part)
+    yield f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {after}"
+
+
+def _story(story: dict[str, Any]) -> Iterator[str]:
+    if not story["headline"]:
+        return
+    yield from show.wrapped(story["headline"], "  ")
+    for figure in story["figures"]:
+        note = f" ({figure['note']})" if figure["note"] else ""
+        yield from show.wrapped(f"{figure['label']:12}  {figure['value']}{note}", "    ")
+    if story["first_step"]:
+        yield from show.wrapped(story["first_step"], "  ")
+    if story["statement"]:
+        yield show.whole(story["statement"], "    ")
+
+
+def _other(one: dict[str, Any]) -> str:
+    said = f"{one['severity']:8}  {one['code']}  {one['fingerprint'][:8]}  {one['headline']}"
+    return f"{said} (accepted or snoozed)" if one["settled"] else said
+
+
+def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
+    if said := changed(found):
+        yield show.fitted(f"changed {said}", "  ")
+    yield from _unknown(found, everything)
+    if (cost := found["cost"]) and cost["bytes_metered"] is not None:
+        yield f"  cost    {_charged(cost)}"
+    if found["first"] and any(one["severity"] != "info" for one in found["findings"]):
+        offer = f"`tsaudit accept --all --target {found['target']} --dry-run` shows what a baseline would cover"
+        yield from show.wrapped(f"first audit: {offer}", "  ")
+    if worst := told(found):
+        what = f"({worst['code']} {worst['name']}, {worst['severity']})"
+        yield f"  more    tsaudit show {worst['fingerprint'][:8]}  {what}" if stored else f"  rule    {what[1:-1]}"
+    if found["plans"]:
+        whole = found["story"]["rest"] or f"tsaudit plan {found['target']}"
+        others = len(found["plans"]) - bool(found["story"]["rest"])
+        more = f"  ({many(others, 'other plan')}: tsaudit plan {found['target']})" if others else ""
+        yield show.whole(f"plan    {whole}{more if found['story']['rest'] else ''}", "  ")
+    if found["report"]:
+        yield show.whole(f"report  {found['report']}", "  ")
+
+
+def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
+    if not found["complete"] and not found["not_judged"] and not found["error"]:
+        yield "  incomplete: not everything was measured, though no rule lacked it; the report lists the gaps"
+    causes = not_judged(found)
+    for reason, codes in list(causes.items())[: None if everything else _CAUSES]:
+        text = f"{'unknown':8}  {', '.join(codes)}: {reason}"
+        yield from show.wrapped(text, "  ") if everything else [show.fitted(text, "  ", mark="unknown")]
+    if not everything and len(causes) > _CAUSES:
+        codes = [code for some in list(causes.values())[_CAUSES:] for code in some]
+        rules, reasons = plural(len(codes), "rule"), many(len(causes) - _CAUSES, "other reason")
+        yield f"  {'unknown':8}  {number(len(codes))} more {rules} for {reasons}; the report has them"
+
+
+def _charged(cost: dict[str, Any]) -> str:
+    """What the provider will bill."""
+    scanned, metered = size(cost["bytes_scanned"] or 0), size(cost["bytes_metered"])
+    return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} billed"

@@ -1,0 +1,268 @@
+"""`tsaudit show`: one finding in full, or all findings of a target."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tsaudit.cli import block, options, plan, results, stored
+from tsaudit.cli import show as screen
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
+    from tsaudit.model.finding import AuditResult
+    from tsaudit.model.plan import Plan
+    from tsaudit.model.profile import Profile
+    from tsaudit.report.findings import Item
+
+_SAMPLES: Final = 10
+_MATCHES: Final = 3
+"""Findings that are named where several match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A finding, and the audit that found it."""
+
+    item: Item
+    result: AuditResult
+    profile: Profile | None
+
+
+@click.command()
+@click.argument("what", metavar="FINGERPRINT|TARGET")
+@click.argument("rule", required=False)
+@options.config_option
+@options.day_option("The audited day; default: the newest in the history.")
+@options.format_option("text", "json")
+def show(what: str, rule: str | None, config: str | None, day: date | None, form: str) -> None:
+    """Print a finding in full, or list all findings of a target.
+
+    A finding is named by its fingerprint, any unique prefix of it, or its target and its rule. This prints everything
+    about it: figures, evidence, its incident, all steps of the plan, how it was measured, and the commands for it.
+    A target alone is printed as `tsaudit audit --all` does.
+    """
+    settings = options.load_settings(config)
+    full_values = settings.report.values == "full"
+    with options.open_store(settings) as store:
+        if what in store.targets():
+            result = stored.result_of(store, what, day)
+            if rule is None:
+                _print_target(store, result, form)
+                return
+            found = _of_rule(store, result, rule)
+        elif rule is not None:
+            raise click.BadParameter(f"`{what}` was never audited", param_hint="TARGET")
+        else:
+            found = _of_fingerprint(store, what, day)
+    if form == "json":
+        screen.as_json([_as_dict(one, full_values=full_values) for one in found])
+        return
+    for number, one in enumerate(found):
+        if number:
+            screen.line()
+        _print(one, full_values=full_values)
+
+
+def _print_target(store: Store, result: AuditResult, form: str) -> None:
+    from tsaudit.history import incidents
+
+    profile = store.profile(result.target, result.day)
+    found = results.of_result(result, profile, incidents.settled(store, result.target, result.day))
+    if form == "json":
+        screen.as_json(found)
+    else:
+        block.print_block(found, everything=True)
+
+
+def _of_rule(store: Store, result: AuditResult, rule: str) -> list[Shown]:
+    wanted = rule.lower().replace("_", "-")
+    found = [one for one in _findings(store, result) if wanted in (one.item.rule.code.lower(), one.item.rule.name)]
+    if not found:
+        codes = dict.fromkeys(r.code for r, _ in result.findings())
+        known = f"; it has findings of {', '.join(codes)}" if codes else ""
+        text = f"`{result.target}` has no finding of `{rule}` on {result.day}{known}"
+        raise click.BadParameter(text, param_hint="RULE")
+    return found
+
+
+def _of_fingerprint(store: Store, prefix: str, day: date | None) -> list[Shown]:
+    """The findings with the one fingerprint that starts so: usually one; a rule may have several about one place."""
+    from tsaudit.model.finding import fingerprint
+
+    marks: dict[str, AuditResult] = {}
+    for result in _results(store, prefix, day):
+        for rule, finding in result.findings():
+            mark = fingerprint(result.target, rule.code, finding.subject)
+            if prefix and mark.startswith(prefix.lower()):
+                marks.setdefault(mark, result)
+    if not marks:
+        when = f" on {day}" if day else ""
+        text = f"no target and no finding{when} is called `{prefix}`; `tsaudit incidents` lists incidents"
+        raise click.BadParameter(text, param_hint="FINGERPRINT")
+    if len(marks) > 1:
+        some = ", ".join(sorted(marks)[:_MATCHES])
+        raise click.BadParameter(
+            f"`{prefix}` matches several findings: {some}; add more characters", param_hint="FINGERPRINT"
+        )
+    ((mark, result),) = marks.items()
+    return [one for one in _findings(store, result) if one.item.fingerprint == mark]
+
+
+def _results(store: Store, prefix: str, day: date | None) -> Iterator[AuditResult]:
+    """The newest results of all targets, or those of the day; then the last ones that had a resolved incident."""
+    from tsaudit.history import incidents
+
+    days = dict.fromkeys(store.targets(), day) if day else dict(store.newest_days())
+    for target, audited in days.items():
+        if (result := store.result(target, audited)) is not None:
+            yield result
+    for one in incidents.current(store):
+        if day is None and one.fingerprint.startswith(prefix.lower()):
+            before = [d for d in store.past_days(one.target) if one.resolved and d < one.resolved]
+            if before and (result := store.result(one.target, _last_bad(store, one.target, before, one.fingerprint))):
+                yield result
+
+
+def _last_bad(store: Store, target: str, days: list[date], mark: str) -> date:
+    """The last of the days on which the finding was there; the last day of all if it is too long ago."""
+    from tsaudit.model.finding import fingerprint
+
+    for day in reversed(days[-30:]):
+        result = store.result(target, day)
+        if result and any(fingerprint(target, r.code, f.subject) == mark for r, f in result.findings()):
+            return day
+    return days[-1]
+
+
+def _findings(store: Store, result: AuditResult) -> list[Shown]:
+    from tsaudit.history import incidents
+    from tsaudit.report import findings
+
+    profile = store.profile(result.target, result.day)
+    known = incidents.current(store, result.target)
+    return [Shown(item, result, profile) for item in findings.items_of(result, profile, known)]
+
+
+def _plan_of(one: Shown) -> Plan | None:
+    from tsaudit.planning import words
+
+    return words.of_finding(one.item.finding, one.result.plans)
+
+
+def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
+    from tsaudit.cli.incidents import as_dict
+    from tsaudit.model.jsonfile import to_json
+    from tsaudit.report.findings import statements
+    from tsaudit.report.foreign import shown
+
+    item, steps = one.item, _plan_of(one)
+    source = item.finding.source
+    return results.of_finding(one.result, item.rule, item.finding, item.settled) | {
+        "target": one.result.target,
+        "day": one.result.day.isoformat(),
+        "evidence": [{"label": e.label, "value": e.value} for e in item.finding.evidence],
+        "samples": list(shown(item.finding.samples, full=full_values, most=_SAMPLES)),
+        "measured": source and {"how": str(source.how), "scope": source.scope, "query": source.query},
+        "statements": dict(statements(item, one.profile)),
+        "incident": item.incident and as_dict(item.incident),
+        "plan": steps and json.loads(to_json(steps)),
+    }
+
+
+def _print(one: Shown, *, full_values: bool) -> None:
+    from tsaudit.story import of_finding
+
+    item, result = one.item, one.result
+    finding = item.finding
+    told = of_finding(finding, item.rule.code, result.plans, result.target, result.day)
+    click.echo(f"{screen.word(finding.severity)}  {item.rule.code} {item.rule.name}  {item.fingerprint}")
+    screen.line(f"{result.target}  {finding.subject}  {result.day}")
+    screen.paragraph(told.headline, "  ")
+    for figure in told.figures:
+        screen.paragraph(f"{figure.label:12}  {figure.text}", "    ")
+    if finding.message.strip().rstrip(".") not in told.headline:
+        screen.paragraph(finding.message, "  ")
+    _section("state", _state(one))
+    _section("evidence", _evidence(one, full_values=full_values))
+    steps = _plan_of(one)
+    if steps is not None:
+        screen.line("plan")
+        plan.print_plan(steps)
+    elif finding.fix:
+        screen.line("what to do")
+        screen.paragraphs(finding.fix, "  ")
+    _print_measured(one)
+    _section("commands", _commands(one))
+
+
+def _section(title: str, lines: Iterator[str]) -> None:
+    for number, line in enumerate(lines):
+        if not number:
+            screen.line(title)
+        screen.paragraph(line, "  ")
+
+
+def _state(one: Shown) -> Iterator[str]:
+    from tsaudit.history.decisions import in_words, outgrown
+
+    item = one.item
+    yield item.state
+    if (incident := item.incident) is None:
+        return
+    yield f"owner {incident.owner}; first seen {incident.first_seen}"
+    if incident.resolved:
+        yield f"resolved {incident.resolved}"
+    if item.decision:
+        yield in_words(item.decision)
+    if incident.lapsed:
+        yield f"{in_words(incident.lapsed)}, which no longer applies: it {outgrown(incident)}"
+
+
+def _evidence(one: Shown, *, full_values: bool) -> Iterator[str]:
+    from tsaudit.report.foreign import shown
+
+    finding = one.item.finding
+    yield from (f"{e.label}: {e.value}" for e in finding.evidence)
+    if samples := shown(finding.samples, full=full_values, most=_SAMPLES):
+        yield f"values seen{'' if full_values else ', redacted'}: {', '.join(samples)}"
+
+
+def _print_measured(one: Shown) -> None:
+    from tsaudit.report.findings import statements
+    from tsaudit.text import instant, quantity
+    from tsaudit.text.findings import origin
+
+    finding = one.item.finding
+    source, limit = finding.source, finding.limit
+    screen.line("how it was measured")
+    if source is not None:
+        scope = f": {source.scope}" if source.scope else ""
+        screen.paragraph(f"{source.how}{scope}, {instant(source.as_of)}, by {source.query}", "  ")
+    if limit is not None:
+        value = quantity(limit.value, limit.unit)
+        screen.paragraph(f"limit {limit.name} = {value}, {origin(limit)}: {limit.source}", "  ")
+    for fact, text in statements(one.item, one.profile):
+        screen.line(f"  {fact}")
+        screen.statement(text, "    ")
+    if source is None and limit is None and not finding.facts:
+        screen.line("  no separate statement: computed from the figures above")
+
+
+def _commands(one: Shown) -> Iterator[str]:
+    item, target = one.item, one.result.target
+    mark = item.fingerprint[:8]
+    if item.incident is not None and not item.incident.resolved:
+        if item.decision is not None:
+            yield f"tsaudit reopen {mark}"
+        else:
+            yield f'tsaudit ack {mark} --reason "..."'
+            yield f'tsaudit snooze {mark} --until 1w --reason "..."'
+            yield f'tsaudit accept {mark} --until 90d --reason "..."'
+    yield f"tsaudit explain {item.rule.code}"
+    yield f"tsaudit backtest {item.rule.code} {target}"

@@ -1,0 +1,91 @@
+"""`slack:` in tsaudit.yaml: how alerts are sent, and what reactions on them do."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from tsaudit.config.base import Model
+from tsaudit.config.types import Duration, Finite, Reaction, SlackSecret
+
+
+class Reactions(Model):
+    """What a reaction on a message in Slack does. Needs a bot token with the scope `reactions:read`."""
+
+    read: bool = True
+    """Whether reactions are read, at each audit."""
+    ack: Reaction = "eyes"
+    """The reaction that acknowledges the open incidents of a message; "" for none."""
+    snooze: Reaction = "zzz"
+    """The reaction that snoozes them."""
+    snooze_for: Duration = timedelta(days=7)
+    """For how long."""
+    accept: Reaction = "white_check_mark"
+    """The reaction that accepts them, except for critical ones."""
+    accept_for: Duration = timedelta(days=90)
+    """For how long."""
+    most_asked: int = Field(50, ge=1, le=1000)
+    """Messages that are asked at a time; Slack allows about 50 such calls a minute."""
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Name of each reaction that does something to what it does: `ack`, `snooze`, or `accept`."""
+        named = {self.ack: "ack", self.snooze: "snooze", self.accept: "accept"}
+        return {name: kind for name, kind in named.items() if name}
+
+    def days(self, kind: str) -> int:
+        """For how many days a `snooze` or `accept` applies; part of a day counts as a day."""
+        span = {"snooze": self.snooze_for, "accept": self.accept_for}[kind]
+        return -(-span // timedelta(days=1))
+
+    @model_validator(mode="after")
+    def _different(self) -> Reactions:
+        names = [name for name in (self.ack, self.snooze, self.accept) if name]
+        if len(set(names)) < len(names):
+            raise ValueError("ack, snooze, and accept must be three different reactions")
+        return self
+
+
+class Slack(Model):
+    """Where alerts go. With neither token nor webhook, they are printed in the terminal and stored as "not sent"."""
+
+    token: SlackSecret | None = None
+    """Bot token with `chat:write` (and `channels:history`, to check after a crash which messages arrived; and
+    `reactions:read`, to act on reactions).
+    """
+    webhook: SlackSecret | None = None
+    """Incoming webhook: cannot edit, reply in threads, or read messages, so a crash may duplicate a message."""
+    digest_weekday: Literal[
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "daily", "never"
+    ] = "monday"
+    """The day of the digest, one message per owner with what is still open on all targets, if anything: a weekday,
+    `daily`, or `never`. It is sent once all targets due on that day have been audited.
+    """
+    reactions: Reactions = Reactions()
+    """What reactions on messages do."""
+    base_url: str = "https://slack.com/api/"
+    """Base URL of Slack's web API; change it for a proxy or a test."""
+    deadline_s: Finite = Field(300, gt=0)
+    """Seconds a run may spend on sending, over all channels; the rest stays queued for the next run."""
+
+    @field_validator("webhook")
+    @classmethod
+    def _address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("https://", "http://", "${")):
+            raise ValueError("must start with https://, as shown by Slack")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _folder(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://", "${")):
+            raise ValueError("must start with https:// or http://")
+        return value.rstrip("/") + "/"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Slack:
+        if self.token and self.webhook:
+            raise ValueError("set a token or a webhook, not both")
+        return self

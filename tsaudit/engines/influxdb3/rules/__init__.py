@@ -1,0 +1,1 @@
+"""Rules about InfluxDB 3 alone."""

@@ -1,0 +1,37 @@
+"""Which type values that are stored as text should have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tsaudit.engines.engine import Engine
+from tsaudit.engines.sql.name_words import HINT, words_of
+from tsaudit.engines.sql.roles import names_code
+
+_FLAG: Final = frozenset({"0", "1"})
+"""A state that is never added up, so it may be text."""
+_BOOLEANS: Final = frozenset({"true", "false", ""})
+"""Other pairs, such as on and off or open and closed, are states: a third one, such as `unavailable`, may follow."""
+
+
+def kind_of_texts(name: str, texts: Sequence[str], engine: Engine) -> str:
+    """`integer`, `float`, `boolean`, or `time`; empty if they really are text. `name`: of their column."""
+    from tsaudit.analysis.shapes import shapes
+
+    if names_code(name):
+        return ""
+    kind = shapes.number_kind(texts)
+    if kind == "time" and not words_of(name) & HINT and all(v.strip().isdecimal() for v in texts):
+        # A counter with ten digits looks like seconds since 1970.
+        kind = "integer"
+    distinct = {v.strip().lower() for v in texts}
+    if (kind == "boolean" and not distinct <= _BOOLEANS) or (kind == "integer" and distinct <= _FLAG):
+        return ""
+    return "" if kind is None or (kind == "time" and not _is_time(name, texts, engine)) else kind
+
+
+def _is_time(name: str, texts: Sequence[str], engine: Engine) -> bool:
+    """Whether times as text should have another type: not where the engine has none, nor dates as names of days."""
+    of_day = any(":" in value for value in texts)
+    return engine.enforces_types and (of_day or bool(words_of(name) & HINT))

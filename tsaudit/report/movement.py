@@ -1,0 +1,186 @@
+"""What moved between two snapshots: the target's figures, and the measurements and tags that moved most.
+
+Only figures that both snapshots measured in the same way are compared. What is new counts from zero, what is gone
+counts to zero, and what one of them could not see is counted as not compared.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+
+from tsaudit.model.profile import How, Profile
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Figure, figures_of_its_day
+from tsaudit.schema.diff import shows
+
+MOST: Final = 5
+"""Movers that are listed for each figure."""
+_SIGMAS: Final = 2
+"""Standard errors by which an estimate has to move, so that it is not the estimate alone."""
+_OF_WINDOW: Final = frozenset({"rows"})
+"""Figures that depend on the length of the window."""
+_PARTS: Final = ("series", "rows", "tag_values")
+"""Figures that add up, in the order of the page."""
+_WHOLES: Final = ("measurements", "stored_bytes")
+"""Figures of the whole target, whose parts are not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """One figure of one measurement, one tag, or the target on both days."""
+
+    subject: Subject
+    before: float
+    """0 if it is new."""
+    now: float
+    """0 if it is gone."""
+    error: float = 0.0
+    """Standard error of the change; 0 if both figures are exact, or if it is not known."""
+    is_estimate: bool = False
+
+    @property
+    def change(self) -> float:
+        return self.now - self.before
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the change is more than chance."""
+        return abs(self.change) > _SIGMAS * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One figure of the target, and where it moved most."""
+
+    figure: str
+    """As in `Figure.name`."""
+    total: Mover
+    not_compared: int
+    """Measurements or tags that only one of the days measured, or that they measured differently; 0 if the total is
+    the target's own figure.
+    """
+    movers: tuple[Mover, ...]
+    """Where it moved most, at most MOST."""
+    more: int
+    """Further ones that moved."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The change divided by the figure before; None if that was zero."""
+        return self.total.change / self.total.before if self.total.before else None
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether anything is different, even if gains and losses cancel each other out."""
+        return self.total.has_moved or bool(self.movers)
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """The figures of two snapshots."""
+
+    day_before: date
+    figures: tuple[Moved, ...]
+    """Those that could be compared, moved or not."""
+    not_compared: tuple[str, ...]
+    """Names of figures of which nothing could be compared, although one of the days measured them."""
+
+    @property
+    def moved(self) -> tuple[Moved, ...]:
+        return tuple(one for one in self.figures if one.has_moved)
+
+    @property
+    def still(self) -> tuple[Moved, ...]:
+        return tuple(one for one in self.figures if not one.has_moved)
+
+
+def movement(before: Profile, now: Profile) -> Movement:
+    """Compare the figures of two snapshots of one target."""
+    pair = _Pair(before, now)
+    found = {name: _parts(pair, name) for name in _PARTS} | {name: _whole(pair, name) for name in _WHOLES}
+    kept = tuple(one for one in found.values() if one is not None)
+    missing = tuple(name for name, one in found.items() if one is None and pair.has(name))
+    return Movement(before.day, kept, missing)
+
+
+class _Pair:
+    """Two snapshots, and what can be compared of them."""
+
+    def __init__(self, before: Profile, now: Profile) -> None:
+        self._before, self._now = _Side(before), _Side(now)
+        lengths = {round((p.window.end - p.window.start).total_seconds()) for p in (before, now)}
+        self._same_window = len(lengths) == 1
+
+    def has(self, name: str) -> bool:
+        return bool(self._before.figures[name] or self._now.figures[name])
+
+    def subjects(self, name: str) -> list[Subject]:
+        """The measurements and tags that have the figure on one of the days."""
+        both = self._before.figures[name] | self._now.figures[name]
+        return [subject for subject in both if subject.measurement]
+
+    def mover(self, name: str, subject: Subject) -> Mover | None:
+        """The figure on both days; None if it cannot be compared."""
+        if name in _OF_WINDOW and not self._same_window:
+            return None
+        old, new = self._before.figures[name].get(subject), self._now.figures[name].get(subject)
+        if old is not None and new is not None:
+            return _compared(old, new)
+        if new is not None and self._before.lacks(subject):
+            return _compared(replace(new, value=0.0, standard_error=None), new)
+        if old is not None and self._now.lacks(subject):
+            return _compared(old, replace(old, value=0.0, standard_error=None))
+        return None
+
+
+class _Side:
+    """One of the two snapshots."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.figures: dict[str, dict[Subject, Figure]] = {name: {} for name in (*_PARTS, *_WHOLES)}
+        for one in figures_of_its_day(profile):
+            if one.name in self.figures:
+                self.figures[one.name][one.subject] = one
+        self._profile = profile
+        self._measurements = {(m.database, m.name): m for m in profile.measurements}
+
+    def lacks(self, subject: Subject) -> bool:
+        """Whether there is no such measurement or tag, and the snapshot would show it."""
+        if not subject.measurement or not shows(self._profile, subject.database, subject.measurement):
+            return False
+        found = self._measurements.get((subject.database, subject.measurement))
+        return found is None or bool(subject.column and all(tag.key != subject.column for tag in found.tags))
+
+
+def _compared(old: Figure, new: Figure) -> Mover | None:
+    """None for samples, whose figures move by chance, and for an exact figure and an estimate of unknown error."""
+    if How.SAMPLED in (old.how, new.how):
+        return None
+    errors = [one.standard_error for one in (old, new) if one.how is How.ESTIMATE]
+    if old.how is not new.how and None in errors:
+        return None
+    return Mover(new.subject, old.value, new.value, math.hypot(*(error or 0.0 for error in errors)), bool(errors))
+
+
+def _parts(pair: _Pair, name: str) -> Moved | None:
+    """The sum over all measurements or tags; the target's own figure if both days have it."""
+    subjects = pair.subjects(name)
+    found = [one for one in (pair.mover(name, subject) for subject in subjects) if one is not None]
+    moved = sorted((one for one in found if one.has_moved), key=lambda one: (-abs(one.change), one.subject))
+    total = pair.mover(name, Subject())
+    not_compared = 0 if total else len(subjects) - len(found)
+    if total is None and found:
+        before, now = math.fsum(one.before for one in found), math.fsum(one.now for one in found)
+        estimated = any(one.is_estimate for one in found)
+        total = Mover(Subject(), before, now, math.hypot(*(one.error for one in found)), estimated)
+    if total is None:
+        return None
+    return Moved(name, total, not_compared, tuple(moved[:MOST]), max(0, len(moved) - MOST))
+
+
+def _whole(pair: _Pair, name: str) -> Moved | None:
+    total = pair.mover(name, Subject())
+    return Moved(name, total, 0, (), 0) if total else None

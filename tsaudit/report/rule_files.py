@@ -1,0 +1,36 @@
+"""Writes the page of each rule beside the reports, once per version."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from tsaudit.model.version import VERSION
+from tsaudit.report import rule_pages, templates
+from tsaudit.report.publish import Folder
+from tsaudit.report.rule_pages import FOLDER
+
+
+def write(folder: Folder) -> None:
+    """Write all pages and their list, unless a run of this version with these rules has. Raises ReportError.
+
+    Every run of a version writes the same bytes, so runs at the same time cannot mix; the mark comes last, so a run
+    that is cut off is made up for by the next one.
+    """
+    pages = rule_pages.pages()
+    texts = [(page.code, page.name, page.title, page.blocks, _facts(page)) for page in pages]
+    made = repr((VERSION, templates.sources(), texts))
+    mark = f"{FOLDER}/_{hashlib.sha256(made.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.json"
+    if folder.read(mark) is not None:
+        return
+    for page in pages:
+        text = templates.render("rule.html.j2", {"version": VERSION, "page": page, "rule": page.rule})
+        folder.write(f"{FOLDER}/{page.code}.html", text.encode(errors="replace"))
+    text = templates.render("rules.html.j2", {"version": VERSION, "pages": pages})
+    folder.write(f"{FOLDER}/index.html", text.encode(errors="replace"))
+    folder.write(mark, b"{}")
+
+
+def _facts(page: rule_pages.Page) -> Any:
+    rule = page.rule
+    return rule and (rule.severity, rule.guidelines, sorted(rule.engines), sorted(rule.requires), rule.thresholds)

@@ -1,0 +1,183 @@
+"""The templates: what they can use, and how everything they show is made safe."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from tsaudit.analysis.cardinality.contributions import share_of
+from tsaudit.model.finding import Finding, Severity, Verdict
+from tsaudit.planning import words
+from tsaudit.report import (
+    changes,
+    charts,
+    definitions,
+    dependency_graph,
+    findings,
+    foreign,
+    migration,
+    rule_pages,
+    tables,
+    trends,
+)
+from tsaudit.text import (
+    change,
+    day,
+    duration,
+    forecasts,
+    in_full,
+    instant,
+    listed,
+    many,
+    number,
+    percent,
+    plural,
+    quantity,
+    size,
+)
+from tsaudit.text.figures import figure
+from tsaudit.text.findings import origin
+from tsaudit.text.numbers import NOT_KNOWN
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_HERE: Final = Path(__file__).parent
+WORDS: Final = {"ok": "OK", "unknown": "Unknown", "info": "Note", "warn": "Warning", "critical": "Critical"}
+"""The words for verdicts and severities."""
+
+
+def render(template: str, view: Mapping[str, Any]) -> str:
+    """A template of this package, filled in. Everything in `view` is escaped and made safe."""
+    return _environment().get_template(template).render(view)
+
+
+def sources() -> tuple[str, ...]:
+    """Everything that decides how a page looks, besides its contents."""
+    return tuple(_asset(name) for name in ("style.css", "script.js", "base.html.j2", "rule.html.j2", "rules.html.j2"))
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=number,
+        percent=percent,
+        quantity=quantity,
+        change=change,
+        day=day,
+        instant=instant,
+        duration=duration,
+        size=lambda count: NOT_KNOWN if count is None else size(count),
+        many=many,
+        plural=plural,
+        listed=listed,
+        limit_reached=lambda forecast: _capitalized(forecasts.limit_reached(forecast)),
+        pace=forecasts.pace,
+        cut=foreign.cut,
+        code=foreign.with_code,
+        preformatted=lambda text: Markup.escape(foreign.cut(foreign.block(text), findings.LONGEST_TEXT)),
+        statement=lambda text: Markup.escape(foreign.block(text)),
+        inline=rule_pages.inline,
+        in_full=in_full,
+        prose=lambda text: foreign.prose(foreign.cut(text, findings.LONGEST_TEXT)),
+        is_exact=lambda text: foreign.block(text) == text,
+        verdict_word=WORDS.__getitem__,
+        heat_level=_heat_level,
+        origin=lambda limit: foreign.cut(origin(limit), 60),
+        last_day=lambda window: (window.end - timedelta(microseconds=1)).date(),
+        trend_note=_trend_note,
+        spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
+        anchor_of_plan=lambda plan: words.anchor(plan.subject),
+        steps_in_words=words.summary,
+        effect_in_words=words.effect,
+        tally=_tally,
+        web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
+    )
+    style, script = _asset("style.css"), _asset("script.js")
+    environment.globals.update(
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        figure=figure,
+        bar=charts.bar,
+        sparkline=charts.sparkline,
+        trend_chart=charts.trend,
+        dependency_graph=dependency_graph.draw,
+        share_of=share_of,
+        most_names=tables.MOST_NAMES,
+        most_keys=migration.MOST_KEYS,
+        statements=findings.statements,
+        samples=foreign.shown,
+        limit_text=_limit_text,
+        definitions=definitions,
+        rule_address=rule_pages.address,
+        schema_in_words=changes.in_words,
+        Severity=Severity,
+    )
+    return environment
+
+
+def _harmless(value: object) -> object:
+    """Applied to every value put into a template, so no template can forget it."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return foreign.line(value)
+
+
+def _asset(name: str) -> Markup:
+    # Our own files; escaping would break them.
+    return Markup(_HERE.joinpath(name).read_text(encoding="utf-8"))  # noqa: S704
+
+
+def _hash(text: str) -> str:
+    """For a Content-Security-Policy: only exactly this script or style is allowed."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _heat_level(ratio: float) -> int:
+    """0 for none, 1 to 5 for up to all."""
+    return 0 if ratio <= 0 else min(5, 1 + int(ratio * 4.999))
+
+
+def _limit_text(finding: Finding) -> str:
+    return quantity(finding.limit.value, finding.limit.unit) if finding.limit else ""
+
+
+def _trend_note(trend: trends.Trend) -> str:
+    """What a chart shows, in one line."""
+    write = percent if trend.is_ratio else number
+    first, now = trend.points[0], trend.points[-1]
+    parts = [f"{write(now.value)} on {day(now.day)}, {write(first.value)} on {day(first.day)}"]
+    if trend.limit is not None:
+        parts.append(f"limit {write(trend.limit)}")
+    if trend.forecast is not None and (ahead := forecasts.limit_reached(trend.forecast)):
+        parts.append(ahead)
+    return "; ".join(parts) + "."
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _tally(count: int, kind: Severity | Verdict) -> str:
+    """`1 critical`, `2 warnings`, `3 notes`, `4 unknown`, `5 OK`."""
+    nouns = {"warn": "warning", "info": "note"}
+    return many(count, nouns[kind]) if kind in nouns else f"{number(count)} {'OK' if kind == 'ok' else str(kind)}"
