@@ -1,4 +1,4 @@
-"""A sender killed at any point between "queued" and "sent" loses no message, and with a token doubles none."""
+"""Killed at any point, a sender loses no message and with a token doubles none; a reader of reactions, no decision."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.alerts import builders
-from tests.alerts.builders import History, found
+from tests.alerts.builders import History, fast, found
 from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
+from tsaudit import alerts
 from tsaudit.alerts.sending import SendReport
+from tsaudit.history import clock, decision_log, decisions, incidents
 from tsaudit.history.store import Store
 
 ROOT = Path(__file__).parents[2]
 
 
+CLAIM, SETTLE = "tsaudit.history.deliveries:claim", "tsaudit.history.deliveries:settle"
+ANN = "U0ANN"
+
+
 def sender(
-    store: Store, slack: str, step: str = "none", moment: str = "before", count: int = 1
+    store: Store, slack: str, step: str = "none", moment: str = "before", count: int = 1, work: str = "send"
 ) -> subprocess.Popen[bytes]:
     url = store.engine.url.render_as_string(hide_password=False)
-    command = [sys.executable, "-m", "tests.alerts.killed_sender", url, slack, step, moment, str(count)]
+    command = [sys.executable, "-m", "tests.alerts.killed_process", work, url, slack, step, moment, str(count)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
@@ -46,7 +53,7 @@ def thread(history: History, slack: SlackDouble) -> Iterator[History]:
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize("step", ["claim", "settle"])
+@pytest.mark.parametrize("step", [CLAIM, SETTLE])
 @pytest.mark.parametrize("count", [1, 2])
 def test_killed_at_any_step_neither_loses_nor_doubles(
     thread: History, slack: SlackDouble, step: str, moment: str, count: int
@@ -70,7 +77,7 @@ def test_killed_during_the_call_neither_loses_nor_doubles(history: History, slac
 
 def test_killed_while_looking_up_neither_loses_nor_doubles(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
-    killed(sender(history.store, slack.base_url, "settle", "before"))
+    killed(sender(history.store, slack.base_url, SETTLE, "before"))
     process = sender(history.store, slack.base_url)
     slack.fail(method="conversations.history", action=process.kill)
     killed(process)
@@ -78,10 +85,50 @@ def test_killed_while_looking_up_neither_loses_nor_doubles(history: History, sla
     assert len(slack.messages) == 1
 
 
-@pytest.mark.parametrize(("step", "moment"), [("claim", "after"), ("settle", "before")])
+@pytest.mark.parametrize(("step", "moment"), [(CLAIM, "after"), (SETTLE, "before")])
 def test_killed_with_a_webhook_loses_none(store: Store, slack: SlackDouble, step: str, moment: str) -> None:
     history = History(store, builders.with_webhook(slack))
     history.audit(found(1))
     killed(sender(store, slack.webhook, step, moment))
     history.send(lambda _: None)
-    assert len(slack.messages) == (2 if step == "settle" else 1), "at least once"
+    assert len(slack.messages) == (2 if step == SETTLE else 1), "at least once"
+
+
+@pytest.mark.parametrize("taken_back", [False, True])
+@pytest.mark.parametrize(
+    ("step", "moment"),
+    [
+        ("tsaudit.alerts.reactions:lock", "after"),
+        ("tsaudit.history.decision_log:write", "before"),
+        ("tsaudit.history.decision_log:write", "after"),
+        ("tsaudit.history.deliveries:add", "after"),
+        ("tsaudit.alerts.reactions:_act", "after"),
+    ],
+)
+def test_killed_between_reading_and_confirming_a_reaction_neither_loses_nor_doubles(
+    store: Store, slack: SlackDouble, step: str, moment: str, taken_back: bool
+) -> None:
+    history = History(store, builders.with_token(slack), clock.today() - timedelta(days=3))
+
+    def read_and_send() -> None:
+        alerts.read_reactions(store, history.settings, fast())
+        history.send()
+
+    history.audit(found(1, 2))
+    history.send()
+    message = slack.messages[-1]
+    message.react("zzz", ANN)
+    if taken_back:
+        read_and_send()
+        message.take_back("zzz", ANN)
+    killed(sender(store, slack.base_url, step, moment, work="read"))
+    read_and_send()
+    read_and_send()
+    with store.reading() as connection:
+        now = decisions.decided_today(connection, incidents.standing(connection, None, None))
+    assert [i.decision.owner for i in now if i.decision] == ([] if taken_back else [ANN] * 2)
+    entries = decision_log.entries(store, {i.fingerprint for i in now})
+    assert len(entries) == (4 if taken_back else 2), "lost or doubled"
+    confirmations = [state for kind, state in states(store) if kind == "confirm"]
+    assert confirmations == ["sent"] * (2 if taken_back else 1)
+    assert len(slack.messages) == 1 + len(confirmations)

@@ -60,7 +60,7 @@ def decided(reaction: StoredReaction, name: str, outcome: Outcome, until: date |
 def undone(reaction: StoredReaction, name: str, some: Sequence[Incident]) -> Message:
     """The reply to a reaction that was taken back."""
     what = many(len(some), "incident")
-    return _message([f":{name}: is gone: no longer {_DONE[reaction.kind]}, {what}.", *_listed(some)])
+    return _message([f":{name}: was taken back. No longer {_DONE[reaction.kind]}: {what}.", *_listed(some)])
 
 
 def _message(paragraphs: Sequence[str]) -> Message:

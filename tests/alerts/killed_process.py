@@ -1,10 +1,12 @@
-"""A sender in a process of its own that dies, as by a power cut, right before or after the n-th call of a step.
+"""A process that sends, or reads reactions, and dies, as by a power cut, right before or after the n-th call of a step.
 
-Arguments: history URL, base URL of Slack (or a webhook), `claim` or `settle` or `none`, `before` or `after`, n.
+Arguments: `send` or `read`, history URL, base URL of Slack (or a webhook), `module:function` of the step or `none`,
+`before` or `after`, n.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -13,12 +15,13 @@ from typing import Any
 from tests.alerts import builders
 from tests.alerts.slack_double import TOKEN
 from tsaudit import alerts
-from tsaudit.history import deliveries
 from tsaudit.history.store import Store
 
 
 def die_at(step: str, moment: str, count: int) -> None:
-    real, left = getattr(deliveries, step), [count]
+    module, name = step.split(":")
+    where = importlib.import_module(module)
+    real, left = getattr(where, name), [count]
 
     def deadly(*arguments: Any, **named: Any) -> Any:
         left[0] -= 1
@@ -29,14 +32,17 @@ def die_at(step: str, moment: str, count: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
-    setattr(deliveries, step, deadly)
+    setattr(where, name, deadly)
 
 
 if __name__ == "__main__":
-    url, slack, step, moment, count = sys.argv[1:]
+    work, url, slack, step, moment, count = sys.argv[1:]
     if step != "none":
         die_at(step, moment, int(count))
     way = {"token": TOKEN, "base_url": slack} if slack.endswith("/api/") else {"webhook": slack}
+    settings = builders.settings(slack=way)
     with Store.open(url) as store:
-        report = alerts.send(store, builders.settings(slack=way), print, builders.fast())
-    print(report)
+        if work == "read":
+            print(alerts.read_reactions(store, settings, builders.fast()))
+        else:
+            print(alerts.send(store, settings, print, builders.fast()))
