@@ -137,7 +137,7 @@ class Target(Model):
     group: str | None = None
     """Targets of one group share a Dagster asset if granularity is `group`."""
     asset_key: tuple[str, ...] | None = None
-    """Key of the owner's own Dagster asset; audits are recorded as observations on it."""
+    """Key of the owner's own Dagster asset, which gets the observation and the checks of each audit."""
 
 
 class Owner(Model):
