@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine
 
 from tests.alerts.builders import REPORT, History, a_context, found
 from tests.alerts.slack_double import SlackDouble
-from tests.alerts.test_crash import killed, sender
+from tests.alerts.test_crash import SETTLE, killed, sender
 from tests.alerts.test_outbox import states
 from tests.builders import a_result, a_rule_result
 from tests.history.conftest import address
@@ -55,7 +55,7 @@ def test_the_next_sender_takes_over_as_soon_as_the_first_is_done(store: Store) -
 
 def test_a_sender_that_was_killed_holds_nobody_up(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
-    killed(sender(history.store, slack.base_url, "settle", "before"))
+    killed(sender(history.store, slack.base_url, SETTLE, "before"))
     assert states(history.store) == [("alert", "sending")]
     assert history.send(pace=alerts.Pace(lock_wait_s=5, sleep=lambda _: None)) == SendReport(sent=1)
     assert len(slack.messages) == 1

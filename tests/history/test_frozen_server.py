@@ -89,7 +89,7 @@ def test_does_not_answer_from_the_start(postgresql: Postgresql, address: str, st
         Store.open(through)
     assert time.monotonic() - began < CONNECT_S + 1
     faulty.close()
-    assert "no response within 0.5" in _one_line(raised.value) or "timeout expired" in _one_line(raised.value)
+    assert "no response within " in _one_line(raised.value) or "timeout expired" in _one_line(raised.value)
 
 
 @pytest.mark.parametrize("phase", [b"pg_try_advisory", b"INSERT INTO decision", b"COMMIT"])
@@ -101,7 +101,7 @@ def test_stops_answering_in_the_middle(postgresql: Postgresql, address: str, str
         _insert(store)
         armed.append(1)
         began = time.monotonic()
-        with pytest.raises(HistoryError, match=r"no response within 0\.6") as raised:
+        with pytest.raises(HistoryError, match=r"no response within \d") as raised:
             _insert(store)
         assert ANSWER_S - 0.1 < time.monotonic() - began < ANSWER_S + 1
         _one_line(raised.value)
@@ -212,7 +212,7 @@ def test_command_when_the_history_freezes_in_mid_audit(
     # Nothing is wrong with how it was called: an audit that is not remembered did not take place.
     assert frozen.exit_code == 3
     assert "history postgresql://127.0.0.1" in frozen.output
-    assert "no response within 0." in frozen.output
+    assert "no response within " in frozen.output
     assert "Traceback" not in frozen.output
     assert PASSWORD not in frozen.output
     gone = _command(tmp_path, through, "incidents")
