@@ -21,7 +21,7 @@ audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the
 	@$(BIN)/python -m dagster_project.demo
 
 test: lint servers lowest ## lint, types, import contracts, all tests, and a part of them on the lowest versions
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 $(ON_THE_NEWEST_POSTGRESQL)
 
 lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest versions

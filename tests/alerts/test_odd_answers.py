@@ -26,6 +26,8 @@ from tsaudit import alerts
 from tsaudit.alerts import slack_transport
 from tsaudit.history.store import Store
 
+pytestmark = pytest.mark.wall_clock
+
 Write = Callable[[BaseHTTPRequestHandler], None]
 BOTH = ("chat.postMessage", "conversations.history")
 

@@ -24,6 +24,8 @@ from tsaudit.model.facts import Given
 from tsaudit.model.profile import Profile, Reason
 from tsaudit.net.watchdog import Deadline
 
+pytestmark = pytest.mark.wall_clock
+
 
 class Stubborn:
     """A server with 20 measurements whose tag sets never come, and a driver that keeps to no timeout.

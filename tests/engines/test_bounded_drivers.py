@@ -31,6 +31,8 @@ from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.opening import open_connection, with_connection
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 STATEMENT_S: Final = 0.6
 LATE_S: Final = 3.0
 """How much later than its time a statement may end, on a busy machine."""

@@ -20,6 +20,8 @@ from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.model.profile import Profile, Reason
 
+pytestmark = pytest.mark.wall_clock
+
 _ENGINES: Final = {
     "influxdb1": {"version": "1.8.10", "build": "OSS"},
     "influxdb2": {"version": "v2.7.12", "build": "OSS"},

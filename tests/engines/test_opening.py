@@ -29,6 +29,8 @@ from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 
 def _message(engine: str, url: str, **settings: Any) -> str:
     target = Target(name="t", engine=engine, url=url, **settings)

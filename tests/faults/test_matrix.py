@@ -8,6 +8,8 @@ from tests.faults.expectations import Outcome
 from tests.faults.matrix import ENGINES, faults_of, name_of, running
 from tests.faults.runner import complaints
 
+pytestmark = pytest.mark.wall_clock
+
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_outcome_of_every_fault(engine: str) -> None:

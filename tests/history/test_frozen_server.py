@@ -28,6 +28,8 @@ from tsaudit.history.database import HistoryFailedError
 from tsaudit.history.schema import decision
 from tsaudit.history.store import HistoryError, Store
 
+pytestmark = pytest.mark.wall_clock
+
 ANSWER_S = 0.6
 """What the tests give a statement and its grace, together."""
 CONNECT_S = 0.5

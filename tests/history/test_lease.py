@@ -19,6 +19,8 @@ from tsaudit.config.settings import Target
 from tsaudit.history import lease, schema
 from tsaudit.history.store import HistoryError, Store
 
+pytestmark = pytest.mark.wall_clock
+
 
 def a_target(name: str = "shop", url: str = "influxdb1://db:8086", **changes: object) -> Target:
     return Target.model_validate({"name": name, "engine": "influxdb1", "url": url} | changes)

@@ -16,6 +16,8 @@ from tsaudit.net import watchdog
 from tsaudit.net.sockets import shut_down
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, each, within
 
+pytestmark = pytest.mark.wall_clock
+
 
 def test_a_read_that_never_ends_is_broken_off_on_time() -> None:
     ours, theirs = socket.socketpair()

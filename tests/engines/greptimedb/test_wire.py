@@ -24,6 +24,8 @@ from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "ts", "time_kind": "timestamp"}
 
 

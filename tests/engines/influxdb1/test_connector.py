@@ -21,6 +21,8 @@ from tsaudit.engines.influxdb1.answers import duration_s
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 
 class Double(http.server.ThreadingHTTPServer):
     """Sends whatever a test puts into it."""

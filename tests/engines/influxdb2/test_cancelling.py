@@ -23,6 +23,8 @@ from tsaudit.engines.influxdb2.client import Address, Client, Turn
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 BUCKET = {"id": "0a", "orgID": "0b", "name": "db", "type": "user", "retentionRules": []}
 LOOKED_UP = {
     "/api/v2/buckets": {"buckets": [BUCKET]},

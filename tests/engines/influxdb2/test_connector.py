@@ -21,6 +21,8 @@ from tsaudit.engines.influxdb2 import annotated_csv
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 PING = {"X-Influxdb-Version": "v2.7.12", "X-Influxdb-Build": "OSS"}
 BUCKET = {"id": "0a", "orgID": "0b", "name": "db", "type": "user", "retentionRules": []}
 

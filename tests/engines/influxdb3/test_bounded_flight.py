@@ -30,6 +30,8 @@ from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 MOST_MB: Final = 300
 LATE_S: Final = 2.5
 _HTTP_2: Final = b"PRI * HTTP/2.0"

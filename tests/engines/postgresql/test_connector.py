@@ -21,6 +21,8 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.engines.quoting import quote_identifier, quote_text
 from tsaudit.model.profile import Reason
 
+pytestmark = pytest.mark.wall_clock
+
 RUNNING = "SELECT query FROM pg_stat_activity WHERE usename = 'tsaudit' AND state = 'active'"
 
 

@@ -14,6 +14,8 @@ import sqlalchemy as sa
 from tests.servers import Postgresql
 from tsaudit.engines.postgresql import wire
 
+pytestmark = pytest.mark.wall_clock
+
 
 @contextmanager
 def _place_for_one(postgresql: Postgresql) -> Iterator[sa.URL]:
