@@ -37,6 +37,8 @@ def made(postgresql: Postgresql) -> Made:
             if grant:
                 connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit".encode())
                 connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit".encode())
+            # Otherwise the rows are counted when the session has ended, which may be after an ANALYZE has counted them.
+            connection.execute(b"SELECT pg_stat_force_next_flush()")
         about = {"name": "t", "engine": "postgresql", "url": postgresql.audit_url, "databases": (schema,)}
         return Target(**about | settings)
 
