@@ -1,7 +1,7 @@
 """Runs whose process was lost while their launcher says that it is still at work.
 
 Dagster asks its run launcher whether the process of a run lives. Where runs are tasks of a queue (Celery), the launcher
-cannot tell: the run of a killed worker stays in progress for good. So each step holds a lease in the history, and a
+cannot tell: the run of a killed worker stays in progress permanently. So each step holds a lease in the history, and a
 sensor looks whether its heart still beats.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import history
-from dagster_tsaudit.plan import Plan, Step
+from dagster_tsaudit.plan import Plan, Step, is_audit
 from tsaudit import secrets
 from tsaudit.text import many
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 WATCH_S: Final = 15
 """Seconds between two looks."""
 
-_UNBORN_S: Final = 300.0
-"""Seconds after which a run in progress that never held a lease is lost: it loads code, or waits for a pool."""
+GRACE_S: Final = 30.0
+"""Additional seconds for a run in progress that holds no lease: its step is about to begin, or has just ended."""
 
 Cursor = dict[str, tuple[str, float]]
 """Run ID to what was seen of it last, and when it was first seen like this, in seconds since 1970."""
@@ -68,8 +68,6 @@ def end_lost_runs(plan: Plan, instance: dg.DagsterInstance, before: Cursor, now:
 
     Raises nothing: a failing sensor notifies nobody.
     """
-    from dagster_tsaudit.sensors import is_audit
-
     filters = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
     runs = {run.run_id: run for run in instance.get_runs(filters) if is_audit(plan, run)}
     if not runs:
@@ -78,7 +76,7 @@ def end_lost_runs(plan: Plan, instance: dg.DagsterInstance, before: Cursor, now:
         with history(plan.load()) as store:
             seen = _seen(store, plan, runs)
             cursor = {run_id: _since(before.get(run_id), text, now) for run_id, text in seen.items()}
-            lost = [run_id for run_id, (text, since) in cursor.items() if _is_lost(text, now - since)]
+            lost = [run_id for run_id, (text, since) in cursor.items() if _is_lost(plan, text, now - since)]
             for run_id in lost:
                 _end(store, plan, instance, runs[run_id])
                 del cursor[run_id]
@@ -102,10 +100,13 @@ def _since(before: tuple[str, float] | None, text: str, now: float) -> tuple[str
     return (text, before[1]) if before is not None and before[0] == text and before[1] <= now else (text, now)
 
 
-def _is_lost(text: str, still_s: float) -> bool:
+def _is_lost(plan: Plan, text: str, still_s: float) -> bool:
     from tsaudit.history.lease import STALE_S
 
-    return still_s >= (STALE_S if text else _UNBORN_S)
+    if text:
+        return still_s >= STALE_S
+    # A step that waits for its pool holds no lease for as long as that takes.
+    return plan.pool is None and still_s >= STALE_S + GRACE_S
 
 
 def _end(store: "Store", plan: Plan, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:

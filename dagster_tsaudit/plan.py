@@ -146,6 +146,14 @@ class Plan:
         return f"{self.job_name}{step.suffix}"
 
 
+def is_audit(plan: Plan, run: dg.DagsterRun) -> bool:
+    """Whether the run audited targets of the plan; runs from the Materialize button have another job name."""
+    if run.tags.get(JOB_TAG) == plan.name:
+        return True
+    touched = {*(run.asset_selection or ()), *(check.asset_key for check in run.asset_check_selection or ())}
+    return any(key.path[0] == KEY_PREFIX and key in plan.keys for key in touched)
+
+
 def make_plan(
     name: str,
     settings: Settings,

@@ -7,7 +7,7 @@ import dagster as dg
 
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.lost_runs import watch_sensor
-from dagster_tsaudit.plan import JOB_TAG, KEY_PREFIX, Plan
+from dagster_tsaudit.plan import JOB_TAG, Plan, is_audit
 from tsaudit import secrets
 from tsaudit.text import many
 
@@ -37,14 +37,6 @@ def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
             default_status=_status(plan),
             description="Audits a target when its asset was materialized, at most once a day (UTC).",
         )
-
-
-def is_audit(plan: Plan, run: dg.DagsterRun) -> bool:
-    """Whether the run audited targets of the plan; runs from the Materialize button have another job name."""
-    if run.tags.get(JOB_TAG) == plan.name:
-        return True
-    touched = {*(run.asset_selection or ()), *(check.asset_key for check in run.asset_check_selection or ())}
-    return any(key.path[0] == KEY_PREFIX and key in plan.keys for key in touched)
 
 
 def send_queued(plan: Plan, say: Callable[[str], None], complain: Callable[[str], None]) -> None:

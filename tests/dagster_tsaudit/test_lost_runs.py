@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections.abc import Iterator
@@ -94,9 +95,12 @@ def test_what_the_lost_process_held_is_free_at_once(
 def test_run_that_has_not_begun_gets_more_time(plan: Plan, store: Store, kept_instance: dg.DagsterInstance) -> None:
     run_id = a_run(kept_instance, {JOB_TAG: "shop"})
     _, cursor = look(plan, kept_instance, {}, 0.0)
-    _, cursor = look(plan, kept_instance, cursor, 299.0)
+    _, cursor = look(plan, kept_instance, cursor, lease.STALE_S + 29)
     assert status(kept_instance, run_id) == "STARTED"
-    look(plan, kept_instance, cursor, 300.0)
+    waiting = dataclasses.replace(plan, pool="warehouse")
+    look(waiting, kept_instance, cursor, 1e6)
+    assert status(kept_instance, run_id) == "STARTED"
+    look(plan, kept_instance, cursor, lease.STALE_S + 30)
     assert status(kept_instance, run_id) == "FAILURE"
 
 
@@ -104,7 +108,7 @@ def test_clock_that_was_set_back_ends_nothing(plan: Plan, store: Store, kept_ins
     run_id = a_run(kept_instance, {JOB_TAG: "shop"})
     _, cursor = look(plan, kept_instance, {}, 10_000.0)
     _, cursor = look(plan, kept_instance, cursor, 0.0)
-    look(plan, kept_instance, cursor, 299.0)
+    look(plan, kept_instance, cursor, 80.0)
     assert status(kept_instance, run_id) == "STARTED"
 
 
