@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -32,6 +32,8 @@ _PACKAGE: Final = Path(__file__).parent
 CONFIG: Final = _PACKAGE / "defs" / "demo" / "audit" / "tsaudit.yaml"
 
 TARGET: Final = "demo"
+POOL: Final = "tsaudit_demo"
+"""Of whatever writes or audits the database: DuckDB lets no one in while somebody writes."""
 
 _DEMO_TAG: Final = "tsaudit/demo"
 
@@ -60,11 +62,11 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
     """Tell the story up to `end` and audit each day not audited yet. False when an audit failed."""
     began = time.monotonic()
     settings = config_file.load(config)
-    plan = make_plan(TARGET, settings, lambda: config_file.load(config))
+    plan = make_plan(TARGET, settings, lambda: config_file.load(config), pool=POOL)
     job = definitions_of(plan).resolve_job_def(plan.job_name)
     report = None
     with _alone(World.of(settings).path), history(settings) as store:
-        _end_killed_runs(instance, [shard.name for shard in plan.shards])
+        _end_killed_runs(instance, POOL)
         world = _world(settings, store)
         to_write, to_audit = _to_do(world, store, end, days)
         for day in sorted({*to_write, *to_audit}):
@@ -105,7 +107,7 @@ def _days(first: date, last: date) -> list[date]:
 
 
 def _audit(job: dg.JobDefinition, plan: Plan, instance: dg.DagsterInstance, day: date) -> dg.ExecuteInProcessResult:
-    ops = {shard.name: {"config": {"day": day.isoformat()}} for shard in plan.shards}
+    ops = {step.name: {"config": {"day": day.isoformat()}} for step in plan.steps}
     tags = {DAY_TAG: day.isoformat(), _DEMO_TAG: "1"}
     return job.execute_in_process(instance=instance, run_config={"ops": ops, **_QUIET}, raise_on_error=False, tags=tags)
 
@@ -143,19 +145,18 @@ def _why(outcome: dg.ExecuteInProcessResult) -> str:
     return "; ".join(" ".join(text.split()) for text in said if text)
 
 
-def _end_killed_runs(instance: dg.DagsterInstance, pools: Iterable[str]) -> None:
+def _end_killed_runs(instance: dg.DagsterInstance, pool: str) -> None:
     """Give back what a demo that was killed still holds: its place in the pool, for which the next run would wait."""
     filters = dg.RunsFilter(tags={_DEMO_TAG: "1"}, statuses=[dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED])
     for left in instance.get_runs(filters):
         instance.report_run_failed(left, "the demo was killed during this run")
     storage = instance.event_log_storage
-    for pool in pools:
-        info = storage.get_concurrency_info(pool)
-        # Those that wait count too: the place would be given to one of them next.
-        for run_id in {slot.run_id for slot in info.claimed_slots} | {step.run_id for step in info.pending_steps}:
-            holder = instance.get_run_by_id(run_id)
-            if holder is None or holder.is_finished:
-                storage.free_concurrency_slots_for_run(run_id)
+    info = storage.get_concurrency_info(pool)
+    # Those that wait count too: the place would be given to one of them next.
+    for run_id in {slot.run_id for slot in info.claimed_slots} | {step.run_id for step in info.pending_steps}:
+        holder = instance.get_run_by_id(run_id)
+        if holder is None or holder.is_finished:
+            storage.free_concurrency_slots_for_run(run_id)
 
 
 @contextmanager

@@ -10,8 +10,9 @@ import dagster as dg
 
 from dagster_tsaudit.checks import check_specs
 from dagster_tsaudit.names import encode
-from dagster_tsaudit.plan import AuditConfig, Plan, Shard, Unit
-from dagster_tsaudit.step import audit_shard
+from dagster_tsaudit.plan import AuditConfig, Plan, Step, Unit
+from dagster_tsaudit.step import audit_step
+from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.registry import ENGINES
 
@@ -47,16 +48,15 @@ def database_specs(plan: Plan) -> list[dg.AssetSpec]:
             owners=owners(plan.settings, target),
             metadata={"target": target.name, "engine": target.engine},
         )
-        for shard in plan.shards
-        for unit in shard.units
+        for unit in plan.units
         for target in unit.targets
         if target.asset_key is None
     ]
 
 
 def audit_assets(plan: Plan) -> list[dg.AssetsDefinition]:
-    """One step per shard, each with the audit assets of its units."""
-    return [_step(plan, shard) for shard in plan.shards]
+    """One op per step, each with the audit assets of its units."""
+    return [_op(plan, step) for step in plan.steps]
 
 
 def database_key(target: Target) -> dg.AssetKey:
@@ -91,17 +91,17 @@ def freshness(schedule: str) -> dg.FreshnessPolicy | None:
     return dg.FreshnessPolicy.cron(deadline_cron=f"{match[1]} {hour % 24} {match[3]}", lower_bound_delta=_GRACE)
 
 
-def _step(plan: Plan, shard: Shard) -> dg.AssetsDefinition:
+def _op(plan: Plan, step: Step) -> dg.AssetsDefinition:
     @dg.multi_asset(
-        name=shard.name,
-        specs=[_audit_spec(plan, unit) for unit in shard.units],
-        check_specs=[spec for unit in shard.units for spec in check_specs(unit.key)],
+        name=step.name,
+        specs=[_audit_spec(plan, unit) for unit in step.units],
+        check_specs=[spec for unit in step.units for spec in check_specs(unit.key)],
         can_subset=True,
-        pool=shard.name,
+        pool=plan.pool,
         description="Audits the schemas of its targets.",
     )
     def audit(context: dg.AssetExecutionContext, config: AuditConfig) -> Iterator[Any]:
-        yield from audit_shard(context, config, plan, shard)
+        yield from audit_step(context, config, plan, step)
 
     return audit
 
@@ -112,6 +112,7 @@ def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:
     deps = {database_key(target) for target in unit.targets if target.asset_key or not whole}
     holders = sorted({owner for target in unit.targets for owner in owners(plan.settings, target)})
     engines = sorted({kind(target.engine) for target in unit.targets})
+    when = unit.schedule if unit.schedule == cron.NEVER else f"{unit.schedule} UTC"
     what = f"of the {len(unit.targets)} targets of group" if whole else f"of the {unit.targets[0].engine} target"
     return dg.AssetSpec(
         key=unit.key,
@@ -120,7 +121,7 @@ def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:
         description=f"Schema audit {what} `{unit.name}`.",
         kinds={*engines[:2], "report"},
         owners=holders,
-        metadata={"group" if whole else "target": unit.name, "schedule": f"{unit.schedule} UTC"},
+        metadata={"group" if whole else "target": unit.name, "schedule": when},
         freshness_policy=freshness(unit.schedule),
         automation_condition=AFTER_INGESTION if plan.is_after_ingestion(unit) else None,
     )

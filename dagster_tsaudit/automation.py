@@ -1,75 +1,92 @@
 """From a plan to definitions: the assets, and when their audits run."""
 
-from datetime import UTC
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 import dagster as dg
 
 from dagster_tsaudit.assets import audit_assets, database_specs
+from dagster_tsaudit.audited import history
 from dagster_tsaudit.owner_checks import owner_checks
-from dagster_tsaudit.plan import JOB_TAG, Plan, Shard, Unit
+from dagster_tsaudit.plan import JOB_TAG, Plan, Step, Unit
 from dagster_tsaudit.sensors import sensors_of
+from tsaudit import secrets
 
 DAY_TAG: Final = "tsaudit/day"
+
+_EXECUTORS: Final = {"in_process": dg.in_process_executor, "multiprocess": dg.multiprocess_executor}
 
 
 def definitions_of(plan: Plan) -> dg.Definitions:
     """All Dagster definitions for the plan."""
-    single = len(plan.shards) == 1
     job = dg.define_asset_job(
         name=plan.job_name,
         selection=dg.AssetSelection.assets(*sorted(plan.keys)),
-        # A single step runs in the run's own process, which avoids starting another one.
-        executor_def=dg.in_process_executor if single else dg.multiprocess_executor,
-        tags={JOB_TAG: plan.name},
+        executor_def=_EXECUTORS[plan.executor],
+        # A run that died is repeated as a whole, if the instance repeats runs: auditing a day again changes nothing.
+        tags={JOB_TAG: plan.name, "dagster/retry_strategy": "ALL_STEPS"},
         description="Audits the schemas of all targets of the component.",
     )
     return dg.Definitions(
         assets=[*database_specs(plan), *audit_assets(plan)],
         asset_checks=owner_checks(plan),
         jobs=[job],
-        schedules=_schedules(plan),
+        schedules=[_schedule(plan, step) for step in plan.steps if plan.scheduled(step)],
         sensors=list(sensors_of(plan)),
     )
 
 
-def _schedules(plan: Plan) -> list[dg.ScheduleDefinition]:
-    """One schedule per database, or per group if a group is one asset; none for what is audited after ingestion."""
-    return [_schedule(plan, shard, unit) for shard in plan.shards for unit in plan.scheduled(shard)]
-
-
-def _schedule(plan: Plan, shard: Shard, unit: Unit) -> dg.ScheduleDefinition:
-    name = plan.schedule_name(unit)
+def _schedule(plan: Plan, step: Step) -> dg.ScheduleDefinition:
+    """One schedule for all units with the same schedule and tags. It launches as many runs as `shard_size` asks for."""
     status = dg.DefaultScheduleStatus.RUNNING if plan.starts_running else dg.DefaultScheduleStatus.STOPPED
 
     @dg.schedule(
-        name=name,
-        cron_schedule=unit.schedule,
+        name=plan.schedule_name(step),
+        cron_schedule=step.schedule,
         execution_timezone="UTC",
         job_name=plan.job_name,
         default_status=status,
-        description=f"Audits `{unit.name}` for the day on which it runs.",
+        description=_described(plan, step),
     )
-    def tick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        # A run takes seconds before it audits anything, so the first schedule of a step includes the others. If a
-        # stopped schedule still ticks, somebody tested it manually, or its namesake in another code location was
-        # stopped.
-        off = _switched_off(context)
-        due = [unit] if name in off else [u for u in plan.scheduled(shard) if plan.schedule_name(u) not in off]
-        if due[0] is not unit:
-            return dg.SkipReason(f"skipped: the run launched by {plan.schedule_name(due[0])} audits it")
+    def tick(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
         moment = context.scheduled_execution_time.astimezone(UTC)
-        return dg.RunRequest(
-            run_key=moment.isoformat(),
-            run_config=plan.run_config(moment.date(), (shard,)),
-            asset_selection=[u.key for u in due],
-            tags={DAY_TAG: moment.date().isoformat()},
-        )
+        several = len(plan.scheduled(step)) > plan.shard_size
+        shards = plan.shards(step, _seconds(context, plan) if several else {})
+        for shard in shards:
+            yield dg.RunRequest(
+                run_key=_run_key(moment, shard if several else ()),
+                run_config=plan.run_config(moment.date(), (step,)),
+                asset_selection=[unit.key for unit in shard],
+                tags={**step.tags, DAY_TAG: moment.date().isoformat()},
+            )
 
     return tick
 
 
-def _switched_off(context: dg.ScheduleEvaluationContext) -> frozenset[str]:
-    """Names of the schedules that somebody stopped, in any code location: the context does not identify ours."""
-    states = context.instance.all_instigator_state()
-    return frozenset(state.instigator_name for state in states if state.status.value == "STOPPED")
+def _described(plan: Plan, step: Step) -> str:
+    names = [f"`{unit.name}`" for unit in plan.scheduled(step)]
+    shown = ", ".join(names[:10]) + (f", and {len(names) - 10} more" if len(names) > 10 else "")
+    return f"Audits {shown} for the day on which it runs."
+
+
+def _seconds(context: dg.ScheduleEvaluationContext, plan: Plan) -> Mapping[str, float]:
+    """How long the audit of each target took the last time; empty if the history cannot be read now."""
+    try:
+        with history(plan.load()) as store:
+            return store.seconds()
+    except Exception as error:
+        # The runs themselves will report what is wrong; here it only means that they are less even.
+        context.log.warning(secrets.mask(f"targets are dealt to runs by number: {error}"))
+        return {}
+
+
+def _run_key(moment: datetime, shard: tuple[Unit, ...]) -> str:
+    """One per tick and shard. A tick that is repeated may deal differently: then each of its runs is launched, as an
+    audit that is made twice does no harm and one that is missing does.
+    """
+    if not shard:
+        return moment.isoformat()
+    names = "\n".join(sorted(unit.name for unit in shard))
+    return f"{moment.isoformat()}/{hashlib.sha256(names.encode()).hexdigest()[:12]}"

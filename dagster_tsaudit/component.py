@@ -36,8 +36,17 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
     schedule: str | None = Field(
         None, description="A cron expression, UTC, for all targets; default: each target's own."
     )
-    shard_size: int = Field(100, ge=1, description="Number of assets audited in one step.")
-    workers: int = Field(4, ge=1, description="Number of targets a step audits at once.")
+    shard_size: int = Field(100, ge=1, description="Number of assets audited in one scheduled run, at most.")
+    workers: int = Field(4, ge=1, description="Number of targets a run audits at once.")
+    tags: dict[str, str] | None = Field(
+        None, description="Tags of all runs, for example `dagster-celery/queue`; `run_tags` of a target adds others."
+    )
+    executor: Literal["in_process", "multiprocess"] = Field(
+        "in_process", description="Executor of the job; scheduled runs have a single step, so they need no other."
+    )
+    pool: str | None = Field(
+        None, description="Dagster's concurrency pool of every step, such as that of the assets that write the data."
+    )
     schedules: Literal["auto", "running", "stopped"] = Field(
         "auto",
         description="Whether schedules start switched on; auto: yes, except in `dg dev` on a developer's machine.",
@@ -74,6 +83,9 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
                 dagster_url=self.dagster_url.rstrip("/") if self.dagster_url else None,
                 starts_running=self.schedules == "running" or (self.schedules == "auto" and not _is_development()),
                 after_ingestion=self.after_ingestion,
+                executor=self.executor,
+                pool=self.pool,
+                tags=self.tags,
             )
         except (ConfigError, PlanError) as error:
             raise dg.DagsterInvalidDefinitionError(str(error)) from None

@@ -11,14 +11,14 @@ import dagster as dg
 from dagster_tsaudit.audited import Audited, audited, history
 from dagster_tsaudit.checks import check_results, check_specs
 from dagster_tsaudit.names import encode
-from dagster_tsaudit.plan import Plan, Shard
+from dagster_tsaudit.plan import Plan, Step
 from tsaudit import secrets
 from tsaudit.config.settings import Target
 
 
 def owner_checks(plan: Plan) -> list[dg.AssetChecksDefinition]:
-    """One step per shard with targets that have an `asset_key`."""
-    return [_step(plan, shard, named) for shard in plan.shards if (named := _named(shard))]
+    """One op per step with targets that have an `asset_key`."""
+    return [_op(plan, step, named) for step in plan.steps if (named := _named(step))]
 
 
 def owner_results(target: Target, found: Audited) -> Iterator[dg.AssetCheckResult]:
@@ -43,8 +43,8 @@ def record(context: dg.AssetExecutionContext, result: dg.AssetCheckResult) -> No
     )
 
 
-def _named(shard: Shard) -> list[Target]:
-    return [target for unit in shard.units for target in unit.targets if target.asset_key]
+def _named(step: Step) -> list[Target]:
+    return [target for unit in step.units for target in unit.targets if target.asset_key]
 
 
 def _prefix(target: Target) -> str:
@@ -52,11 +52,11 @@ def _prefix(target: Target) -> str:
     return f"tsaudit_{encode(target.name)}_"
 
 
-def _step(plan: Plan, shard: Shard, targets: list[Target]) -> dg.AssetChecksDefinition:
+def _op(plan: Plan, step: Step, targets: list[Target]) -> dg.AssetChecksDefinition:
     specs = [spec for t in targets for spec in check_specs(dg.AssetKey(list(t.asset_key or ())), _prefix(t))]
 
     @dg.multi_asset_check(
-        name=f"{shard.name}_owners",
+        name=f"{step.name}_owners",
         specs=specs,
         can_subset=True,
         description="Shows the last audit on the audited asset, and queries no audited database.",

@@ -1,15 +1,18 @@
-"""What a component audits, split into assets and steps."""
+"""What a component audits, split into assets, steps, and shards."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import dagster as dg
 
 from dagster_tsaudit.names import encode
+from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
 
 AUTO_LIMIT: Final = 500
@@ -20,7 +23,10 @@ KEY_PREFIX: Final = "tsaudit"
 JOB_TAG: Final = "tsaudit/component"
 """Tag on every run of a component's job: the component's name."""
 
+_T = TypeVar("_T")
+
 Granularity = Literal["target", "group"]
+Executor = Literal["in_process", "multiprocess"]
 
 
 class PlanError(Exception):
@@ -43,18 +49,24 @@ class Unit:
     key: dg.AssetKey
     name: str
     group: str
-    """The target's schedule, or the component's name."""
+    """The target's group, or the component's name."""
     schedule: str
+    """A cron expression, or `never`."""
+    tags: Mapping[str, str]
+    """Tags of its runs."""
     targets: tuple[Target, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
-    """The units that one step audits; all have the same schedule."""
+class Step:
+    """One op: the units with the same schedule and the same tags. A run audits all of them, or a shard."""
 
     name: str
-    """Name of the op, and of the pool that keeps two runs from auditing the same databases at once."""
+    """Name of the op."""
+    suffix: str
+    """What the names of op and schedule end with; empty if there is no other step."""
     schedule: str
+    tags: Mapping[str, str]
     units: tuple[Unit, ...]
 
 
@@ -69,38 +81,77 @@ class Plan:
     load: Callable[[], Settings]
     """The settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
     granularity: Granularity
-    shards: tuple[Shard, ...]
+    steps: tuple[Step, ...]
+    shard_size: int
+    """Units that a scheduled run audits, at most."""
     workers: int
     dagster_url: str | None
     starts_running: bool
     """Whether schedules are switched on until somebody stops them, and otherwise off until somebody starts them."""
     after_ingestion: bool
     """Whether targets that name an asset are audited when it was materialized, and not on a schedule."""
+    executor: Executor
+    """Of the job: only a run that somebody starts by hand has more than one step."""
+    pool: str | None
+    """Dagster's concurrency pool of every step; None for none."""
+
+    @property
+    def units(self) -> Iterator[Unit]:
+        return (unit for step in self.steps for unit in step.units)
 
     @property
     def keys(self) -> frozenset[dg.AssetKey]:
-        return frozenset(unit.key for shard in self.shards for unit in shard.units)
+        return frozenset(unit.key for unit in self.units)
 
     @property
     def job_name(self) -> str:
         return f"audit_{self.name}"
 
-    def run_config(self, day: date, shards: Iterable[Shard]) -> dg.RunConfig:
-        """Run configuration for the given shards to audit `day`."""
-        return dg.RunConfig(ops={shard.name: AuditConfig(day=day.isoformat()) for shard in shards})
+    def run_config(self, day: date, steps: Iterable[Step]) -> dg.RunConfig:
+        """Run configuration for the given steps to audit `day`."""
+        return dg.RunConfig(ops={step.name: AuditConfig(day=day.isoformat()) for step in steps})
 
     def is_after_ingestion(self, unit: Unit) -> bool:
         """Whether the unit is audited when an asset was materialized, and not on a schedule."""
         return self.after_ingestion and any(target.asset_key for target in unit.targets)
 
-    def scheduled(self, shard: Shard) -> tuple[Unit, ...]:
-        """The shard's units that are audited on a schedule."""
-        return tuple(unit for unit in shard.units if not self.is_after_ingestion(unit))
+    def scheduled(self, step: Step) -> tuple[Unit, ...]:
+        """The step's units that are audited on a schedule."""
+        if step.schedule == cron.NEVER:
+            return ()
+        return tuple(unit for unit in step.units if not self.is_after_ingestion(unit))
 
-    def schedule_name(self, unit: Unit) -> str:
-        """Name of the schedule of one unit; the job's own name if there is no other unit."""
-        alone = len(self.shards) == 1 and len(self.shards[0].units) == 1
-        return self.job_name if alone else f"{self.job_name}__{encode(unit.name)}"
+    def shards(self, step: Step, seconds: Mapping[str, float]) -> list[tuple[Unit, ...]]:
+        """The step's scheduled units, dealt to as few runs as `shard_size` allows, so that all take about as long.
+
+        `seconds`: how long the audit of each target took the last time; one that is missing counts as the median. The
+        longest first, each to the run with the least to do (R. L. Graham, Bounds on Multiprocessing Timing Anomalies,
+        1969).
+        """
+        units = self.scheduled(step)
+        count = -(-len(units) // self.shard_size)
+        known = sorted(seconds.values())
+        usual = known[len(known) // 2] if known else 1.0
+        cost = {unit.name: sum(seconds.get(t.name, usual) for t in unit.targets) for unit in units}
+        dealt: list[list[Unit]] = [[] for _ in range(count)]
+        sums = [0.0] * count
+        for unit in sorted(units, key=lambda unit: (-cost[unit.name], unit.name)):
+            least = min((n for n in range(count) if len(dealt[n]) < self.shard_size), key=lambda n: (sums[n], n))
+            dealt[least].append(unit)
+            sums[least] += cost[unit.name]
+        return [tuple(shard) for shard in dealt]
+
+    def schedule_name(self, step: Step) -> str:
+        """Name of the step's schedule; the job's own name if there is no other step."""
+        return f"{self.job_name}{step.suffix}"
+
+
+def is_audit(plan: Plan, run: dg.DagsterRun) -> bool:
+    """Whether the run audited targets of the plan; runs from the Materialize button have another job name."""
+    if run.tags.get(JOB_TAG) == plan.name:
+        return True
+    touched = {*(run.asset_selection or ()), *(check.asset_key for check in run.asset_check_selection or ())}
+    return any(key.path[0] == KEY_PREFIX and key in plan.keys for key in touched)
 
 
 def make_plan(
@@ -115,50 +166,77 @@ def make_plan(
     dagster_url: str | None = None,
     starts_running: bool = True,
     after_ingestion: bool = False,
+    executor: Executor = "in_process",
+    pool: str | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> Plan:
     """The plan for the targets of `settings`. Raises PlanError."""
     many = len(settings.targets) > AUTO_LIMIT
     chosen: Granularity = granularity if granularity != "auto" else "group" if many else "target"
     per = _per_target if chosen == "target" else _per_group
-    units = per(settings, schedule, name)
+    units = per(settings, schedule, name, dict(tags or {}))
     encoded = encode(name)
-    shards = tuple(_shards(encoded, units, shard_size))
-    return Plan(encoded, settings, load, chosen, shards, workers, dagster_url, starts_running, after_ingestion)
+    return Plan(
+        name=encoded,
+        settings=settings,
+        load=load,
+        granularity=chosen,
+        steps=tuple(_steps(encoded, units)),
+        shard_size=shard_size,
+        workers=workers,
+        dagster_url=dagster_url,
+        starts_running=starts_running,
+        after_ingestion=after_ingestion,
+        executor=executor,
+        pool=pool,
+    )
 
 
-def _per_target(settings: Settings, schedule: str | None, component: str) -> list[Unit]:
+def _per_target(settings: Settings, schedule: str | None, component: str, tags: dict[str, str]) -> list[Unit]:
     return [
         Unit(
             key=dg.AssetKey([KEY_PREFIX, encode(target.name)]),
             name=target.name,
             group=target.group or component,
-            schedule=_cron(schedule or target.schedule, target.name),
+            schedule=_cron(_schedule_of(target, schedule), target.name),
+            tags=tags | target.run_tags,
             targets=(target,),
         )
         for target in settings.targets
     ]
 
 
-def _per_group(settings: Settings, schedule: str | None, component: str) -> list[Unit]:
+def _per_group(settings: Settings, schedule: str | None, component: str, tags: dict[str, str]) -> list[Unit]:
     groups: dict[str, list[Target]] = {}
     for target in settings.targets:
         groups.setdefault(target.group or component, []).append(target)
     units = []
     for name, targets in groups.items():
-        lines = {schedule or target.schedule for target in targets}
-        if len(lines) > 1:
-            raise PlanError(
-                f"group `{name}`: its targets have {len(lines)} different schedules; with one asset per group "
-                "they must be the same: set `schedule` in defs.yaml, or `granularity: target`"
-            )
+        line = _common(name, "schedule", {_schedule_of(target, schedule) for target in targets})
+        own = _common(name, "run_tags", {tuple(sorted(target.run_tags.items())) for target in targets})
         key = dg.AssetKey([KEY_PREFIX, "group", encode(name)])
-        units.append(Unit(key, name, name, _cron(lines.pop(), name), tuple(targets)))
+        units.append(Unit(key, name, name, _cron(line, name), tags | dict(own), tuple(targets)))
     return units
 
 
+def _schedule_of(target: Target, schedule: str | None) -> str:
+    """The component's schedule applies to all targets but those that are never due."""
+    return schedule if schedule and target.schedule != cron.NEVER else target.schedule
+
+
+def _common(group: str, what: str, found: set[_T]) -> _T:
+    """What all targets of a group have. Raises PlanError."""
+    if len(found) > 1:
+        raise PlanError(
+            f"group `{group}`: its targets have {len(found)} different values of `{what}`; with one asset per group "
+            f"they must be the same: set `{what.removeprefix('run_')}` in defs.yaml, or `granularity: target`"
+        )
+    return found.pop()
+
+
 def _cron(line: str, name: str) -> str:
-    """The expression itself, if Dagster accepts it."""
-    if not _is_cron(line):
+    """The expression itself, or `never`, if Dagster accepts it."""
+    if line != cron.NEVER and not _is_cron(line):
         raise PlanError(f"`{name}`: schedule `{line}` is not a cron expression such as `0 6 * * *`")
     return line
 
@@ -172,13 +250,17 @@ def _is_cron(line: str) -> bool:
     return True
 
 
-def _shards(name: str, units: list[Unit], size: int) -> Iterator[Shard]:
-    ordered = sorted(units, key=lambda unit: unit.schedule)
-    cut = [
-        (cron, same[start : start + size])
-        for cron, same in ((cron, list(found)) for cron, found in groupby(ordered, key=lambda unit: unit.schedule))
-        for start in range(0, len(same), size)
-    ]
-    for number, (cron, part) in enumerate(cut, start=1):
-        suffix = f"_{number}" if len(cut) > 1 else ""
-        yield Shard(f"tsaudit_{name}{suffix}", cron, tuple(part))
+def _steps(name: str, units: Sequence[Unit]) -> Iterator[Step]:
+    same: dict[tuple[str, tuple[tuple[str, str], ...]], list[Unit]] = {}
+    for unit in units:
+        same.setdefault((unit.schedule, tuple(sorted(unit.tags.items()))), []).append(unit)
+    for (line, tags), found in sorted(same.items()):
+        suffix = f"__{_named(line, tags)}" if len(same) > 1 else ""
+        yield Step(f"tsaudit_{name}{suffix}", suffix, line, dict(tags), tuple(found))
+
+
+def _named(line: str, tags: tuple[tuple[str, str], ...]) -> str:
+    """A name that stays the same when other steps come or go: `0 6 * * *` is `0_6_any_any_any`."""
+    words = line.replace("*/", "every").replace("*", "any").replace("-", "to").replace(",", "and").replace("/", "by")
+    plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+    return f"{plain}__{hashlib.sha256(json.dumps(tags).encode()).hexdigest()[:8]}" if tags else plain

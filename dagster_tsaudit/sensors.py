@@ -6,7 +6,8 @@ from typing import Any, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import history
-from dagster_tsaudit.plan import JOB_TAG, KEY_PREFIX, Plan
+from dagster_tsaudit.lost_runs import watch_sensor
+from dagster_tsaudit.plan import JOB_TAG, Plan, is_audit
 from tsaudit import secrets
 from tsaudit.text import many
 
@@ -25,9 +26,10 @@ def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
     """
     for status in (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE):
         yield _tell_sensor(plan, status)
+    yield watch_sensor(plan)
     if plan.settings.slack.token:
         yield _reactions_sensor(plan)
-    if found := [unit.key for shard in plan.shards for unit in shard.units if plan.is_after_ingestion(unit)]:
+    if found := [unit.key for unit in plan.units if plan.is_after_ingestion(unit)]:
         yield dg.AutomationConditionSensorDefinition(
             name=f"after_ingestion_{plan.name}",
             target=dg.AssetSelection.assets(*found),
@@ -35,14 +37,6 @@ def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
             default_status=_status(plan),
             description="Audits a target when its asset was materialized, at most once a day (UTC).",
         )
-
-
-def is_audit(plan: Plan, run: dg.DagsterRun) -> bool:
-    """Whether the run audited targets of the plan; runs from the Materialize button have another job name."""
-    if run.tags.get(JOB_TAG) == plan.name:
-        return True
-    touched = {*(run.asset_selection or ()), *(check.asset_key for check in run.asset_check_selection or ())}
-    return any(key.path[0] == KEY_PREFIX and key in plan.keys for key in touched)
 
 
 def send_queued(plan: Plan, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
@@ -91,13 +85,14 @@ def _tell_sensor(plan: Plan, status: dg.DagsterRunStatus) -> dg.SensorDefinition
         name=f"tell_{plan.name}_{status.value.lower()}",
         # It follows runs that somebody launched, so it runs even where schedules start stopped.
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Sends alerts that are still queued, and frees the pool of a run that was killed.",
+        description="Sends alerts that are still queued, also those of a run that was killed.",
     )
     def tell(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
         if not is_audit(plan, context.dagster_run):
             return dg.SkipReason("not an audit of this component")
-        # A killed run keeps its slot in the pool unless the instance's run_monitoring frees it; this run has ended.
-        context.instance.event_log_storage.free_concurrency_slots_for_run(context.dagster_run.run_id)
+        if plan.pool:
+            # A killed run keeps its slot unless the instance's run_monitoring frees it; this run has ended.
+            context.instance.event_log_storage.free_concurrency_slots_for_run(context.dagster_run.run_id)
         send_queued(plan, context.log.info, context.log.error)
         return None
 

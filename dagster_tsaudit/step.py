@@ -11,9 +11,10 @@ from dagster_tsaudit.audited import Audited, audited, history
 from dagster_tsaudit.checks import check_results
 from dagster_tsaudit.days import audited_days
 from dagster_tsaudit.group_checks import group_check_results
+from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
 from dagster_tsaudit.owner_checks import owner_results, record
-from dagster_tsaudit.plan import AuditConfig, Plan, Shard, Unit
+from dagster_tsaudit.plan import AuditConfig, Plan, Step, Unit
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 Event = dg.MaterializeResult[None] | dg.AssetCheckResult
 
 
-def audit_shard(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, shard: Shard) -> Iterator[Event]:
-    """Audit the selected units of the shard and send the alerts.
+def audit_step(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, step: Step) -> Iterator[Event]:
+    """Audit the selected units of the step and send the alerts.
 
     A failing target neither stops nor hides the others; it makes the step fail after all of them.
     """
     try:
-        yield from _audited(context, config, plan, shard)
+        yield from _audited(context, config, plan, step)
     except dg.Failure:
         raise
     except Exception as error:
@@ -41,13 +42,13 @@ def audit_shard(context: dg.AssetExecutionContext, config: AuditConfig, plan: Pl
         raise dg.Failure(secrets.mask(trace), allow_retries=False) from None
 
 
-def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, shard: Shard) -> Iterator[Event]:
+def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, step: Step) -> Iterator[Event]:
     from tsaudit import run
 
     days = audited_days(config)
     settings = _settings(plan)
     selected = context.selected_asset_keys | {key.asset_key for key in context.selected_asset_check_keys}
-    units = [unit for unit in shard.units if unit.key in selected]
+    units = [unit for unit in step.units if unit.key in selected]
     unit_of = {target.name: unit for unit in units for target in unit.targets}
     targets = [target for target in settings.targets if target.name in unit_of]
     expected = Counter(unit_of[target.name].name for target in targets)
@@ -55,7 +56,7 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
     problems = [f"{name}: no longer in the configuration; reload the code location" for name in gone]
     url = f"{plan.dagster_url}/runs/{context.run.run_id}" if plan.dagster_url else None
     rows: dict[str, list[DayRow]] = defaultdict(list)
-    with history(settings) as store:
+    with history(settings) as store, alive(store, context.run.run_id, step):
         for day in days:
             done: dict[str, list[Audited]] = {}
             for found in run.audit_targets(targets, settings, store, day=day, workers=plan.workers, run_url=url):

@@ -74,10 +74,10 @@ class Influxd:
 
     def __init__(self, folder: Path, *, auth: bool = False, coordinator: str = "", index: str = "tsi1") -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
-        settings = {"folder": folder, "port": self.port, "rpc_port": _free_port(), "coordinator": coordinator}
+        settings = {"folder": folder, "port": self.port, "rpc_port": free_port(), "coordinator": coordinator}
         settings["index"] = index
         (folder / "influxdb.conf").write_text(_CONFIG.format(**settings, auth="true" if auth else "false"))
 
@@ -258,7 +258,7 @@ def run_postgresql(primary: Postgresql | None = None) -> Iterator[Postgresql]:
 
 
 def _serve(programs: Path, folder: Path, primary: Postgresql | None) -> Iterator[Postgresql]:
-    port = _free_port()
+    port = free_port()
     user = postgresql_programs.unprivileged(folder)
     data, password = folder / "data", folder / "password"
     password.write_text(PASSWORD)
@@ -330,7 +330,7 @@ def timestream(aws_credentials: None) -> Iterator[Timestream]:
     server.stop()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -102,6 +102,7 @@ def _audit_alone(
     target: Target, settings: Settings, store: Store, day: date, run_url: str | None, say: Progress, began: float
 ) -> AuditRun:
     """`audit_target`, while nobody else audits the database."""
+    working = time.monotonic()
     timeline = store.timeline(target.name, before=day)
     values = RememberedValues(store, target.name, day)
     profile, failure = _collect(target, timeline.previous, values, day, say)
@@ -130,6 +131,7 @@ def _audit_alone(
         plans=result.plans,
     )
     alerts.queue(store, settings, changes, context)
+    store.took(target.name, time.monotonic() - working)
     compact(store, target.name, clock.steady(store.days(target.name), day))
     say(f"verdict {result.verdict}")
     return AuditRun(

@@ -10,18 +10,6 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
-from dagster._core.remote_origin import (
-    ManagedGrpcPythonEnvCodeLocationOrigin,
-    RemoteInstigatorOrigin,
-    RemoteRepositoryOrigin,
-)
-from dagster._core.scheduler.instigation import (
-    InstigatorState,
-    InstigatorStatus,
-    InstigatorType,
-    ScheduleInstigatorData,
-)
-from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
 from dagster_tsaudit.plan import Plan
@@ -50,14 +38,6 @@ def audited_by(request: dg.RunRequest) -> list[str]:
     return [key.path[-1] for key in request.asset_selection or ()]
 
 
-def switch_off(instance: dg.DagsterInstance, name: str) -> None:
-    """As a click on the switch in the UI does."""
-    location = ManagedGrpcPythonEnvCodeLocationOrigin(LoadableTargetOrigin(module_name="ours"), location_name="ours")
-    schedule = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), name)
-    data = ScheduleInstigatorData("0 6 * * *")
-    instance.add_instigator_state(InstigatorState(schedule, InstigatorType.SCHEDULE, InstigatorStatus.STOPPED, data))
-
-
 def test_a_tick_audits_the_scheduled_day(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
     definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
     (request,) = requests_of(definitions, "audit_shop", kept_instance)
@@ -68,36 +48,40 @@ def test_a_tick_audits_the_scheduled_day(tmp_path: Path, kept_instance: dg.Dagst
 
 def test_databases_due_together_are_audited_by_one_run(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
     definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b", "c")))
-    (request,) = requests_of(definitions, "audit_shop__a", kept_instance)
+    (request,) = requests_of(definitions, "audit_shop", kept_instance)
     assert audited_by(request) == ["a", "b", "c"]
-    for name in ("audit_shop__b", "audit_shop__c"):
-        tick = tick_of(definitions, name, kept_instance)
-        assert not tick.run_requests
-        assert tick.skip_message == "skipped: the run launched by audit_shop__a audits it"
 
 
-def test_a_database_whose_schedule_was_stopped_is_left_out(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
-    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b", "c")))
-    switch_off(kept_instance, "audit_shop__a")
-    (request,) = requests_of(definitions, "audit_shop__b", kept_instance)
-    assert audited_by(request) == ["b", "c"]
-    assert not requests_of(definitions, "audit_shop__c", kept_instance)
-
-
-def test_a_stopped_schedule_that_is_tried_by_hand_audits_its_own_database(
+def test_many_databases_are_dealt_to_runs_by_how_long_they_take(
     tmp_path: Path, kept_instance: dg.DagsterInstance
 ) -> None:
-    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b")))
-    switch_off(kept_instance, "audit_shop__b")
-    (request,) = requests_of(definitions, "audit_shop__b", kept_instance)
-    assert audited_by(request) == ["b"]
+    config = write_config(tmp_path, "a", "b", "c", "d")
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        for target, seconds in {"a": 300, "b": 200, "c": 100, "d": 1}.items():
+            store.took(target, 7)
+            store.took(target, seconds)
+    requests = requests_of(definitions_of(a_plan(config, shard_size=2)), "audit_shop", kept_instance)
+    assert sorted(map(audited_by, requests)) == [["a", "d"], ["b", "c"]]
+    assert len({request.run_key for request in requests}) == 2
+    assert {tuple(request.run_config["ops"]) for request in requests} == {("tsaudit_shop",)}
 
 
-def test_steps_due_together_run_side_by_side(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+def test_without_a_history_databases_are_dealt_by_number(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+    config = write_config(tmp_path, "a", "b", "c", target_extra="password: ${TSAUDIT_TEST_NOT_SET}")
+    requests = requests_of(definitions_of(a_plan(config, shard_size=2)), "audit_shop", kept_instance)
+    assert sorted(map(audited_by, requests)) == [["a", "c"], ["b"]]
+
+
+def test_a_tick_that_is_repeated_repeats_no_run(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
     definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b", "c"), shard_size=2))
-    requests = {name: requests_of(definitions, f"audit_shop__{name}", kept_instance) for name in "abc"}
-    assert {name: audited_by(found[0]) for name, found in requests.items() if found} == {"a": ["a", "b"], "c": ["c"]}
-    assert list(requests["c"][0].run_config["ops"]) == ["tsaudit_shop_2"]
+    first, again = ({r.run_key for r in requests_of(definitions, "audit_shop", kept_instance)} for _ in range(2))
+    assert first == again
+
+
+def test_runs_have_the_tags_of_component_and_target(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+    config = write_config(tmp_path, "a", target_extra="run_tags: {dagster-celery/queue: edge}")
+    (request,) = requests_of(definitions_of(a_plan(config, tags={"team": "data"})), "audit_shop", kept_instance)
+    assert request.tags.items() >= {"dagster-celery/queue": "edge", "team": "data"}.items()
 
 
 def test_a_ticks_request_runs(
@@ -114,7 +98,7 @@ def test_a_ticks_request_runs(
     config = write_config(tmp_path, "a", "b")
     config.write_text(config.read_text() + "    schedule: 0 7 * * *\n")
     definitions = definitions_of(a_plan(config))
-    (request,) = requests_of(definitions, "audit_shop__b", kept_instance)
+    (request,) = requests_of(definitions, "audit_shop__0_7_any_any_any", kept_instance)
     job = definitions.resolve_job_def("audit_shop")
     outcome = job.execute_in_process(
         instance=kept_instance, run_config=request.run_config, asset_selection=list(request.asset_selection or ())
@@ -127,11 +111,11 @@ def test_a_ticks_request_runs(
 def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> None:
     definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b")))
     schedules = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
-    assert [s.name for s in schedules] == ["audit_shop__a", "audit_shop__b"]
+    assert [s.name for s in schedules] == ["audit_shop"]
     assert {s.default_status for s in schedules} == {dg.DefaultScheduleStatus.RUNNING}
     assert {s.execution_timezone for s in schedules} == {"UTC"}
     sensors = list(definitions.sensors or ())
-    assert {s.name for s in sensors} == {"tell_shop_success", "tell_shop_failure"}
+    assert {s.name for s in sensors} == {"tell_shop_success", "tell_shop_failure", "watch_shop"}
     assert {s.default_status for s in sensors} == {dg.DefaultSensorStatus.RUNNING}
 
 
@@ -143,8 +127,12 @@ def test_schedules_start_stopped_where_they_are_not_wanted(tmp_path: Path) -> No
         assert all(s.default_status is dg.DefaultScheduleStatus.STOPPED for s in own)
         status = {s.name: s.default_status.value for s in definitions.sensors or ()}
         # Those that send what a run could not follow runs, which somebody launches.
-        assert {n for n, s in status.items() if s == "RUNNING"} == {"tell_shop_success", "tell_shop_failure"}
-        assert len(status) == 3 + plan.after_ingestion
+        assert {n for n, s in status.items() if s == "RUNNING"} == {
+            "tell_shop_success",
+            "tell_shop_failure",
+            "watch_shop",
+        }
+        assert len(status) == 4 + plan.after_ingestion
 
 
 @pytest.fixture
@@ -199,8 +187,8 @@ def test_after_ingestion_an_audit_runs_once_a_day(
 def test_after_ingestion_only_targets_with_an_asset_lose_their_schedule(
     ingested: dg.Definitions, kept_instance: dg.DagsterInstance
 ) -> None:
-    assert [s.name for s in ingested.schedules or ()] == ["audit_shop__b"]
-    (request,) = requests_of(ingested, "audit_shop__b", kept_instance)
+    assert [s.name for s in ingested.schedules or ()] == ["audit_shop"]
+    (request,) = requests_of(ingested, "audit_shop", kept_instance)
     assert audited_by(request) == ["b"]
     (sensor,) = [s for s in ingested.sensors or () if isinstance(s, dg.AutomationConditionSensorDefinition)]
     assert sensor.run_tags["tsaudit/component"] == "shop"

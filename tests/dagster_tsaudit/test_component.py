@@ -49,7 +49,7 @@ def test_a_target_inline_becomes_asset_job_schedule_and_sensors() -> None:
     assert keys == {"shop", "tsaudit/shop"}
     (schedule,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
     assert (schedule.name, schedule.cron_schedule) == ("audit_shop", "15 4 * * *")
-    assert len(list(definitions.sensors or ())) == 2
+    assert len(list(definitions.sensors or ())) == 3
 
 
 def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
@@ -57,13 +57,16 @@ def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
         f"  - {{name: t{n}, engine: duckdb, url: 'duckdb:///t{n}.duckdb'}}\n" for n in range(5)
     )
     attributes = {"config": "tsaudit.yaml", "schedule": "0 3 * * *", "shard_size": 2, "name": "my.shop"}
+    attributes |= {"executor": "multiprocess", "pool": "own", "tags": {"team": "data"}}
     definitions = definitions_from(attributes, {"tsaudit.yaml": text})
     ops = {a.op.name for a in definitions.assets or () if isinstance(a, dg.AssetsDefinition) and a.is_executable}
-    assert len(ops) == 3
-    schedules = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
-    assert len(schedules) == 5
-    assert {s.cron_schedule for s in schedules} == {"0 3 * * *"}
-    assert all(s.name.startswith("audit_my_shop__x") and s.name.endswith(f"__t{n}") for n, s in enumerate(schedules))
+    assert len(ops) == 1
+    (schedule,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+    assert schedule.cron_schedule == "0 3 * * *"
+    assert schedule.name.startswith("audit_my_shop__x")
+    assert {asset.op.pool for asset in definitions.assets or () if isinstance(asset, dg.AssetsDefinition)} == {"own"}
+    (job,) = definitions.jobs or ()
+    assert job.executor_def is dg.multiprocess_executor
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dagster_tsaudit.assets import audit_assets, freshness
 from dagster_tsaudit.automation import definitions_of
@@ -26,8 +28,33 @@ def many(count: int, **options: object) -> Plan:
 def test_each_target_is_an_asset_and_shards_hold_a_hundred() -> None:
     plan = many(250)
     assert plan.granularity == "target"
-    assert [len(shard.units) for shard in plan.shards] == [100, 100, 50]
+    (step,) = plan.steps
+    assert [len(shard) for shard in plan.shards(step, {})] == [84, 83, 83]
     assert len(plan.keys) == 250
+
+
+@given(
+    seconds=st.dictionaries(st.integers(0, 29).map("t-{}".format), st.floats(0.01, 1000), max_size=30),
+    size=st.integers(1, 30),
+)
+def test_shards_hold_every_target_once_and_take_about_as_long(seconds: dict[str, float], size: int) -> None:
+    plan = many(30, shard_size=size)
+    (step,) = plan.steps
+    shards = plan.shards(step, seconds)
+    assert sorted(unit.name for shard in shards for unit in shard) == sorted(unit.name for unit in step.units)
+    assert len(shards) == -(-30 // size)
+    assert max(map(len, shards)) <= size
+    if len(seconds) == 30 and size >= 30 / len(shards) + 5:
+        # With room in every run, none is longer than the even share and the longest audit together.
+        took = [sum(seconds[unit.name] for unit in shard) for shard in shards]
+        assert max(took) <= sum(took) / len(shards) + max(seconds.values())
+
+
+def test_the_longest_audits_are_not_in_one_shard() -> None:
+    plan = many(4, shard_size=2)
+    (step,) = plan.steps
+    dealt = plan.shards(step, {"t-0": 600, "t-1": 590, "t-2": 2, "t-3": 1})
+    assert [sorted(unit.name for unit in shard) for shard in dealt] == [["t-0", "t-3"], ["t-1", "t-2"]]
 
 
 def test_auto_makes_one_asset_per_group_just_over_the_limit() -> None:
@@ -35,31 +62,76 @@ def test_auto_makes_one_asset_per_group_just_over_the_limit() -> None:
     plan = many(AUTO_LIMIT + 1)
     assert plan.granularity == "group"
     assert len(plan.keys) == 3
-    assert sum(len(unit.targets) for shard in plan.shards for unit in shard.units) == AUTO_LIMIT + 1
-    assert len(list(definitions_of(plan).schedules or ())) == 3
+    assert sum(len(unit.targets) for unit in plan.units) == AUTO_LIMIT + 1
+    assert len(list(definitions_of(plan).schedules or ())) == 1
 
 
-def test_a_shard_never_mixes_schedules(tmp_path: Path) -> None:
+def test_a_step_never_mixes_schedules(tmp_path: Path) -> None:
     config = write_config(tmp_path, "a", "b", "c")
     text = config.read_text().replace("url: duckdb:///b.duckdb", "url: duckdb:///b.duckdb\n    schedule: 0 7 * * *")
     config.write_text(text)
     plan = a_plan(config)
-    assert [(shard.schedule, [u.name for u in shard.units]) for shard in plan.shards] == [
-        ("0 6 * * *", ["a", "c"]),
-        ("0 7 * * *", ["b"]),
+    assert [(step.name, step.schedule, [u.name for u in step.units]) for step in plan.steps] == [
+        ("tsaudit_shop__0_6_any_any_any", "0 6 * * *", ["a", "c"]),
+        ("tsaudit_shop__0_7_any_any_any", "0 7 * * *", ["b"]),
     ]
     crons = {
         s.name: s.cron_schedule for s in definitions_of(plan).schedules or () if isinstance(s, dg.ScheduleDefinition)
     }
-    assert crons == {"audit_shop__a": "0 6 * * *", "audit_shop__b": "0 7 * * *", "audit_shop__c": "0 6 * * *"}
+    assert crons == {"audit_shop__0_6_any_any_any": "0 6 * * *", "audit_shop__0_7_any_any_any": "0 7 * * *"}
+
+
+def test_names_of_steps_stay_when_others_come(tmp_path: Path) -> None:
+    lines = ["*/15 * * * *", "0 6 * * mon-fri", "0 6,18 * * *", "5-50/5 1 1 1 *", "@daily"]
+    names = {"targets": [{"name": f"t{n}", "engine": "duckdb", "url": "duckdb:///x", "schedule": line}
+                         for n, line in enumerate(lines)]}  # fmt: skip
+    found = []
+    for count in (2, 5):
+        settings = Settings.model_validate({"targets": names["targets"][:count]})
+        plan = make_plan("shop", settings, lambda settings=settings: settings)
+        found.append({step.schedule: step.suffix for step in plan.steps})
+        definitions_of(plan).get_repository_def()
+    few, many = found
+    assert few.items() <= many.items()
+    assert many == {
+        "*/15 * * * *": "__every15_any_any_any_any",
+        "0 6 * * mon-fri": "__0_6_any_any_montofri",
+        "0 6,18 * * *": "__0_6and18_any_any_any",
+        "5-50/5 1 1 1 *": "__5to50by5_1_1_1_any",
+        "@daily": "__daily",
+    }
+
+
+def test_targets_with_other_tags_are_audited_by_other_runs(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a", "b")
+    config.write_text(config.read_text() + "    run_tags: {dagster-celery/queue: edge}\n")
+    plan = a_plan(config, tags={"team": "data"})
+    assert [dict(step.tags) for step in plan.steps] == [
+        {"team": "data", "dagster-celery/queue": "edge"},
+        {"team": "data"},
+    ]
+    assert len({step.name for step in plan.steps}) == 2
+    with pytest.raises(PlanError, match=r"2 different values of `run_tags`; .* set `tags` in defs.yaml"):
+        a_plan(config, granularity="group")
+
+
+def test_a_target_that_is_never_due_has_an_asset_and_no_schedule(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a", "b")
+    config.write_text(config.read_text() + "    schedule: never\n")
+    for schedule in (None, "0 3 * * *"):
+        definitions = definitions_of(a_plan(config, schedule=schedule))
+        (found,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+        assert found.cron_schedule == (schedule or "0 6 * * *")
+        audit = definitions.resolve_asset_graph().get(dg.AssetKey(["tsaudit", "b"]))
+        assert audit.metadata["schedule"] == "never"
 
 
 def test_a_group_with_two_schedules_is_refused(tmp_path: Path) -> None:
     config = write_config(tmp_path, "a", "b")
     config.write_text(config.read_text() + "    schedule: 0 7 * * *\n")
-    with pytest.raises(PlanError, match="different schedules"):
+    with pytest.raises(PlanError, match="2 different values of `schedule`"):
         a_plan(config, granularity="group")
-    assert len(a_plan(config, granularity="group", schedule="0 5 * * *").shards) == 1
+    assert len(a_plan(config, granularity="group", schedule="0 5 * * *").steps) == 1
 
 
 def test_a_schedule_that_is_no_cron_line_is_refused(tmp_path: Path) -> None:
@@ -120,6 +192,6 @@ def test_owners_are_those_of_the_configuration(tmp_path: Path, owners: str, owne
     assert graph.get(dg.AssetKey("a")).owners == shown
 
 
-def test_each_step_has_a_pool_of_its_own_name(tmp_path: Path) -> None:
-    plan = a_plan(write_config(tmp_path, "a", "b", "c"), shard_size=2)
-    assert [step.op.pool for step in audit_assets(plan)] == ["tsaudit_shop_1", "tsaudit_shop_2"]
+@pytest.mark.parametrize("pool", [None, "warehouse"])
+def test_steps_have_a_pool_if_one_is_named(tmp_path: Path, pool: str | None) -> None:
+    assert [step.op.pool for step in audit_assets(a_plan(write_config(tmp_path, "a"), pool=pool))] == [pool]

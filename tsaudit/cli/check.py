@@ -42,7 +42,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also what the audit
     takes each table for, with the setting that changes it. Nothing is audited and nothing is sent.
     """
-    from tsaudit.config import exposure
+    from tsaudit.config import exposure, several_machines
     from tsaudit.config import file as config_file
     from tsaudit.config.plans import rule_policy
     from tsaudit.config.unused_routes import unused_routes
@@ -53,7 +53,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
         _line("", "warn", advice)
-    for line in exposure.warnings(settings, chosen):
+    for line in (*exposure.warnings(settings, chosen), *several_machines.warnings(settings, chosen)):
         _line("", "warn", line)
     usable = _plugins()
     surroundings = [_history(settings), _report(settings), _slack(settings.slack), _sinks(settings)]

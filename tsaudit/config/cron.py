@@ -6,6 +6,9 @@ from calendar import monthrange
 from datetime import date
 from typing import Final
 
+NEVER: Final = "never"
+"""In place of an expression: audited only when somebody says so."""
+
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _NICKNAMES: Final = {
@@ -27,8 +30,8 @@ _FIELDS: Final = (
 
 
 def check(line: str) -> str:
-    """The expression itself. ValueError unless it has five valid fields or is a nickname such as `@daily`."""
-    if line in _NICKNAMES:
+    """The expression itself. ValueError unless it has five valid fields, is a nickname such as `@daily`, or `never`."""
+    if line in _NICKNAMES or line == NEVER:
         return line
     parts = line.split()
     if len(parts) != len(_FIELDS):
@@ -54,6 +57,8 @@ def fires_on(line: str, day: date) -> bool:
 
     As in Dagster: if both a day of the month and a day of the week are given, either is enough.
     """
+    if line == NEVER:
+        return False
     *_, of_month, month, of_week = _NICKNAMES.get(line, line).lower().split()
     on_date = _names(of_month, day.day, 1, 31, ())
     # Sunday is 0 and 7.

@@ -133,7 +133,9 @@ class Target(Model):
     owner: str | None = None
     """The owner, unless a route or a measurement sets another one."""
     schedule: Annotated[str, AfterValidator(cron.check)] = "0 6 * * *"
-    """When Dagster audits it: a cron expression, UTC."""
+    """When Dagster audits it: a cron expression, UTC; `never` to audit it only when somebody says so."""
+    run_tags: dict[str, str] = {}
+    """Tags of its runs in Dagster, for example the queue of the workers that can reach it."""
     group: str | None = None
     """Targets of one group share a Dagster asset if granularity is `group`."""
     asset_key: tuple[str, ...] | None = None

@@ -1,5 +1,7 @@
 """One audit of a database at a time, whether cron, a shell, or one of several code locations starts it.
 
+A run of Dagster holds a row too, so that others can tell whether its process still lives.
+
 An audit holds a row with the address of what it audits, and updates its heartbeat every few seconds. If another audit
 finds a row, it waits until the row is gone, or until the heartbeat has not changed for `STALE_S` on the waiter's own
 monotonic clock: then the holder was killed. So neither a killed process nor a wrong clock on any machine delays the
@@ -13,8 +15,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -48,16 +50,23 @@ class InUseError(Exception):
     """Another audit of the same database did not end in time. One line that names it."""
 
 
-@contextmanager
 def held(
     store: Store, target: Target, wait_s: float, say: Callable[[str], None] = lambda _line: None
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Keep every other audit of the target's database out during the context.
 
     Waits up to `wait_s` seconds for an audit in progress, calls `say` with a line about it, then raises InUseError.
     HistoryError.
     """
-    name, holder = identity(target), uuid4().hex
+    return name_held(store, identity(target), wait_s, say)
+
+
+@contextmanager
+def name_held(
+    store: Store, name: str, wait_s: float, say: Callable[[str], None] = lambda _line: None
+) -> Iterator[None]:
+    """`held` for a name: `identity`, or `identity_of_run`."""
+    holder = uuid4().hex
     _wait(store, name, holder, time.monotonic() + wait_s, say)
     ended = threading.Event()
     heart = threading.Thread(target=_beat, args=(store, name, holder, ended), name="tsaudit-lease", daemon=True)
@@ -81,6 +90,26 @@ def identity(target: Target) -> str:
     place = f"{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
     text = "\x1f".join((target.engine, place, *sorted(target.databases)))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def identity_of_run(run_id: str, step: str) -> str:
+    """One step of one run of Dagster, as 32 hex digits."""
+    return hashlib.sha256(f"run\x1f{run_id}\x1f{step}".encode()).hexdigest()[:32]
+
+
+def beats(store: Store, names: Iterable[str]) -> dict[str, str]:
+    """Those of the names that are held, and a text for each that changes as long as the holder lives. HistoryError."""
+    with store.reading() as connection:
+        rows = connection.execute(select(lease).where(lease.c.name.in_(list(names))))
+        return {row.name: f"{row.holder}/{row.beat}" for row in rows}
+
+
+def release_all(store: Store, names: Iterable[str]) -> None:
+    """Remove the names, and whatever else the same processes held: they are gone. HistoryError."""
+    given = list(names)
+    with store.writing("lease") as connection:
+        found = set(connection.scalars(select(lease.c.process).where(lease.c.name.in_(given)))) - {""}
+        connection.execute(delete(lease).where(lease.c.name.in_(given) | lease.c.process.in_(found)))
 
 
 @dataclass(frozen=True, slots=True)

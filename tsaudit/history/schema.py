@@ -162,6 +162,13 @@ reaction: Final = Table(
     comment="reactions on messages that were read, so that each is acted upon once",
 )
 
+duration: Final = Table(
+    "duration",
+    metadata,
+    Column("target", String(100), primary_key=True),
+    Column("seconds", Float, nullable=False, comment="of the target's last audit, waiting excluded"),
+    comment="by which targets are dealt to runs that take about as long",
+)
 lease: Final = Table(
     "lease",
     metadata,

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from tsaudit.history import clock, database
 from tsaudit.history.database import HistoryError
 from tsaudit.history.points import points, stored_subject, subject_from
-from tsaudit.history.schema import figure, incident_day, snapshot
+from tsaudit.history.schema import duration, figure, incident_day, snapshot
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, to_json
@@ -137,6 +137,17 @@ class Store:
     def past_days(self, target: str) -> list[date]:
         """The audited days without future ones, which a wrong clock left; oldest first."""
         return [day for day in self.days(target) if day <= clock.today()]
+
+    def took(self, target: str, seconds: float) -> None:
+        """Remember how long the target's audit took, in place of the time of the one before."""
+        with self.writing(target) as connection:
+            connection.execute(delete(duration).where(duration.c.target == target))
+            connection.execute(insert(duration).values(target=target, seconds=round(seconds, 3)))
+
+    def seconds(self) -> dict[str, float]:
+        """How long the last audit of each target took, in seconds."""
+        with self.reading() as connection:
+            return {row.target: row.seconds for row in connection.execute(select(duration))}
 
     def targets(self) -> list[str]:
         """All targets ever audited, by name."""

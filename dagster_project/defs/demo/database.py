@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from dagster_project.demo import CONFIG
+from dagster_project.demo import CONFIG, POOL
 from tsaudit.config import file as config_file
 from tsaudit.demo import World
 
@@ -13,8 +13,7 @@ from tsaudit.demo import World
     key=["demo", "database"],
     group_name="demo",
     kinds={"duckdb"},
-    # The audit's own pool: DuckDB lets no one in while somebody writes.
-    pool="tsaudit_demo",
+    pool=POOL,
     description="An invented company's tables. Writes the days that are missing up to today (UTC).",
 )
 def database() -> dg.MaterializeResult[None]:
