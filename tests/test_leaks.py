@@ -242,18 +242,22 @@ class Leaks:
 
     def search(self, text: str, numbers: Iterable[int], about: str) -> None:
         """Fail for every secret that shows."""
-        wanted = list(numbers)
-        shown = {n: found for n in wanted if (found := where(SECRETS[n], text))}
+        wanted, both = list(numbers), readable(text)
+        lower = both.lower()
+        shown = {n: found for n in wanted if (found := where(SECRETS[n], both, lower))}
         if shown:
             number, found = next(iter(shown.items()))
             raise AssertionError(f"{about}: secret {number} shows {found}, and {len(shown) - 1} others do")
         self.runs += len(wanted)
 
 
-def where(secret: str, text: str) -> str:
-    """What of the secret shows, and the text around it; empty for nothing."""
-    text = f"{text}\n{html.unescape(text)}"
-    lower = text.lower()
+def readable(text: str) -> str:
+    """The text, and what a browser makes of it."""
+    return f"{text}\n{html.unescape(text)}"
+
+
+def where(secret: str, text: str, lower: str) -> str:
+    """What of the secret shows in the text, which is `lower` in lower case, and around it; empty for nothing."""
     for one in sorted(needles(secret)):
         if one in lower and stands(one, lower):
             at = lower.index(one)
