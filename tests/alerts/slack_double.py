@@ -112,7 +112,8 @@ class SlackDouble:
         return f"{self.url}/services/T0/B0/secret"
 
     def methods(self) -> list[str]:
-        return [method for method, _, _ in self.calls]
+        """Of the calls about messages: `auth.test` is about the token."""
+        return [method for method, _, _ in self.calls if method != "auth.test"]
 
     def texts(self, channel: str | None = None) -> list[str]:
         return [m.text for m in self.messages if channel in (None, m.channel)]
@@ -161,6 +162,11 @@ class SlackDouble:
             return (400, {}, problem) if problem else (200, {}, "ok")
         if token != TOKEN:
             return 200, {}, {"ok": False, "error": "invalid_auth"}
+        status, headers, content = self._answered(method, arguments)
+        # Every response names them: https://docs.slack.dev/tools/node-slack-sdk/reference/web-api/interfaces/WebAPICallResult
+        return status, headers | {"X-OAuth-Scopes": ",".join(sorted(self.scopes))}, content
+
+    def _answered(self, method: str, arguments: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
         name = method.replace(".", "_")
         answer = getattr(self, f"_{name}")(arguments)
         if answer == "ratelimited":
@@ -171,6 +177,9 @@ class SlackDouble:
             more = {"needed": needed, "provided": ",".join(sorted(self.scopes))} if needed else {}
             return 200, {}, {"ok": False, "error": answer} | more
         return 200, {}, {"ok": False, "error": answer} if isinstance(answer, str) else {"ok": True} | answer
+
+    def _auth_test(self, _arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"user": "tsaudit", "team": "Test"}
 
     def _chat_postMessage(self, arguments: dict[str, Any]) -> dict[str, Any] | str:  # noqa: N802 -- Slack's name
         channel = self._channel(arguments["channel"], by_name=True)

@@ -246,6 +246,11 @@ def test_readable_shows_names_as_they_are() -> None:
 def test_reactions_that_do_something_are_named() -> None:
     context = a_context(reactions=Reactions(snooze="", accept="tada", accept_for=timedelta(days=1)))
     made = message.alert(context, [full_incident()])
-    assert "React to act on all of this: :eyes: acknowledges, :tada: accepts for 1 day" in body(made)
-    assert "React" not in body(message.alert(context, []))
-    assert "React" not in body(message.alert(a_context(), [full_incident()]))
+    hint = "React to act on all of this: :eyes: acknowledges, :tada: accepts for 1 day"
+    assert made.hint is not None
+    assert texts(made.hint) == [hint]
+    assert Message.from_payload(made.to_payload()) == made
+    assert made.with_hint() == (*made.blocks[:-1], made.hint, made.blocks[-1])
+    without = (message.alert(context, []), message.alert(a_context(), [full_incident()]))
+    nothing = message.alert(a_context(reactions=Reactions(ack="", snooze="", accept="")), [full_incident()])
+    assert [(m.hint, m.with_hint() == m.blocks) for m in (*without, nothing)] == [(None, True)] * 3

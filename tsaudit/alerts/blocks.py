@@ -28,15 +28,22 @@ class Message:
     blocks: tuple[Block, ...]
     about: Mapping[str, str] = field(default_factory=dict)
     """Fingerprint of each incident in the message to its severity; not sent, but stored with the message."""
+    hint: Block | None = None
+    """What reactions on the message do, if they can be read where it is sent; shown before the last block."""
 
     def to_payload(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
+        stored = {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
+        return stored | ({"hint": self.hint} if self.hint else {})
+
+    def with_hint(self) -> tuple[Block, ...]:
+        """The blocks for where reactions can be read."""
+        return (*self.blocks[:-1], self.hint, *self.blocks[-1:]) if self.hint else self.blocks
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Message:
         """The message from the output of `to_payload`."""
-        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}))
+        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), payload.get("hint"))
 
 
 def header(text: str) -> Block:

@@ -134,11 +134,10 @@ def _message(
     shown = fitting(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), room)
     blocks += [block for group in shown for block in group]
     blocks += _footer(context, ranked[len(shown) :], closed)
-    if ranked and (hint := _hint(context.reactions)):
-        blocks.append(small(hint))
     blocks.append(small(_circumstances(context)))
     text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
-    return Message(text, tuple(blocks), {i.fingerprint: str(i.severity) for i in ranked})
+    about = {i.fingerprint: str(i.severity) for i in ranked}
+    return Message(text, tuple(blocks), about, _hint(context.reactions) if ranked else None)
 
 
 def notification(title: str, lines: Iterable[str], count: int, mention: str | None = None) -> str:
@@ -160,17 +159,17 @@ def address(mention: str) -> str:
     return f"<!subteam^{kept}>" if kept.startswith("S") else f"<@{kept}>"
 
 
-def _hint(reactions: Reactions | None) -> str:
+def _hint(reactions: Reactions | None) -> Block | None:
     """Which reaction does what: the names are configured, and checked there."""
-    if reactions is None:
-        return ""
+    if reactions is None or not reactions.kinds:
+        return None
     does = {
         "ack": "acknowledges",
         "snooze": f"snoozes for {many(reactions.days('snooze'), 'day')}",
         "accept": f"accepts for {many(reactions.days('accept'), 'day')}",
     }
     said = ", ".join(f":{name}: {does[kind]}" for name, kind in reactions.kinds.items())
-    return f"React to act on all of this: {said}"
+    return small(f"React to act on all of this: {said}")
 
 
 def _circumstances(context: RunContext) -> str:
