@@ -310,21 +310,23 @@ def _text_objects(block: dict[str, Any]) -> list[dict[str, Any]]:
     return [*found, *block.get("fields", []), *block.get("elements", [])]
 
 
-def _is_person(run: dict[str, Any]) -> bool:
-    return run.keys() == {"type", "user_id"} and re.fullmatch(r"[UW][A-Z0-9]+", run["user_id"]) is not None
+def _is_named(run: dict[str, Any]) -> bool:
+    """A person by their ID, or an emoji by its name."""
+    key, form = {"user": ("user_id", r"[UW][A-Z0-9]+"), "emoji": ("name", r"[a-z0-9_+'-]+")}[run["type"]]
+    return run.keys() == {"type", key} and re.fullmatch(form, run[key]) is not None
 
 
 def _is_valid_rich_text(block: dict[str, Any]) -> bool:
     """https://docs.slack.dev/reference/block-kit/blocks/rich-text-block; stricter: nothing but text, in no style
-    that tsaudit does not use, and people.
+    that tsaudit does not use, people, and emoji.
     """
     parts = block.get("elements") or []
     return bool(parts) and all(
         part["type"] in ("rich_text_section", "rich_text_preformatted")
         and part["elements"]
         and all(
-            _is_person(run)
-            if run["type"] == "user"
+            _is_named(run)
+            if run["type"] in ("user", "emoji")
             else run.keys() <= {"type", "text", "style"}
             and run["type"] == "text"
             and run["text"]

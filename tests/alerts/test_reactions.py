@@ -63,9 +63,9 @@ def until(days: int) -> date:
 @pytest.mark.parametrize(
     ("name", "kind", "last", "words"),
     [
-        ("eyes", "ack", None, "acknowledged 2 incidents, until it is resolved"),
-        ("zzz", "snooze", 7, "snoozed 2 incidents, until {}, or until it gets worse"),
-        ("white_check_mark", "accept", 90, "accepted 2 incidents, until {}, or until it gets worse"),
+        ("eyes", "ack", None, "acknowledged 2 incidents, until they are resolved"),
+        ("zzz", "snooze", 7, "snoozed 2 incidents, until {}, or until they get worse"),
+        ("white_check_mark", "accept", 90, "accepted 2 incidents, until {}, or until they get worse"),
     ],
 )
 def test_a_reaction_decides_about_all_open_incidents_of_its_message(
