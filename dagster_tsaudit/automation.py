@@ -48,7 +48,7 @@ def _schedule(plan: Plan, shard: Shard, unit: Unit) -> dg.ScheduleDefinition:
         execution_timezone="UTC",
         job_name=plan.job_name,
         default_status=status,
-        description=f"Audits `{unit.name}` for the day on which it runs.",
+        description=f"Audits {unit.name} for the day on which it runs.",
     )
     def tick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         # A run takes seconds before it audits anything, so the first schedule of a step includes the others. If a

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 _MAX_COLUMNS = 200
+_PICTURE_WIDTH = 240
+"""In pixels: a wider one widens Dagster's table, which cuts off the text beside it."""
 
 
 def soonest(result: AuditResult) -> tuple[Finding, Forecast] | None:
@@ -171,7 +173,7 @@ def _shown(figure: int | None) -> str:
 
 def _picture(result: AuditResult, series: Sequence[Point]) -> str:
     limit = series_limit(result.results)
-    drawn = sparkline.svg([point.value for point in series], limit.value if limit else None)
+    drawn = sparkline.svg([point.value for point in series], limit.value if limit else None, _PICTURE_WIDTH)
     # Dagster renders Markdown but no HTML.
     image = base64.b64encode(drawn.encode()).decode()
     return f"![series over time](data:image/svg+xml;base64,{image})" if drawn else ""
