@@ -6,7 +6,7 @@ LOWEST := $(VENV)-lowest
 # A file or two for each library: its connector, reports, the component.
 ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_opening.py \
 	tests/engines/influxdb2/test_connector.py tests/engines/influxdb3/test_connector.py \
-	tests/engines/greptimedb/test_connector.py tests/report/test_html.py tests/cli/test_progress.py \
+	tests/engines/greptimedb/test_connector.py tests/report/test_html.py tests/report/test_rule_pages.py tests/cli/test_progress.py \
 	tests/dagster_tsaudit/test_component.py tests/dagster_tsaudit/test_checks.py
 # The suite runs on Debian's PostgreSQL; these run on the newest one, too.
 ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/planning/test_dependents.py tests/collect/test_contract.py \

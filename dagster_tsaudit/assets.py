@@ -43,7 +43,7 @@ def database_specs(plan: Plan) -> list[dg.AssetSpec]:
         dg.AssetSpec(
             key=database_key(target),
             group_name=encode(unit.group),
-            description=f"The {target.engine} database with the target name `{target.name}`.",
+            description=f"The {target.engine} database of the target {target.name}.",
             kinds={kind(target.engine)},
             owners=owners(plan.settings, target),
             metadata={"target": target.name, "engine": target.engine},
@@ -114,11 +114,12 @@ def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:
     engines = sorted({kind(target.engine) for target in unit.targets})
     when = unit.schedule if unit.schedule == cron.NEVER else f"{unit.schedule} UTC"
     what = f"of the {len(unit.targets)} targets of group" if whole else f"of the {unit.targets[0].engine} target"
+    # No Markdown: the catalog shows it as it is.
     return dg.AssetSpec(
         key=unit.key,
         deps=sorted(deps),
         group_name=encode(unit.group),
-        description=f"Schema audit {what} `{unit.name}`.",
+        description=f"Schema audit {what} {unit.name}.",
         kinds={*engines[:2], "report"},
         owners=holders,
         metadata={"group" if whole else "target": unit.name, "schedule": when},

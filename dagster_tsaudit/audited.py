@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from tsaudit.config.settings import Settings
+from tsaudit.model.finding import Finding, RuleResult, fingerprint
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 
@@ -26,7 +27,13 @@ class Audited:
     series: Sequence[Point] = ()
     """The target's series over the days up to the audited one."""
     settled: frozenset[str] = frozenset()
-    """Fingerprints of accepted and snoozed findings: as in the report, they are never the worst finding."""
+    """Fingerprints of accepted and snoozed findings: as in the report, they are never the worst finding, and counted
+    apart.
+    """
+
+    def is_settled(self, rule: RuleResult, finding: Finding) -> bool:
+        """Whether the finding is accepted or snoozed."""
+        return fingerprint(self.run.target, rule.code, finding.subject) in self.settled
 
 
 def audited(run: "AuditRun", store: "Store") -> Audited:

@@ -66,7 +66,7 @@ def _schedule(plan: Plan, step: Step) -> dg.ScheduleDefinition:
 
 
 def _described(plan: Plan, step: Step) -> str:
-    names = [f"`{unit.name}`" for unit in plan.scheduled(step)]
+    names = [unit.name for unit in plan.scheduled(step)]
     shown = ", ".join(names[:10]) + (f", and {len(names) - 10} more" if len(names) > 10 else "")
     return f"Audits {shown} for the day on which it runs."
 

@@ -14,7 +14,8 @@ from tsaudit import story
 from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
-from tsaudit.text import many
+from tsaudit.text import many, number
+from tsaudit.text.findings import tally
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
@@ -107,10 +108,14 @@ def text(line: str) -> dg.MetadataValue:
 
 def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: Audited) -> Metadata:
     pairs = ordered(rules)
-    metadata = _figures(family, rules, [f for _, f in pairs], verdict, found)
+    open_ = [f for r, f in pairs if not found.is_settled(r, f)]
+    metadata = _figures(family, rules, open_, verdict, found)
     # As text: Dagster plots each number, and one plot shows more than four.
-    counts = {severity: sum(f.severity is severity for _, f in pairs) for severity in reversed(Severity)}
-    metadata["severities"] = text(", ".join(f"{count} {severity}" for severity, count in counts.items()))
+    settled = len(pairs) - len(open_)
+    counts = filter(
+        None, (tally(f.severity for f in open_), f"{number(settled)} accepted or snoozed" if settled else "")
+    )
+    metadata["severities"] = text(", ".join(filter(None, counts)) or "no findings")
     if reasons := _reasons(rules):
         metadata["reason"] = text("\n".join(reasons))
     if pairs:
@@ -123,8 +128,9 @@ def _figures(
 ) -> Metadata:
     """`value`, plotted over time by Dagster, and what it is; for cardinality with its `threshold` and `baseline`.
 
-    The same figure and unit on all days: the target's series for cardinality, otherwise the number of findings. A
-    figure that was not measured is left out, and so is a number of findings if not all rules could look for them.
+    The same figure and unit on all days: the target's series for cardinality, otherwise the number of findings that are
+    neither accepted nor snoozed. A figure that was not measured is left out, and so is a number of findings if not all
+    rules could look for them.
     """
     profile = found.run.profile
     if family == Family.CARDINALITY:
@@ -138,7 +144,7 @@ def _figures(
         return {**figures, "value_of": text("series of the whole target")}
     bad = sum(f.severity is not Severity.INFO for f in findings)
     figures = numbers(value=None if verdict is Verdict.UNKNOWN else bad)
-    return {**figures, "value_of": text(f"findings about {family} at warning and above")}
+    return {**figures, "value_of": text(f"findings about {family} at warning and above, not accepted or snoozed")}
 
 
 def _reasons(rules: Iterable[RuleResult]) -> list[str]:

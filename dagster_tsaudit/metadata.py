@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 _MAX_COLUMNS = 200
+_PICTURE_WIDTH = 240
+"""In pixels: a wider one widens Dagster's table, which cuts off the text beside it."""
 
 
 def soonest(result: AuditResult) -> tuple[Finding, Forecast] | None:
@@ -45,7 +47,7 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
     pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.INFO]
     if pairs:
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
-    metadata |= _counts(run, result, profile) | _bill(profile.costs)
+    metadata |= _counts(found, result, profile) | _bill(profile.costs)
     if profile.costs:
         metadata["cost"] = dg.MetadataValue.md(_cost_table(profile.costs))
     return metadata | _single_table(profile)
@@ -59,7 +61,7 @@ def observation_metadata(found: Audited, result: AuditResult, profile: Profile) 
     }
     if found.run.report:
         metadata["report"] = link(found.run.report)
-    return metadata | _counts(found.run, result, profile) | _single_table(profile)
+    return metadata | _counts(found, result, profile) | _single_table(profile)
 
 
 def group_metadata(found: Sequence[Audited]) -> Metadata:
@@ -108,8 +110,8 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
     return dg.MetadataValue.path(report.path)
 
 
-def _counts(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
-    findings = [f for _, f in result.findings()]
+def _counts(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
+    run, findings = found.run, [f for r, f in result.findings() if not found.is_settled(r, f)]
     limit = series_limit(result.results)
     forecast = soonest(result)
     return numbers(
@@ -120,6 +122,7 @@ def _counts(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
         seconds=round(run.seconds, 3),
         not_measured=len(profile.gaps),
         days_to_limit=round(forecast[1].days, 1) if forecast and forecast[1].days is not None else None,
+        findings_settled=len(list(result.findings())) - len(findings),
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )
 
@@ -170,7 +173,7 @@ def _shown(figure: int | None) -> str:
 
 def _picture(result: AuditResult, series: Sequence[Point]) -> str:
     limit = series_limit(result.results)
-    drawn = sparkline.svg([point.value for point in series], limit.value if limit else None)
+    drawn = sparkline.svg([point.value for point in series], limit.value if limit else None, _PICTURE_WIDTH)
     # Dagster renders Markdown but no HTML.
     image = base64.b64encode(drawn.encode()).decode()
     return f"![series over time](data:image/svg+xml;base64,{image})" if drawn else ""

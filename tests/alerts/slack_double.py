@@ -112,7 +112,8 @@ class SlackDouble:
         return f"{self.url}/services/T0/B0/secret"
 
     def methods(self) -> list[str]:
-        return [method for method, _, _ in self.calls]
+        """Of the calls about messages: `auth.test` is about the token."""
+        return [method for method, _, _ in self.calls if method != "auth.test"]
 
     def texts(self, channel: str | None = None) -> list[str]:
         return [m.text for m in self.messages if channel in (None, m.channel)]
@@ -161,6 +162,11 @@ class SlackDouble:
             return (400, {}, problem) if problem else (200, {}, "ok")
         if token != TOKEN:
             return 200, {}, {"ok": False, "error": "invalid_auth"}
+        status, headers, content = self._answered(method, arguments)
+        # Every response names them: https://docs.slack.dev/tools/node-slack-sdk/reference/web-api/interfaces/WebAPICallResult
+        return status, headers | {"X-OAuth-Scopes": ",".join(sorted(self.scopes))}, content
+
+    def _answered(self, method: str, arguments: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
         name = method.replace(".", "_")
         answer = getattr(self, f"_{name}")(arguments)
         if answer == "ratelimited":
@@ -171,6 +177,9 @@ class SlackDouble:
             more = {"needed": needed, "provided": ",".join(sorted(self.scopes))} if needed else {}
             return 200, {}, {"ok": False, "error": answer} | more
         return 200, {}, {"ok": False, "error": answer} if isinstance(answer, str) else {"ok": True} | answer
+
+    def _auth_test(self, _arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"user": "tsaudit", "team": "Test"}
 
     def _chat_postMessage(self, arguments: dict[str, Any]) -> dict[str, Any] | str:  # noqa: N802 -- Slack's name
         channel = self._channel(arguments["channel"], by_name=True)
@@ -301,21 +310,23 @@ def _text_objects(block: dict[str, Any]) -> list[dict[str, Any]]:
     return [*found, *block.get("fields", []), *block.get("elements", [])]
 
 
-def _is_person(run: dict[str, Any]) -> bool:
-    return run.keys() == {"type", "user_id"} and re.fullmatch(r"[UW][A-Z0-9]+", run["user_id"]) is not None
+def _is_named(run: dict[str, Any]) -> bool:
+    """A person by their ID, or an emoji by its name."""
+    key, form = {"user": ("user_id", r"[UW][A-Z0-9]+"), "emoji": ("name", r"[a-z0-9_+'-]+")}[run["type"]]
+    return run.keys() == {"type", key} and re.fullmatch(form, run[key]) is not None
 
 
 def _is_valid_rich_text(block: dict[str, Any]) -> bool:
     """https://docs.slack.dev/reference/block-kit/blocks/rich-text-block; stricter: nothing but text, in no style
-    that tsaudit does not use, and people.
+    that tsaudit does not use, people, and emoji.
     """
     parts = block.get("elements") or []
     return bool(parts) and all(
         part["type"] in ("rich_text_section", "rich_text_preformatted")
         and part["elements"]
         and all(
-            _is_person(run)
-            if run["type"] == "user"
+            _is_named(run)
+            if run["type"] in ("user", "emoji")
             else run.keys() <= {"type", "text", "style"}
             and run["type"] == "text"
             and run["text"]

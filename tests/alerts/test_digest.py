@@ -106,7 +106,7 @@ def test_without_edits_the_digest_says_what_was_resolved_that_day(store: Store, 
     history.next_day(found(2))
     history.send()
     assert len(sent_digests(history, slack)) == 1
-    assert "🟠 `demo` 1 warn · 1 resolved" in str(slack.messages[-1].blocks)
+    assert "🟠 `demo` 1 warning · 1 resolved" in str(slack.messages[-1].blocks)
 
 
 def test_what_was_silenced_is_left_out(history: History) -> None:

@@ -37,10 +37,9 @@ def test_headline_figures_and_first_step_are_all_there_is() -> None:
     finding = a_finding(observed=60.0, limit=LIMIT, unit="values", forecast=forecast)
     assert lines(finding) == [
         "🟠 main/cpu: Tag host has too many values",
-        (
-            "Now: 60 values · Limit: 100 values (tsaudit's default, 60% of it reached) · "
-            "Time left: about 12 days (80% range 8 to 20)"
-        ),
+        "Now: 60 values",
+        "Limit: 100 values (tsaudit's default, 60% of it reached)",
+        "Time left: about 12 days (80% range 8 to 20)",
         "Make host a field.",
     ]
 
@@ -49,11 +48,17 @@ def test_what_is_not_known_is_left_out() -> None:
     assert lines(a_finding()) == ["🟠 main/cpu: Tag host has too many values", "Make host a field."]
 
 
-def test_the_headline_alone_is_bold() -> None:
-    story = Story("All *is* <!channel> lost", (Figure("Now", "3"),), "Act.")
+def test_the_headline_and_our_own_labels_are_bold() -> None:
+    story = Story("All *is* <!channel> lost", (Figure("Now", "3"),), "First step of 2: act: now.", "", "tsaudit plan t")
     block = story_block(an_incident(), story, "🟠", full_values=False, with_step=True)
     runs = block["elements"][0]["elements"]
-    assert [run["text"] for run in runs if run.get("style") == {"bold": True}] == ["All *is* <!channel> lost"]
+    assert [run["text"] for run in runs if run.get("style") == {"bold": True}] == [
+        "All *is* <!channel> lost",
+        "Now:",
+        "First step of 2:",
+    ]
+    assert shown(an_incident(), story)[-1] == "First step of 2: act: now."
+    assert shown(an_incident(), replace(story, rest=""))[-1] == "First step of 2: act: now."
 
 
 def test_the_statement_is_a_code_block_as_it_is() -> None:
@@ -89,8 +94,8 @@ def test_a_step_that_stands_elsewhere_is_not_repeated() -> None:
     ],
 )
 def test_samples_are_said_in_a_word(samples: tuple[str, ...], said: str) -> None:
-    notes = [line for line in lines(a_finding(samples=samples)) if line.startswith("Samples")]
-    assert notes == ([f"Samples: {said}"] if said else [])
+    notes = [line for line in lines(a_finding(samples=samples)) if line.startswith(("Kind of values", "Samples"))]
+    assert notes == ([f"Kind of values: {said}"] if said else [])
 
 
 def test_samples_are_shown_in_full_if_configured() -> None:
@@ -110,7 +115,10 @@ def test_decisions_are_named() -> None:
 def test_whoever_decided_by_a_reaction_is_named_by_slack() -> None:
     ack = Decision(DecisionKind.ACK, "U0ANN", "reaction :eyes: in Slack", datetime.now(UTC), None, Severity.WARN)
     block = story_block(an_incident(decision=ack), Story("Bad"), "🟠", full_values=False, with_step=True)
-    assert {"type": "user", "user_id": "U0ANN"} in block["elements"][0]["elements"]
+    runs = block["elements"][0]["elements"]
+    assert {"type": "user", "user_id": "U0ANN"} in runs
+    assert {"type": "emoji", "name": "eyes"} in runs
+    assert texts(block)[0].endswith("Acknowledged by U0ANN with :eyes:")
     assert problem_of({"text": "x", "blocks": [block]}) is None
 
 

@@ -120,7 +120,7 @@ def test_alert_tells_the_story_of_the_worst_first() -> None:
     assert [block["type"] for block in made.blocks[:3]] == ["header", "rich_text", "context"]
     parts = (
         "🔴 Measurement table_1 has 1,234,567 series, main contributor host (92%), since 2026-03-01",
-        "Now: 1,234,567 series · Limit: 100,000 series (of plan influxdb-cloud-free, 12.3 times as much)",
+        "Now: 1,234,567 series\nLimit: 100,000 series (of plan influxdb-cloud-free, 12.3 times as much)\n",
         "Time left: about 12 days (80% range 8 to 20)",
         "Drop tag host.",
         f"`{full_incident().fingerprint}`",
@@ -136,7 +136,7 @@ def test_samples_are_words_unless_configured_otherwise() -> None:
     redacted = body(message.alert(a_context(), [full_incident()]))
     full = body(message.alert(a_context(), [full_incident()], full_values=True))
     assert "web-01" not in redacted
-    assert "Samples: host name\n" in redacted
+    assert "Kind of values: host name\n" in redacted
     assert "Samples: web-01.example.com, web-02.example.com, db-01.example.com\n" in full
     assert "db-02" not in full
 
@@ -154,7 +154,9 @@ def test_the_first_step_of_a_plan_stands_once() -> None:
     made = message.alert(a_context(plans=(a_plan(at),)), incidents)
     assert body(made).count("First step of 2: Drop tag host.") == 1
     assert body(made).count("ALTER TABLE t DROP COLUMN host") == 1
-    assert body(made).count("whole plan: `tsaudit plan demo t`") == 1
+    assert body(made).count("|whole plan>: `tsaudit plan demo t`") == 1
+    without = message.alert(a_context(plans=(a_plan(at),), report_url=None), incidents)
+    assert body(without).count("whole plan: `tsaudit plan demo t`") == 1
 
 
 @pytest.mark.parametrize("count", [1, 2, 20, 500, 5_000])
@@ -171,7 +173,7 @@ def test_worst_come_first_and_the_rest_is_counted() -> None:
     shown = sum("details>" in text for block in made.blocks for text in texts(block))
     assert 10 <= shown < 30
     assert "🟠" not in body(made)
-    assert f"and {500 - shown} more ({167 - shown} critical, 333 warn): the report lists them all" in body(made)
+    assert f"and {500 - shown} more ({167 - shown} critical, 333 warnings): the report lists them all" in body(made)
 
 
 def test_incidents_furthest_over_the_limit_come_first() -> None:
@@ -243,9 +245,28 @@ def test_readable_shows_names_as_they_are() -> None:
     assert "`" not in said
 
 
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("resolved", "resolved"),
+        ("accepted by U0ANN", "accepted by <@U0ANN>"),
+        ("accepted by <@U0ANN>", "accepted by &lt;@U0ANN&gt;"),
+        ("snoozed until U0ANN", "snoozed until U0ANN"),
+    ],
+)
+def test_whoever_accepted_by_a_reaction_is_named_by_slack(how: str, words: str) -> None:
+    said = body(message.over(a_context(), [replace(resolved(1), how=how)]))
+    assert f"`main/table_1.host` {words}\n" in said
+
+
 def test_reactions_that_do_something_are_named() -> None:
     context = a_context(reactions=Reactions(snooze="", accept="tada", accept_for=timedelta(days=1)))
     made = message.alert(context, [full_incident()])
-    assert "React to act on all of this: :eyes: acknowledges, :tada: accepts for 1 day" in body(made)
-    assert "React" not in body(message.alert(context, []))
-    assert "React" not in body(message.alert(a_context(), [full_incident()]))
+    hint = "React to act on all of this: :eyes: acknowledges, :tada: accepts for 1 day"
+    assert made.hint is not None
+    assert texts(made.hint) == [hint]
+    assert Message.from_payload(made.to_payload()) == made
+    assert made.with_hint() == (*made.blocks[:-1], made.hint, made.blocks[-1])
+    without = (message.alert(context, []), message.alert(a_context(), [full_incident()]))
+    nothing = message.alert(a_context(reactions=Reactions(ack="", snooze="", accept="")), [full_incident()])
+    assert [(m.hint, m.with_hint() == m.blocks) for m in (*without, nothing)] == [(None, True)] * 3

@@ -77,7 +77,7 @@ def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
     (other,) = others(1)
     small = fingerprint("demo", "CAR004", other.subject)[:8]
     assert text(with_plan(GROWING, other)) == [
-        f"demo  critical  duckdb 1.0  {DAY}",
+        f"demo  critical  duckdb 1.0  {DAY}  1 critical, 1 warning",
         "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20: 100% by new values of tag request_id",
         "    Now           36,096 series (768 series before, 3,072 more a day, speeding up)",
         "    Why critical  47 times the series before (limit 100,000 series, 36% of it reached)",
@@ -107,7 +107,9 @@ def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, cou
     hidden = re.search(r"and ([\d,]+) more", "\n".join(lines))
     assert listed + (int(hidden[1].replace(",", "")) if hidden else 0) == count
     assert min(count, 3) <= listed
-    assert (f"{count:,} for information" in "\n".join(lines)) is (count > 0)
+    notes = f"{count:,} note{'' if count == 1 else 's'}"
+    assert (f"{notes}: `tsaudit show" in "\n".join(lines)) is (count > 0)
+    assert lines[0].endswith(notes) is (count > 0)
 
 
 @pytest.mark.usefixtures("terminal")

@@ -208,12 +208,14 @@ class Slack(BaseHTTPRequestHandler):
     """Answers auth.test."""
 
     answer: ClassVar[dict[str, object]] = {"ok": True, "user": "tsaudit", "team": "Plant"}
+    scopes: ClassVar[str] = "chat:write, reactions:read"
 
     def do_POST(self) -> None:
         body = json.dumps(self.answer).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-OAuth-Scopes", self.scopes)
         self.end_headers()
         self.wfile.write(body)
 
@@ -232,7 +234,22 @@ def slack() -> Iterator[str]:
 
 def test_check_when_slack_knows_the_token(tsaudit: Tsaudit, folder: Path, slack: str) -> None:
     configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'}}\n")
-    assert "slack          ok       tsaudit in Plant" in tsaudit("check").stdout
+    said = tsaudit("check").stdout
+    assert "slack          ok       tsaudit in Plant" in said
+    assert "scope" not in said
+
+
+@pytest.mark.parametrize(("more", "is_said"), [("", True), (", reactions: {read: false}", False)])
+def test_check_when_reactions_cannot_be_read(
+    tsaudit: Tsaudit, folder: Path, slack: str, monkeypatch: pytest.MonkeyPatch, more: str, is_said: bool
+) -> None:
+    monkeypatch.setattr(Slack, "scopes", "chat:write")
+    configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'{more}}}\n")
+    done = tsaudit("check")
+    assert (
+        "warn     the app lacks the scope reactions:read: reactions to messages do nothing" in done.stdout
+    ) is is_said
+    assert done.exit_code == Exit.OK
 
 
 def test_check_when_slack_refuses_the_token(

@@ -100,7 +100,8 @@ def test_a_family_without_a_rule_that_applies_has_no_result() -> None:
 def test_only_critical_is_an_error(severity: Severity, passed: bool, shown: dg.AssetCheckSeverity) -> None:
     check = checks_of(run_with(a_finding(severity=severity)))["cardinality"]
     assert (check.passed, check.severity) == (passed, shown)
-    assert f"1 {severity}" in str(value(check, "severities"))
+    words = {Severity.INFO: "1 note", Severity.WARN: "1 warning", Severity.CRITICAL: "1 critical"}
+    assert value(check, "severities") == words[severity]
 
 
 def test_cardinality_always_shows_the_series_of_the_whole_target() -> None:
@@ -126,10 +127,23 @@ def test_other_families_count_their_findings_on_all_days(family: str) -> None:
         checks_of(run_with(*findings, code="XYZ001", family=family))[family] for findings in ((mild, worst, note), ())
     )
     assert [value(bad, "value"), value(good, "value")] == [2, 0]
-    assert {value(c, "value_of") for c in (bad, good)} == {f"findings about {family} at warning and above"}
-    assert [value(c, "severities") for c in (bad, good)] == ["1 critical, 1 warn, 1 info", "0 critical, 0 warn, 0 info"]
+    what = f"findings about {family} at warning and above, not accepted or snoozed"
+    assert {value(c, "value_of") for c in (bad, good)} == {what}
+    assert [value(c, "severities") for c in (bad, good)] == ["1 critical, 1 warning, 1 note", "no findings"]
     plotted = {name for c in (bad, good) for name, item in c.metadata.items() if isinstance(item.value, int | float)}
     assert plotted == {"value"}, "each number is a plot"
+
+
+def test_accepted_and_snoozed_findings_are_counted_apart() -> None:
+    open_, accepted = (a_finding(Subject("main", "air", name)) for name in ("no2", "o3"))
+    run = run_with(open_, accepted, code="XYZ001", family="fields")
+    assert run.result is not None
+    assert run.profile is not None
+    found = Audited(run, settled=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)}))
+    check = {c.check_name: c for c in check_results(KEY, found)}["fields"]
+    assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 accepted or snoozed")
+    numbers = {name: item.value for name, item in target_metadata(found, run.result, run.profile).items()}
+    assert (numbers["findings_warn"], numbers["findings_settled"]) == (1, 1)
 
 
 def test_what_could_not_be_evaluated_is_no_zero() -> None:

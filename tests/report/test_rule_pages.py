@@ -18,7 +18,7 @@ from tsaudit.config import settings as config
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.report import rule_files, rule_pages
 from tsaudit.report.publish import Folder
-from tsaudit.report.rule_pages import Block, blocks, inline
+from tsaudit.report.rule_markdown import inline, page
 from tsaudit.rules import all_rules
 
 
@@ -127,17 +127,18 @@ def test_audits_at_the_same_time_write_the_same_files(tmp_path: Path, folder: Pa
 
 def test_text_is_read_as_people_write_it() -> None:
     text = (
-        "First\nline.\n\n## Fix\nDo it:\n- one\n  more\n- two\n\n    SELECT 1\n\n```sql\nSELECT 2\n\nFROM x\n```\nEnd."
+        "First\nline.\n\n## Fix\nDo it:\n- one\n  more\n- two\n\nThen:\n\n    SELECT 1\n\n"
+        "```sql\nSELECT 2\n\nFROM x\n```\n1. *This*\n2. **That**"
     )
-    assert list(blocks(text)) == [
-        Block("text", ("First line.",)),
-        Block("heading", ("Fix",)),
-        Block("text", ("Do it:",)),
-        Block("list", ("one more", "two")),
-        Block("code", ("SELECT 1",)),
-        Block("code", ("SELECT 2\n\nFROM x",)),
-        Block("text", ("End.",)),
-    ]
+    code = '<pre tabindex="0" aria-label="Example">'
+    assert str(page(text)).replace("\n<", "<").replace(">\n", ">") == (
+        "<p>First\nline.</p><h2>Fix</h2><p>Do it:</p><ul><li>one\nmore</li><li>two</li></ul><p>Then:</p>"
+        f"{code}SELECT 1</pre>{code}SELECT 2\n\nFROM x</pre>"
+        "<ol><li><em>This</em></li><li><strong>That</strong></li></ol>"
+    )
+
+
+OPEN = 'rel="noreferrer noopener">'
 
 
 @pytest.mark.parametrize(
@@ -145,23 +146,45 @@ def test_text_is_read_as_people_write_it() -> None:
     [
         ("a `b<c` d", "a <code>b&lt;c</code> d"),
         ("<i>a</i> `b`", "&lt;i&gt;a&lt;/i&gt; <code>b</code>"),
-        ("see https://x.example/a_(b).", 'see <a href="https://x.example/a_(b" rel="noreferrer noopener">'),
+        ("see https://x.example/a_(b).", f'see <a href="https://x.example/a_(b)" {OPEN}https://x.example/a_(b)</a>.'),
+        ("[a *page*](http://x.example)", f'<a href="http://x.example" {OPEN}a <em>page</em></a>'),
         ("`https://x.example`", "<code>https://x.example</code>"),
         ("javascript:alert(1)", "javascript:alert(1)"),
-        ('https://x.example/"onclick=1', "x.example/</a>&#34;onclick=1"),
+        ("[a](javascript:alert(1))", "[a](javascript:alert(1))"),
+        ("[a](data:text/html,x)", "[a](data:text/html,x)"),
+        ("[a](//x.example) [b](b.html)", "[a](//x.example) [b](b.html)"),
+        ("//x.example audit.py a@x.example", "//x.example audit.py a@x.example"),
+        ("<mailto:a@x.example>", "&lt;mailto:a@x.example&gt;"),
+        ("![a](https://x.example/a.png)", f'!<a href="https://x.example/a.png" {OPEN}a</a>'),
+        ('https://x.example/"onclick=1', "x.example/</a>&quot;onclick=1"),
+        ('[a](https://x.example "evil")', f'<a href="https://x.example" {OPEN}a</a>'),
+        ("https://xn--pple-43d.example", ">https://xn--pple-43d.example</a>"),
+        ("https://x.example/%E2%80%AEa", ">https://x.example/%E2%80%AEa</a>"),
+        ("a&#x202e;b", "a⟨U+202E⟩b"),
+        ("`a\u202eb`", "<code>a⟨U+202E⟩b</code>"),
     ],
 )
-def test_words_become_code_and_links_and_nothing_else(text: str, html: str) -> None:
+def test_words_become_code_emphasis_and_web_links_and_nothing_else(text: str, html: str) -> None:
     assert html in str(inline(text))
 
 
-@given(st.text(alphabet="ab `<>&\"'#-\n\u202e:/htps.", max_size=60))
-def test_no_text_becomes_markup(text: str) -> None:
-    for block in blocks(text):
-        for line in block.lines:
-            shown = str(inline(line))
-            assert set(re.findall(r"</?([a-z]+)", shown)) <= {"a", "code"}
-            assert "\u202e" not in shown
+@given(st.text(alphabet="ab `<>&\"'#-*_[]()!\\1.\n\u202e:/htps.;x02e~|=", max_size=80))
+def test_no_text_becomes_markup_of_its_own(text: str) -> None:
+    shown = str(page(text))
+    words = {"h2", "p", "pre", "code", "ul", "ol", "li", "em", "strong", "a", "blockquote", "hr", "br"}
+    tags = re.findall(r"</?([a-z0-9]+)((?: [^>]*)?)>", shown)
+    assert shown.count("<") == len(tags)
+    assert {tag for tag, _ in tags} <= words
+    attributes = (
+        r'(?: (?:href="https?://[^"]*"|rel="noreferrer noopener"|start="\d+"|tabindex="0"|aria-label="Example"))*'
+    )
+    assert [given for _, given in tags if not re.fullmatch(attributes, given, re.IGNORECASE)] == []
+    assert "\u202e" not in shown
+
+
+@given(st.text(max_size=200))
+def test_any_text_makes_a_page(text: str) -> None:
+    assert "\u202e" not in page(text) + inline(text)
 
 
 def test_rules_of_other_packages_have_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,12 @@ def test_sparkline_shows_the_limit_only_when_it_is_near() -> None:
     assert "stroke-dasharray" not in svg([1.0, 2.0], 100.0)
 
 
+def test_sparkline_is_as_wide_as_asked() -> None:
+    drawn = ElementTree.fromstring(svg([1.0, 2.0], 2.0, 200))
+    assert (drawn.attrib["width"], drawn.attrib["viewBox"]) == ("200", f"0 0 200 {HEIGHT}")
+    assert [child.attrib.get("points") or child.attrib["d"] for child in drawn] == ["4.0,30.0 196.0,4.0", "M0 4.0H200"]
+
+
 @given(st.lists(st.floats(-1e15, 1e15), min_size=2, max_size=20), st.none() | st.floats(0, 1e16))
 def test_sparkline_of_any_values_stays_inside(values: list[float], limit: float | None) -> None:
     line = ElementTree.fromstring(svg(values, limit)).find("{http://www.w3.org/2000/svg}polyline")

@@ -28,15 +28,22 @@ class Message:
     blocks: tuple[Block, ...]
     about: Mapping[str, str] = field(default_factory=dict)
     """Fingerprint of each incident in the message to its severity; not sent, but stored with the message."""
+    hint: Block | None = None
+    """What reactions on the message do, if they can be read where it is sent; shown before the last block."""
 
     def to_payload(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
+        stored = {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
+        return stored | ({"hint": self.hint} if self.hint else {})
+
+    def with_hint(self) -> tuple[Block, ...]:
+        """The blocks for where reactions can be read."""
+        return (*self.blocks[:-1], self.hint, *self.blocks[-1:]) if self.hint else self.blocks
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Message:
         """The message from the output of `to_payload`."""
-        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}))
+        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), payload.get("hint"))
 
 
 def header(text: str) -> Block:
@@ -64,8 +71,8 @@ class Run:
     """A piece of text in one style. It is shown as it is: rich text has no markup."""
 
     text: str
-    style: Literal["", "bold", "person"] = ""
-    """`person`: the text is the Slack ID of a user, whose name Slack shows."""
+    style: Literal["", "bold", "person", "emoji"] = ""
+    """`person`: the text is the Slack ID of a user, whose name Slack shows. `emoji`: it is the name of one."""
 
 
 def rich(runs: Iterable[Run], preformatted: str = "") -> Block:
@@ -79,15 +86,21 @@ def rich(runs: Iterable[Run], preformatted: str = "") -> Block:
 def _rich_run(run: Run) -> Block:
     if run.style == "person":
         return {"type": "user", "user_id": run.text}
+    if run.style == "emoji":
+        return {"type": "emoji", "name": run.text}
     return {"type": "text", "text": run.text} | ({"style": {"bold": True}} if run.style else {})
 
 
 def texts(block: Block) -> list[str]:
     """All texts of a block that count toward the limits."""
     if block["type"] == "rich_text":
-        return ["".join(run.get("text") or run["user_id"] for run in part["elements"]) for part in block["elements"]]
+        return ["".join(map(_text, part["elements"])) for part in block["elements"]]
     objects = [block["text"]] if "text" in block else block.get("elements", [])
     return [o["text"] for o in objects]
+
+
+def _text(run: Block) -> str:
+    return str(f":{run['name']}:" if run["type"] == "emoji" else run.get("text") or run["user_id"])
 
 
 def characters(blocks: Iterable[Block]) -> int:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from tsaudit.alerts.blocks import Block, Message, markup
+from tsaudit.alerts.blocks import Message, markup
 from tsaudit.alerts.escape import code, inert
 from tsaudit.history.decisions import in_words
 from tsaudit.history.incidents import Incident
 from tsaudit.history.reaction_log import StoredReaction
-from tsaudit.text import many, number
+from tsaudit.text import many, number, plural
 
 _NAMED: Final = 5
 _OTHERS: Final = 3
@@ -36,38 +36,39 @@ class Outcome:
 
 def decided(reaction: StoredReaction, name: str, outcome: Outcome, until: date | None) -> Message | None:
     """The reply to a new reaction; None if there is nothing to say because the same was already decided."""
-    paragraphs = []
+    groups: list[list[str]] = []
     if outcome.decided:
-        ends = f"until {until}, or until it gets worse" if until else "until it is resolved"
+        it = plural(len(outcome.decided), "it is", "they are"), plural(len(outcome.decided), "it gets", "they get")
+        ends = f"until {until}, or until {it[1]} worse" if until else f"until {it[0]} resolved"
         title = f"<@{reaction.person}> {_DONE[reaction.kind]} {many(len(outcome.decided), 'incident')}, {ends}."
         undo = f"Take :{name}: back to undo it, or run {code(_command('reopen', outcome.decided), 100)}."
-        paragraphs += [title, *_listed(outcome.decided), undo]
+        groups.append([title, *_listed(outcome.decided), undo])
     if outcome.by_name_only:
         what = many(len(outcome.by_name_only), "incident")
         command = code(_command("accept", outcome.by_name_only, " --reason '...'"), 100)
-        paragraphs += [
-            f"Not accepted: {what}, critical or about the audit itself. Accept them one by one: {command}",
-            *_listed(outcome.by_name_only),
-        ]
-    for incident in outcome.other[:_OTHERS]:
-        if incident.decision is not None:
-            paragraphs.append(f"Unchanged: {_name(incident)} is {inert(in_words(incident.decision), 200)}")
+        them = plural(len(outcome.by_name_only), "it by name", "them one by one")
+        title = f"Not accepted: {what}, critical or about the audit itself. Accept {them}: {command}"
+        groups.append([title, *_listed(outcome.by_name_only)])
+    groups += [
+        [f"Unchanged: {_name(incident)} is {inert(in_words(incident.decision), 200)}"]
+        for incident in outcome.other[:_OTHERS]
+        if incident.decision is not None
+    ]
     if outcome.over and not any((outcome.decided, outcome.same, outcome.other, outcome.by_name_only)):
-        paragraphs.append(f"The incidents of this message are resolved, so :{name}: changes nothing.")
-    return _message(paragraphs) if paragraphs else None
+        groups.append([f"The incidents of this message are resolved, so :{name}: changes nothing."])
+    return _message(groups) if groups else None
 
 
 def undone(reaction: StoredReaction, name: str, some: Sequence[Incident]) -> Message:
     """The reply to a reaction that was taken back."""
     what = many(len(some), "incident")
-    return _message([f":{name}: was taken back. No longer {_DONE[reaction.kind]}: {what}.", *_listed(some)])
+    return _message([[f":{name}: was taken back. No longer {_DONE[reaction.kind]}: {what}.", *_listed(some)]])
 
 
-def _message(paragraphs: Sequence[str]) -> Message:
-    text = "\n".join(paragraphs)
-    blocks: tuple[Block, ...] = (markup(text),)
+def _message(groups: Sequence[Sequence[str]]) -> Message:
+    paragraphs = ["\n".join(lines) for lines in groups]
     # Without `about`: it notifies about nothing that anybody has to see.
-    return Message(text, blocks)
+    return Message("\n".join(paragraphs), tuple(map(markup, paragraphs)))
 
 
 def _listed(some: Sequence[Incident]) -> list[str]:

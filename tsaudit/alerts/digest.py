@@ -5,7 +5,6 @@ It leaves out what the day's other messages report; if nothing is left, there is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -36,8 +35,8 @@ from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import SLACK, Draft, Kind, State, split_thread, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
-from tsaudit.model.finding import Severity
 from tsaudit.text import many, number
+from tsaudit.text.findings import tally
 from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
@@ -129,14 +128,13 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
 
 def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
     still = sorted((i for i in found if is_told_of(i)), key=by_badness)
-    counts = Counter(i.severity for i in still)
-    parts = [f"{number(counts[s])} {s}" for s in reversed(Severity) if counts[s]]
+    parts = list(filter(None, [tally(i.severity for i in still)]))
     parts += [f"{number(n)} resolved" for n in [sum(i.resolved is not None for i in found)] if n]
     if report:
         parts.append(link(report, "report"))
     sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
     blocks = [markup(f"{sign} {code(target, 120)} {' · '.join(parts)}")]
-    lines = [plain(f"{i.severity} {headline(i.finding)}", 320) for i in still[:_SHOWN]]
+    lines = [plain(f"{SIGNS[i.severity]} {headline(i.finding)}", 320) for i in still[:_SHOWN]]
     if len(still) > _SHOWN:
         lines.append(f"and {number(len(still) - _SHOWN)} more")
     return [*blocks, prose(lines)] if lines else blocks

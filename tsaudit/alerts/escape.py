@@ -17,8 +17,11 @@ ELLIPSIS: Final = "…"
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LOOK_ALIKES: Final = str.maketrans({"*": "\u2217", "~": "\u223c", "`": "\u02cb"})
 _WORD_JOINER: Final = "\u2060"
-"""Invisible and zero-width; between `@` and a word, or inside `://`, it keeps Slack from recognizing either."""
+"""Invisible and zero-width; between `@` and a word, inside `://`, or in the name of an emoji, it keeps Slack from
+recognizing it.
+"""
 
+_EMOJI: Final = re.compile(r":(?=[a-z0-9_+'-]+:)")
 # Slack treats `_` as markup only at the edge of a word, so names such as user_id stay as they are.
 _EDGE_UNDERSCORE: Final = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 
@@ -60,6 +63,7 @@ def inert(text: str, limit: int) -> str:
     """For the text of a notification, which Slack always reads as markup. At most `limit` long."""
     harmless = clean(text).translate(_LOOK_ALIKES)
     harmless = _EDGE_UNDERSCORE.sub("\uff3f", harmless)
+    harmless = _EMOJI.sub(":" + _WORD_JOINER, harmless)
     harmless = harmless.replace("@", "@" + _WORD_JOINER).replace("://", f":{_WORD_JOINER}//")
     return _escaped(harmless, limit)
 

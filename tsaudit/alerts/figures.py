@@ -17,6 +17,7 @@ from tsaudit.text.headline import is_shortened
 
 SLACK_ID: Final = re.compile(r"[UW][A-Z0-9]{2,30}")
 """Of a person, as whoever decided by a reaction is known."""
+_BY_REACTION: Final = re.compile(r"reaction :([a-z0-9_+'-]{1,100}): in Slack")
 _SAMPLES: Final = 3
 _SAMPLE: Final = 60
 _FIGURE: Final = 250
@@ -35,13 +36,25 @@ def by_badness(incident: Incident) -> tuple[object, ...]:
 def story_block(incident: Incident, story: Story, sign: str, *, full_values: bool, with_step: bool) -> Block:
     """The story as one block; at most 6,000 characters, however long the names are."""
     runs = [Run(f"{sign} "), Run(cut(story.headline, _LINE), "bold")]
-    if story.figures:
-        figures = (cut(f"{figure.label}: {figure.text}", _FIGURE) for figure in story.figures)
-        runs.append(Run("\n" + " · ".join(figures)))
+    for figure in story.figures:
+        runs += _labeled(cut(f"{figure.label}: {figure.text}", _FIGURE))
     runs += _notes(incident, full_values=full_values)
     if with_step and story.first_step:
-        runs.append(Run(f"\n{cut(story.first_step, _STEP)}"))
+        step = cut(story.first_step, _STEP)
+        # That of a plan says which one it is.
+        runs += _labeled(step) if story.rest else [Run(f"\n{step}")]
     return rich(runs, _shown(story.statement) if with_step else "")
+
+
+def by_reaction(name: str) -> str:
+    """The reason of a decision that was made by a reaction."""
+    return f"reaction :{name}: in Slack"
+
+
+def _labeled(line: str) -> list[Run]:
+    """A line that begins with a label of ours and a colon."""
+    label, colon, text = line.partition(": ")
+    return [Run("\n"), Run(f"{label}:", "bold"), Run(f" {text}")] if colon else [Run(f"\n{line}")]
 
 
 def _shown(statement: str) -> str:
@@ -57,14 +70,18 @@ def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
     if full_values and samples:
         yield _line("Samples: " + ", ".join(dict.fromkeys(sample[:_SAMPLE] for sample in samples)))
     elif kinds := kinds_in_words(samples):
-        yield _line("Samples: " + ", ".join(kinds))
+        yield _line("Kind of values: " + ", ".join(kinds))
     if incident.decision is not None:
         # Only acknowledged incidents are shown; snoozed and accepted ones are not.
         who = incident.decision.owner
         yield _line("Acknowledged by")
         yield Run(" ")
         yield Run(who, "person") if SLACK_ID.fullmatch(who) else Run(cut(who, _WHO))
-        yield Run(f": {cut(incident.decision.reason, _WHY)}")
+        if reaction := _BY_REACTION.fullmatch(incident.decision.reason):
+            yield Run(" with ")
+            yield Run(reaction[1], "emoji")
+        else:
+            yield Run(f": {cut(incident.decision.reason, _WHY)}")
     if incident.lapsed is not None:
         back = f"Back, although {decisions.in_words(incident.lapsed)}: that {decisions.outgrown(incident)}"
         yield Run(f"\n{cut(back, _WHO + _WHY)}")

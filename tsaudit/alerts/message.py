@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -22,14 +21,15 @@ from tsaudit.alerts.blocks import (
     small,
 )
 from tsaudit.alerts.escape import code, inert, link, plain, size
-from tsaudit.alerts.figures import by_badness, story_block
+from tsaudit.alerts.figures import SLACK_ID, by_badness, story_block
 from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Incident, State
-from tsaudit.model.finding import Severity, Verdict
+from tsaudit.model.finding import Verdict
 from tsaudit.model.plan import Plan
 from tsaudit.planning import words
 from tsaudit.story import Story, of_finding
 from tsaudit.text import many, number
+from tsaudit.text.findings import tally
 from tsaudit.text.headline import headline
 
 SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
@@ -134,11 +134,10 @@ def _message(
     shown = fitting(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), room)
     blocks += [block for group in shown for block in group]
     blocks += _footer(context, ranked[len(shown) :], closed)
-    if ranked and (hint := _hint(context.reactions)):
-        blocks.append(small(hint))
     blocks.append(small(_circumstances(context)))
     text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
-    return Message(text, tuple(blocks), {i.fingerprint: str(i.severity) for i in ranked})
+    about = {i.fingerprint: str(i.severity) for i in ranked}
+    return Message(text, tuple(blocks), about, _hint(context.reactions) if ranked else None)
 
 
 def notification(title: str, lines: Iterable[str], count: int, mention: str | None = None) -> str:
@@ -160,17 +159,17 @@ def address(mention: str) -> str:
     return f"<!subteam^{kept}>" if kept.startswith("S") else f"<@{kept}>"
 
 
-def _hint(reactions: Reactions | None) -> str:
+def _hint(reactions: Reactions | None) -> Block | None:
     """Which reaction does what: the names are configured, and checked there."""
-    if reactions is None:
-        return ""
+    if reactions is None or not reactions.kinds:
+        return None
     does = {
         "ack": "acknowledges",
         "snooze": f"snoozes for {many(reactions.days('snooze'), 'day')}",
         "accept": f"accepts for {many(reactions.days('accept'), 'day')}",
     }
     said = ", ".join(f":{name}: {does[kind]}" for name, kind in reactions.kinds.items())
-    return f"React to act on all of this: {said}"
+    return small(f"React to act on all of this: {said}")
 
 
 def _circumstances(context: RunContext) -> str:
@@ -197,14 +196,14 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
 
 def _references(incident: Incident, story: Story, context: RunContext, *, with_plan: bool) -> str:
     """How to name the incident, and where the rest of it is."""
-    parts = [f"{incident.code} {code(incident.rule, 100)}", code(incident.fingerprint, 40)]
+    parts = [f"{incident.code} {inert(incident.rule, 100)}", code(incident.fingerprint, 40)]
     page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
     if page:
         parts.append(link(f"{page}#f-{incident.fingerprint}", "details"))
     plan = words.of_finding(incident.finding, context.plans) if with_plan else None
     if plan is not None:
-        parts.append(f"whole plan: {code(story.rest, 300)}")
-        parts += [link(f"{page}#{words.anchor(plan.subject)}", "in the report")] if page else []
+        whole = link(f"{page}#{words.anchor(plan.subject)}", "whole plan") if page else "whole plan"
+        parts.append(f"{whole}: {code(story.rest, 300)}")
     return " · ".join(parts)
 
 
@@ -212,14 +211,19 @@ def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Cl
     blocks = []
     if hidden:
         where = "the report lists them all" if context.report_url else "`tsaudit incidents` lists them all"
-        counts = Counter(i.severity for i in hidden)
-        kinds = ", ".join(f"{number(counts[s])} {s}" for s in reversed(Severity) if counts[s])
+        kinds = tally(i.severity for i in hidden)
         blocks.append(small(f"and {number(len(hidden))} more ({kinds}): {where}"))
     if closed:
-        named = [f"{code(str(c.incident.subject), 60)} {plain(c.how, 30)}" for c in closed[:_CLOSED_SHOWN]]
+        named = [f"{code(str(c.incident.subject), 60)} {_ended(c.how)}" for c in closed[:_CLOSED_SHOWN]]
         more = f" and {number(len(closed) - len(named))} more" if len(closed) > len(named) else ""
         blocks.append(small(f"No longer open: {', '.join(named)}{more}"))
     return blocks
+
+
+def _ended(how: str) -> str:
+    """How an incident ended; who accepted it by a reaction, with the name that Slack knows."""
+    done, _, who = how.rpartition(" ")
+    return f"{done} {address(who)}" if done == "accepted by" and SLACK_ID.fullmatch(who) else plain(how, 40)
 
 
 def is_told_of(incident: Incident) -> bool:

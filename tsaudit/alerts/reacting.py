@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from tsaudit.alerts import confirmation
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.confirmation import Outcome
-from tsaudit.alerts.figures import by_badness
+from tsaudit.alerts.figures import by_badness, by_reaction
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, decision_log, decisions, deliveries, reaction_log
 from tsaudit.history.deliveries import Delivery, Draft, Kind
@@ -96,7 +96,7 @@ class Reacting:
         for incident in some:
             where = self._kept(incident, one, behind.get(incident.fingerprint), until, outcome, again=again)
             where.append(incident)
-        why = f"reaction :{self._name(one.kind)}: in Slack"
+        why = by_reaction(self._name(one.kind))
         decision_log.write(self.connection, outcome.decided, one.kind, one.person, why, until, one.id)
         self._refresh(outcome.decided)
         if text := confirmation.decided(one, self._name(one.kind), outcome, until):

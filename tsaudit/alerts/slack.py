@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.slack_errors import BrokenOffError, GoneError, LookUpError, RefusedError, SetupError, odd
+from tsaudit.alerts.slack_errors import (
+    BrokenOffError,
+    GoneError,
+    LookUpError,
+    RefusedError,
+    SetupError,
+    SlackError,
+    odd,
+)
 
 if TYPE_CHECKING:
     from slack_sdk.web import SlackResponse
@@ -21,6 +30,9 @@ if TYPE_CHECKING:
 
 EVENT_TYPE: Final = "tsaudit_delivery"
 """Type of the metadata that contains a delivery's ID in its message."""
+
+READS_REACTIONS: Final = "reactions:read"
+"""The scope that reading reactions needs."""
 
 _PAGE: Final = 200
 _MAX_PAGES: Final = 25
@@ -68,11 +80,21 @@ class BotToken:
         self._client = Client(token, base_url, call_s)
         self._channel_ids = channel_ids
         """Channel IDs found earlier, by name: Slack posts to a name, but reads only by ID."""
+        self._asked = False
 
     def who(self) -> str:
         """The token's owner: `user in team`. Raises SlackError."""
         found = self._client.auth_test()
         return f"{_text(found, 'user')} in {_text(found, 'team')}"
+
+    def reads_reactions(self) -> bool:
+        """Whether the app has the scope to read reactions. False if Slack does not say; asks at most once."""
+        if self._client.scopes is None and not self._asked:
+            self._asked = True
+            # Whatever is wrong, the call that follows reports it.
+            with suppress(SlackError):
+                self._client.auth_test()
+        return READS_REACTIONS in (self._client.scopes or ())
 
     def post(self, identity: str, place: Place, message: Message, as_text: bool, /) -> Place:
         found = self._client.chat_postMessage(
@@ -81,14 +103,14 @@ class BotToken:
             metadata=_metadata(identity),
             unfurl_links=False,
             unfurl_media=False,
-            **_content(message, as_text),
+            **self._content(message, as_text),
         )
         return Place(_text(found, "channel"), _time(found))
 
     def edit(self, identity: str, place: Place, message: Message, as_text: bool, /) -> None:
         assert place.ts is not None
         found = self._client.chat_update(
-            channel=place.channel, ts=place.ts, metadata=_metadata(identity), **_content(message, as_text)
+            channel=place.channel, ts=place.ts, metadata=_metadata(identity), **self._content(message, as_text)
         )
         if _time(found) != place.ts:
             raise _odd(found, "about another message")
@@ -120,6 +142,11 @@ class BotToken:
             name = one["name"].partition("::")[0]
             people[name] = tuple(dict.fromkeys((*people.get(name, ()), *one["users"])))
         return people
+
+    def _content(self, message: Message, as_text: bool) -> dict[str, Any]:
+        if as_text or message.hint is None or not self.reads_reactions():
+            return _content(message, as_text)
+        return {"text": message.text, "blocks": list(message.with_hint())}
 
     def _channel_id(self, channel: str) -> str:
         if not channel.startswith("#"):

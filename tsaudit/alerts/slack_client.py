@@ -29,6 +29,8 @@ class Client(WebClient):
     def __init__(self, token: str, base_url: str, call_s: CallTime) -> None:
         super().__init__(token=token, base_url=base_url, retry_handlers=[], logger=_quiet_logger())
         self._call_s = call_s
+        self.scopes: frozenset[str] | None = None
+        """What the token may do, as the newest response says; None before the first, or if none says."""
 
     def api_call(
         self,
@@ -47,6 +49,8 @@ class Client(WebClient):
         content, kind = _body(params, json)
         sent = {**self.headers, **(headers or {}), "Authorization": f"Bearer {self.token}", "Content-Type": kind}
         answer = _exchanged(urljoin(self.base_url, api_method), content, sent, self._call_s(), self.proxy)
+        if (named := answer.headers.get("x-oauth-scopes")) is not None:
+            self.scopes = frozenset(scope.strip() for scope in named.split(","))
         found = _checked(answer, str((params or json or {}).get("channel", "")))
         return SlackResponse(
             client=self,

@@ -10,6 +10,7 @@ import click
 
 from tsaudit.cli import show
 from tsaudit.text import listed, many, number, plural, size
+from tsaudit.text.findings import tally
 
 MOST_LINES: Final = 20
 """Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
@@ -26,7 +27,7 @@ class Rest:
 
     listed: Sequence[dict[str, Any]]
     left_out: str
-    """`3 more, 12 for information, 2 accepted or snoozed`; empty if nothing is left out."""
+    """`3 more, 12 notes, 2 accepted or snoozed`; empty if nothing is left out."""
 
 
 def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True) -> None:
@@ -47,7 +48,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
 
 
 def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
-    """The findings that the story is not about. `everything`: also those for information, accepted, and snoozed."""
+    """The findings that the story is not about. `everything`: also notes, and those that are accepted or snoozed."""
     worst = told(found)
     others = [one for one in found["findings"] if one is not worst]
     if everything:
@@ -55,7 +56,7 @@ def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
     settled = sum(one["settled"] for one in others)
     notes = sum(one["severity"] == "info" and not one["settled"] for one in others)
     bad = [one for one in others if one["severity"] != "info" and not one["settled"]]
-    counts = ((len(bad) - most, "more"), (notes, "for information"), (settled, "accepted or snoozed"))
+    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (settled, "accepted or snoozed"))
     return Rest(bad[:most], ", ".join(f"{number(count)} {word}" for count, word in counts if count > 0))
 
 
@@ -98,7 +99,8 @@ def not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
 
 def _heading(found: dict[str, Any]) -> Iterator[str]:
     engine = f"{found['engine']} {found['server_version']}".strip()
-    after = "  ".join(show.clean(part) for part in (engine, found["day"]) if part)
+    counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
+    after = "  ".join(show.clean(part) for part in (engine, found["day"], counts) if part)
     yield f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {after}"
 
 

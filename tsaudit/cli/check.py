@@ -143,13 +143,14 @@ def _slack(slack: Slack) -> bool:
     if not slack.token:
         _line("slack", "ok", "no token and no webhook: messages are printed in the terminal")
         return True
-    from tsaudit.alerts.slack import BotToken
+    from tsaudit.alerts.slack import READS_REACTIONS, BotToken
     from tsaudit.alerts.slack_errors import SetupError, SlackError
 
     try:
         with progress.shown() as watched:
             watched.say("slack", "asking who the token belongs to")
-            who = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None, lambda: _CALL_S).who()
+            way = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None, lambda: _CALL_S)
+            who = way.who()
     except SetupError as error:
         _line("slack", "failed", f"Slack rejects the token: {error.code}")
         return False
@@ -158,6 +159,8 @@ def _slack(slack: Slack) -> bool:
         _line("slack", "failed", f"{slack.base_url} cannot be reached: {reason}")
         return False
     _line("slack", "ok", who)
+    if slack.reactions.read and slack.reactions.kinds and not way.reads_reactions():
+        _line("", "warn", f"the app lacks the scope {READS_REACTIONS}: reactions to messages do nothing")
     return True
 
 

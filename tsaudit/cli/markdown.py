@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tsaudit.cli import block
 from tsaudit.text import printable
+from tsaudit.text.findings import tally
 
 MOST_FINDINGS: Final = 20
 """Below the worst one, without `--all`."""
@@ -21,7 +22,8 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> It
     yield f"## {escape(found['target'])}: {found['verdict']}"
     yield ""
     engine = f"{found['engine']} {found['server_version']}".strip()
-    yield escape(", ".join(filter(None, (engine, found["day"]))))
+    counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
+    yield escape(", ".join(filter(None, (engine, found["day"], counts))))
     if story["headline"]:
         yield from ("", f"**{escape(story['headline'])}**")
     if story["figures"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from tsaudit.text import many, number
 
 _LONGEST_STATEMENT: Final = 500
 """Characters of a statement that is shown beside a finding; longer ones stand in the plan only."""
+_MOST_WORDS: Final = 30
+"""Of the first step beside a finding: as long as a headline, and a few more for names."""
+_END: Final = re.compile(r"(?<=[.])[ \n]+(?=[A-Z])")
 
 
 def effect(found: Effect) -> str:
@@ -72,6 +76,7 @@ class Beginning:
     heading: str
     """`First step of 5`."""
     words: str
+    """What to do: of long words, the sentences that fit, and at least the first."""
     statement: str
     """To be used as it is; empty where the step has none, where it has several lines, and where it is a decision."""
     rest: str
@@ -92,7 +97,18 @@ def beginning(plan: Plan, target: str) -> Beginning | None:
         heading += ", which needs a decision"
     is_short = len(first.text) <= _LONGEST_STATEMENT and "\n" not in first.text
     statement = first.text if is_short and not first.needs_decision else ""
-    return Beginning(heading, first.words, statement, command(plan.subject, target))
+    return Beginning(heading, _brief(first.words), statement, command(plan.subject, target))
+
+
+def _brief(said: str) -> str:
+    """The words without the sentences that are only needed by whoever carries out the whole plan."""
+    sentences = _END.split(said)
+    kept = sentences[:1]
+    for sentence in sentences[1:]:
+        if len(" ".join([*kept, sentence]).split()) > _MOST_WORDS:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
 
 
 def command(about: Subject, target: str) -> str:

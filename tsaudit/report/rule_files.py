@@ -18,7 +18,7 @@ def write(folder: Folder) -> None:
     that is cut off is made up for by the next one.
     """
     pages = rule_pages.pages()
-    texts = [(page.code, page.name, page.title, page.blocks, _facts(page)) for page in pages]
+    texts = [(page.code, page.name, page.title, page.text, page.summary, _facts(page)) for page in pages]
     made = repr((VERSION, templates.sources(), texts))
     mark = f"{FOLDER}/_{hashlib.sha256(made.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.json"
     if folder.read(mark) is not None:

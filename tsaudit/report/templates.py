@@ -23,6 +23,7 @@ from tsaudit.report import (
     findings,
     foreign,
     migration,
+    rule_markdown,
     rule_pages,
     tables,
     trends,
@@ -43,7 +44,7 @@ from tsaudit.text import (
     size,
 )
 from tsaudit.text.figures import figure
-from tsaudit.text.findings import origin
+from tsaudit.text.findings import of_severity, origin
 from tsaudit.text.numbers import NOT_KNOWN
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def _environment() -> Environment:
         code=foreign.with_code,
         preformatted=lambda text: Markup.escape(foreign.cut(foreign.block(text), findings.LONGEST_TEXT)),
         statement=lambda text: Markup.escape(foreign.block(text)),
-        inline=rule_pages.inline,
+        markdown=rule_markdown.page,
+        inline=rule_markdown.inline,
         in_full=in_full,
         prose=lambda text: foreign.prose(foreign.cut(text, findings.LONGEST_TEXT)),
         is_exact=lambda text: foreign.block(text) == text,
@@ -179,5 +181,6 @@ def _capitalized(text: str) -> str:
 
 def _tally(count: int, kind: Severity | Verdict) -> str:
     """`1 critical`, `2 warnings`, `3 notes`, `4 unknown`, `5 OK`."""
-    nouns = {"warn": "warning", "info": "note"}
-    return many(count, nouns[kind]) if kind in nouns else f"{number(count)} {'OK' if kind == 'ok' else str(kind)}"
+    if kind in ("ok", "unknown"):
+        return f"{number(count)} {'OK' if kind == 'ok' else 'unknown'}"
+    return of_severity(count, kind)

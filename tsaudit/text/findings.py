@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.text.forecasts import limit_reached
-from tsaudit.text.numbers import amount, number, percent, quantity
+from tsaudit.text.numbers import amount, many, number, percent, quantity
 from tsaudit.text.times import day
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import Finding, Limit
+
+_NOUNS: Final = {"critical": ("critical", "critical"), "warn": ("warning", "warnings"), "info": ("note", "notes")}
+"""Severity to what a finding of it is called, one and several; worst first."""
 
 
 def sentence(finding: Finding) -> str:
@@ -20,6 +25,17 @@ def sentence(finding: Finding) -> str:
     """
     message = finding.message.strip().rstrip(".")
     return "; ".join([message, *(clause for clause in _clauses(finding, message) if clause)]) + "."
+
+
+def tally(severities: Iterable[str]) -> str:
+    """Findings by severity, worst first: `1 critical, 4 warnings, 3 notes`; empty if there are none."""
+    counts = Counter(map(str, severities))
+    return ", ".join(of_severity(counts[severity], severity) for severity in _NOUNS if counts[severity])
+
+
+def of_severity(count: int, severity: str) -> str:
+    """`1 critical`, `2 warnings`, `3 notes`."""
+    return many(count, *_NOUNS[severity])
 
 
 def baseline_offer(target: str) -> str:

@@ -12,9 +12,9 @@ _NEAR: Final = 3
 """If the limit is more than this multiple of the highest value, it is left out because it would flatten the line."""
 
 
-def svg(values: Sequence[float], limit: float | None = None) -> str:
+def svg(values: Sequence[float], limit: float | None = None, width: int = WIDTH) -> str:
     """The values as a line, oldest first, and the limit as a dashed line if they come near it. Empty with fewer than
-    two values.
+    two values. `width` in pixels.
 
     Its colors are readable on light and on dark backgrounds; a style sheet may set others for `.spark`. Hidden from
     screen readers: put the figure next to it.
@@ -25,19 +25,19 @@ def svg(values: Sequence[float], limit: float | None = None) -> str:
     shown = limit if limit is not None and limit <= _NEAR * highest else None
     bottom = min([*values, 0.0])
     reach = (max([highest, shown or 0.0]) - bottom) or 1.0
-    step = (WIDTH - 2 * _EDGE) / (len(values) - 1)
+    step = (width - 2 * _EDGE) / (len(values) - 1)
 
     def height(value: float) -> str:
         return f"{HEIGHT - _EDGE - (value - bottom) / reach * (HEIGHT - 2 * _EDGE):.1f}"
 
     points = " ".join(f"{_EDGE + i * step:.1f},{height(value)}" for i, value in enumerate(values))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="spark" width="{WIDTH}" height="{HEIGHT}"'
-        f' viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="spark" width="{width}" height="{HEIGHT}"'
+        f' viewBox="0 0 {width} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
         f'<polyline points="{points}" fill="none" stroke="#4f7cdb" stroke-width="2"/>'
-        f"{_dashed(height(shown)) if shown is not None else ''}</svg>"
+        f"{_dashed(height(shown), width) if shown is not None else ''}</svg>"
     )
 
 
-def _dashed(y: str) -> str:
-    return f'<path d="M0 {y}H{WIDTH}" stroke="#d9534f" stroke-width="1.5" stroke-dasharray="5 4"/>'
+def _dashed(y: str, width: int) -> str:
+    return f'<path d="M0 {y}H{width}" stroke="#d9534f" stroke-width="1.5" stroke-dasharray="5 4"/>'

@@ -388,7 +388,8 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
     (finding,) = judge(rule, _profile(*indexes, engine="postgresql")).findings
     assert finding.severity is Severity.WARN
     assert finding.message == (
-        "Index a on (host) is not needed: b (host, region) starts with the same column; it takes 5 MB; b and c may be."
+        "Index a on (host) is not needed: b (host, region) starts with the same column; it takes 5 MB; "
+        "b and c may not be needed either."
     )
     assert finding.observed == 1
     assert planned(rule, _profile(*indexes, engine="postgresql")).endswith('\nDROP INDEX CONCURRENTLY "main"."a";')

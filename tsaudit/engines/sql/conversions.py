@@ -132,8 +132,8 @@ def in_words(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
         if key := constrained(place, column):
             yield Step(
                 Phase.WRITE,
-                f"{column} holds values of the kind {kind} and is part of {key}, so no statement changes it "
-                "in place: copy the table into one that has the column with that type, and compare the two.",
+                f"Copy the table into one in which {column} is {kind}, and compare the two. {column} is part of {key}, "
+                "so no statement changes its type in place.",
             )
         elif not _can_convert(place, column, kind):
             yield Step(Phase.WRITE, f"Write {column} as {kind}, to a new column: its values are not converted.")

@@ -17,7 +17,7 @@ def looked_up(place: Place, dialect: Dialect, columns: Iterable[str]) -> Iterato
         return
     yield Step(
         Phase.LOOK,
-        f"See what depends on {listed(here, 20)}: views, triggers, foreign keys, defaults, grants. Keep the answer. "
+        f"See what depends on {listed(here, 5)}: views, triggers, foreign keys, defaults, grants. Keep the answer. "
         "Run the statements in the column `before`, in this order, right before the step that renames or drops. Run "
         "those in `afterward`, in reverse order, once the plan is done, with the new names and types where they use "
         "the old ones. What has no statements is for you to carry over.",

@@ -160,8 +160,7 @@ class _Table:
         adding = [f"ALTER TABLE {table} ADD COLUMN {self.place.quoted([m.name])} {m.type};" for m in made]
         yield Step(
             Phase.PREPARE,
-            f"Add {listed([m.name for m in made], 8)} beside the old "
-            f"{'column' if len(replaced) == 1 else 'columns'}, at the end of the table: an INSERT has to name its "
+            f"Add {listed([m.name for m in made], 8)} at the end of the table; from then on, an INSERT has to name its "
             "columns.",
             "\n".join(adding),
             "sql",

@@ -140,7 +140,7 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
         severity=Severity.WARN,
         message=f"Field {field.key} is stored as {' and '.join(field.types)}: by {by.tag}, its values are numbers "
         f"({listed(numbers, 4)}) or texts ({listed(others, 4)}).",
-        fix=f"Add a column for numbers, such as {field.key}_number, and write the numbers to it; the texts of "
+        fix=f"Write the numbers to a new column, such as {field.key}_number. The texts of "
         f"{'these attributes' if several else others[0]} stay in {field.key}.",
         guilty=field.key,
         samples=field.sample[:3],

@@ -240,7 +240,7 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], nee
     worst = max((n.severity for n in told), key=lambda s: s.rank, default=Severity.WARN)
     parts = [f"{many(len(indexes), 'index')}, more than the recommended {number(limit.value)}"] if too_many else []
     parts += [_summary(told)] if told else []
-    parts += [f"{listed(doubtful)} may be"] if doubtful else []
+    parts += [f"{listed(doubtful)} may not be needed either"] if doubtful else []
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if too_many else worst,
