@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, or_, select
 
-from tsaudit.history import database, lifecycle
+from tsaudit.history import base_texts, database, lifecycle
 from tsaudit.history.deliveries import Kind, State, threads_about
 from tsaudit.history.schema import decision, delivery, incident_day, snapshot, value_set
 from tsaudit.history.store import Store
@@ -50,6 +50,7 @@ def compact(store: Store, target: str, today: date) -> int:
         _thin_incidents(connection, target, newest, kept)
         _thin_value_sets(connection, target, newest)
         _drop_told(connection, target, newest)
+        base_texts.tidy(connection, target)
     return len(dropped)
 
 
