@@ -5,8 +5,8 @@ pods are replaced, and one with a new request ID in every row. Their year is the
 and audited for some more days: so its size is that of the file, and the last audits work on the full history. Only the
 report is left out. Also: a target with 10,000 open incidents, and a configuration of 20,000 targets.
 
-Exits with 1 if a goal is missed. With `--month`, 10,000 targets of handmade profiles are audited for 30 days instead, by
-several processes at once: throughput, bytes, and locks waited for (bench.simulated.month); this has no goal.
+Exits with 1 if a goal is missed. With `--month`, 10,000 targets of handmade profiles are audited for 30 days instead,
+by several processes at once: throughput, bytes, and locks waited for (bench.simulated.month); this has no goal.
 
     python bench/history_size.py [--postgresql] [--days 365] [--targets 500]
     python bench/history_size.py --month [--targets 10000] [--days 30] [--measured 1] [--workers 2]
@@ -23,11 +23,10 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from simulated import copies, year
-from simulated.year import HistoryTime, Year
-
+from bench.simulated import copies, year
+from bench.simulated.year import HistoryTime, Year
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.servers import run_postgresql
 from tsaudit.config.file import load
@@ -135,7 +134,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2, help="processes for the month")
     given = parser.parse_args()
     if given.month:
-        from simulated import month
+        from bench.simulated import month
 
         with history(postgresql=True) as address:
             month.simulate(address, given.targets or 10_000, given.days or 30, given.measured, given.workers)

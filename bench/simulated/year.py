@@ -120,16 +120,13 @@ def configurations(targets: int) -> dict[str, str]:
     routes = ["routes:", *(f"  - {{owner: team{n % teams}, targets: [target-{n}]}}" for n in range(targets))]
 
     def with_each(*lines: str) -> str:
-        each = "\n".join(
-            f"  - name: target-{{n}}\n    owner: team{{team}}\n    {line}" for line in ["\n    ".join(lines)]
-        )
+        each = "\n    ".join(["  - name: target-{n}", "owner: team{team}", *lines])
         body = [each.format(n=n, team=n % teams, hour=n % 24) for n in range(targets)]
         return "\n".join(["history: sqlite:///history.db", *owners, "targets:", *body]) + "\n"
 
+    server = ("engine: influxdb1", "url: http://host{n}:8086/db", "username: reader", "password: secret-{n}-word")
     files = with_each("engine: sqlite", "url: sqlite:///data/{n}.db", 'schedule: "0 {hour} * * *"')
-    servers = with_each(
-        "engine: influxdb1", "url: http://host{n}:8086/db", "username: reader", "password: secret-{n}-word"
-    )
+    servers = with_each(*server)
     return {"files": files, "servers with passwords": servers, "a route for each": files + "\n".join(routes) + "\n"}
 
 

@@ -1,8 +1,8 @@
 """Compression of the texts in the history: as what differs from a base text, if there is one.
 
 An audit's profile and result repeat nearly everything that an earlier audit of the target wrote. With one earlier text
-as the dictionary, a day takes a few hundred bytes where its text alone takes 20 kB. Each text needs only its base, never
-the days in between. Pure; `base_texts` stores the bases.
+as the dictionary, a day takes a few hundred bytes where its text alone takes 20 kB. Each text needs only its base,
+never the days in between. Pure; `base_texts` stores the bases.
 """
 
 from __future__ import annotations
