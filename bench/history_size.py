@@ -115,13 +115,14 @@ def measure_open_incidents(goals: Goals, address: str) -> None:
 
 
 def measure_configuration(goals: Goals) -> None:
+    """In seconds of the processor, because other processes delay what allocates much memory several times over."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tsaudit.yaml"
         for kind, text in year.configurations(CONFIGURED).items():
             file.write_text(text)
-            began = time.monotonic()
+            began = time.process_time()
             assert len(load(file).targets) == CONFIGURED
-            goals.check(f"loading {CONFIGURED:,} targets, {kind}", time.monotonic() - began, MOST_LOAD_S, "s")
+            goals.check(f"loading {CONFIGURED:,} targets, {kind}", time.process_time() - began, MOST_LOAD_S, "s")
 
 
 def main() -> int:

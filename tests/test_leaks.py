@@ -289,7 +289,7 @@ def unpacked(history: Path) -> Iterator[str]:
     with Store.open(f"sqlite:///{history}") as store:
         for target in store.targets():
             for day in store.days(target):
-                yield f"{store.result(target, day)} {store.profile(target, day)}"
+                yield f"{store.result(target, day)} {store.profile(target, day)} {incidents.current(store, target, day)}"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, insert, inspect, literal, select, text
 from tsaudit.history.schema import metadata
 from tsaudit.history.store import Store
 
-_OF_TARGET = ("base", "snapshot", "value_set", "incident_day")
+_OF_TARGET = ("base", "snapshot", "past_outcome", "value_set", "incident_day")
 _IDS = {"base": "base_id", "snapshot": "snapshot_id"}
 
 

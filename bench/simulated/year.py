@@ -157,4 +157,9 @@ def _row(chance: random.Random, first: date, number: int, tags: tuple[str, ...],
         "pod": lambda: f"api-{number // ROWS_A_DAY // 3:04x}-{chance.randrange(5)}",
     }
     found = [values[t]() if t in values else f"{t}-{chance.randrange(8)}" for t in tags]
-    return [f"{at:%Y-%m-%d %H:%M:%S}", *found, *(chance.random() if chance.random() > 0.02 else None for _ in fields)]
+    return [f"{at:%Y-%m-%d %H:%M:%S}", *found, *(_figure(chance) for _ in fields)]
+
+
+def _figure(chance: random.Random) -> float | None:
+    """With two decimals, and one in fifty missing."""
+    return round(chance.uniform(0, 100), 2) if chance.random() > 0.02 else None

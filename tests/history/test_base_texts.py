@@ -190,7 +190,7 @@ def test_migration_keeps_everything(address: str) -> None:
             command.upgrade(config, "0007")
             for name, old in (("snapshot", rows), ("incident_day", states)):
                 for row in old:
-                    kept = {k: v for k, v in row.items() if k != "base_id"}
+                    kept = {k: v for k, v in row.items() if k not in ("id", "base_id")}
                     if "finding" in kept:
                         kept["finding"] = kept["finding"].decode()
                     names = ", ".join(kept)

@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, func, insert, select
 
@@ -288,6 +288,8 @@ SIGHTS: Final = {
     "unknown": a_rule_result(code="XYZ001", outcome=Outcome.ERROR),
 }
 NEWER: Final = Incidents(open_after=2, resolve_after=2)
+SILENT: Final = [Audited(gap, 1000, "unknown", True) for gap in (30, 80, 1, 100, 1)]
+"""A rule is unknown while the days on which it worked get old."""
 _fresh_target: Final = (f"course{number}" for number in itertools.count())
 
 
@@ -306,7 +308,13 @@ def judged(store: Store, target: str, day: date, one: Audited) -> tuple[object, 
 
 
 @pytest.mark.parametrize("address", ["sqlite"], indirect=True)
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    max_examples=10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],
+)
+@example(course=[Audited(1, 1000, sight, True) for sight in ["bad"] * 4 + ["unknown"]] + SILENT)
 @given(course=COURSES)
 def test_compaction_never_changes_a_verdict(store: Store, course: list[Audited]) -> None:
     """Beyond a year, where resolved incidents are forgotten, only what they began with could differ."""

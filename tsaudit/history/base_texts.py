@@ -6,6 +6,7 @@ more than the new one will. Compaction deletes bases that nothing needs any more
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -17,6 +18,8 @@ from tsaudit.history.schema import base, incident_day, snapshot
 
 _REPACKED: Final = 10
 """Most snapshots of an earlier version that one compaction packs again, so that no audit takes long for it."""
+_FIRST: Final = 5
+"""Number of snapshots that show how much a base saves at first."""
 _ZLIB: Final = b"x"
 """First byte of what earlier versions stored."""
 
@@ -110,20 +113,21 @@ def _with_new_base(connection: Connection, target: str, day: date, profile: byte
 
 
 def _is_outgrown(connection: Connection, target: str, day: date, found: Packed) -> bool:
-    """Whether the snapshots with this base take more than they would at its best, by as much as a new base takes.
+    """Whether the snapshots with this base take more than its first ones did, by as much as a new base takes.
 
     The day of the base itself says nothing about how close others are to it.
     """
     size = _bytes(snapshot.c.profile) + _bytes(snapshot.c.result)
     begun = select(base.c.day).where(base.c.id == found.base_id).scalar_subquery()
     others = (snapshot.c.target == target, snapshot.c.base_id == found.base_id, snapshot.c.day.not_in([day, begun]))
-    totals = select(func.count(), func.sum(size), func.min(size)).where(*others, snapshot.c.profile.is_not(None))
-    count, total, least = connection.execute(totals).one()
-    if not count:
+    query = select(size).where(*others, snapshot.c.profile.is_not(None)).order_by(snapshot.c.day)
+    sizes = [*connection.execute(query).scalars(), len(found.profile or b"") + len(found.result)]
+    if len(sizes) == 1:
         return False
-    own = len(found.profile or b"") + len(found.result)
+    # A median, because single days differ much: of a tag with changing values, each audit samples others.
+    usual = statistics.median_low(sizes[:_FIRST])
     room = connection.execute(select(_bytes(base.c.data)).where(base.c.id == found.base_id)).scalar_one()
-    return bool(total + own - (count + 1) * min(least, own) > room)
+    return bool(sum(each - usual for each in sizes) > room)
 
 
 def _bytes(column: ColumnElement[bytes | None]) -> ColumnElement[int]:

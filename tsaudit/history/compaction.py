@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, or_, select, true
 
-from tsaudit.history import base_texts, database, lifecycle, reaction_log
+from tsaudit.history import base_texts, database, lifecycle, reaction_log, rule_outcomes
 from tsaudit.history.deliveries import Kind, State, threads_about
 from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot, value_set
 from tsaudit.history.store import Store
@@ -46,6 +46,8 @@ def compact(store: Store, target: str, today: date) -> int:
         newest = min(max(days), today)
         kept = kept_days(days.items(), newest)
         dropped = sorted(day for day in days if day not in kept)
+        if dropped:
+            rule_outcomes.keep_past(connection, target, dropped)
         for day in dropped:
             connection.execute(delete(snapshot).where(snapshot.c.target == target, snapshot.c.day == day))
         _thin_incidents(connection, target, newest, kept)

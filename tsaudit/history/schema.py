@@ -65,6 +65,15 @@ snapshot: Final = Table(
     comment="one audit of one target; the newest of a day replaces the earlier ones",
 )
 
+past_outcome: Final = Table(
+    "past_outcome",
+    metadata,
+    Column("target", String(100), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("rules", Text, nullable=False, comment="as in snapshot"),
+    comment="of days that compaction removed: what shows since when a rule has been unknown",
+)
+
 figure: Final = Table(
     "figure",
     metadata,

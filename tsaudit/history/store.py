@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
@@ -10,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
-from tsaudit.history import base_texts, clock, database
+from tsaudit.history import base_texts, clock, database, rule_outcomes
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.database import HistoryError
 from tsaudit.history.points import points, stored_subject, subject_from
@@ -135,7 +134,8 @@ class Store:
             # Days from before this was stored separately: a few are enough, because each is a whole result to read.
             old = [row.day for row in rows if row.rules is None][:_OLD_RESULTS]
             results = [_result(connection, target, day) for day in old]
-        noted = [_outcomes(row.day, row.rules) for row in rows if row.rules is not None]
+            removed = rule_outcomes.past(connection, target, before)
+        noted = [rule_outcomes.read(row.day, row.rules) for row in rows if row.rules is not None] + removed
         read = [outcomes_of(result) for result in results if result is not None]
         return sorted([*noted, *read], key=lambda one: one.day, reverse=True)
 
@@ -216,21 +216,8 @@ def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -
         "verdict": str(result.verdict),
         "schema_complete": int(profile is not None and not any(g.fact in STRUCTURE for g in profile.gaps)),
         "report_url": report_url,
-        "rules": _noted(outcomes_of(result)),
+        "rules": rule_outcomes.written(outcomes_of(result)),
     }
-
-
-def _noted(outcomes: RuleOutcomes) -> str:
-    return json.dumps({"judged": sorted(outcomes.judged), "unknown": sorted(outcomes.unknown)}, separators=(",", ":"))
-
-
-def _outcomes(day: date, noted: str) -> RuleOutcomes:
-    """None for a text that this version cannot read, as if the day had not been audited."""
-    try:
-        known = json.loads(noted)
-        return RuleOutcomes(day, frozenset(known["judged"]), frozenset(known["unknown"]))
-    except (ValueError, KeyError, TypeError):
-        return RuleOutcomes(day, frozenset(), frozenset())
 
 
 def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:

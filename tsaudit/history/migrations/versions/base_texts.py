@@ -30,6 +30,14 @@ def upgrade() -> None:
         comment="texts that the snapshots and findings of a target are stored as differences from",
     )
     op.create_index(op.f("ix_base_target"), "base", ["target"])
+    op.create_table(
+        "past_outcome",
+        sa.Column("target", sa.String(length=100), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("rules", sa.Text(), nullable=False, comment="as in snapshot"),
+        sa.PrimaryKeyConstraint("target", "day", name=op.f("pk_past_outcome")),
+        comment="of days that compaction removed: what shows since when a rule has been unknown",
+    )
     op.add_column("snapshot", sa.Column("base_id", sa.Integer(), comment=_OF_BASE))
     if op.get_bind().dialect.name == "sqlite":
         with op.batch_alter_table("incident_day") as table:
