@@ -5,11 +5,11 @@ pods are replaced, and one with a new request ID in every row. Their year is the
 and audited for some more days: so its size is that of the file, and the last audits work on the full history. Only the
 report is left out. Also: a target with 10,000 open incidents, and a configuration of 20,000 targets.
 
-Exits with 1 if a goal is missed. With `--month`, 10,000 targets of handmade profiles are audited for 30 days instead,
-by several processes at once: throughput, bytes, and locks waited for (bench.simulated.month); this has no goal.
+Exits with 1 if a goal is missed. With `--month`, 10,000 targets of handmade profiles have 29 days, and some are
+audited on the next one by several processes at once: throughput, bytes, and locks waited for (bench.simulated.month); this has no goal.
 
     python bench/history_size.py [--postgresql] [--days 365] [--targets 500]
-    python bench/history_size.py --month [--targets 10000] [--days 30] [--measured 1] [--workers 2]
+    python bench/history_size.py --month [--targets 10000] [--days 30] [--audits 1500] [--workers 2]
 """
 
 from __future__ import annotations
@@ -131,14 +131,14 @@ def main() -> int:
     parser.add_argument("--days", type=int)
     parser.add_argument("--targets", type=int)
     parser.add_argument("--month", action="store_true", help="10,000 targets for a month, on PostgreSQL")
-    parser.add_argument("--measured", type=int, default=1, help="days of the month that all targets are audited on")
+    parser.add_argument("--audits", type=int, default=1_500, help="number of targets audited on the month's last day")
     parser.add_argument("--workers", type=int, default=2, help="processes for the month")
     given = parser.parse_args()
     if given.month:
         from bench.simulated import month
 
         with history(postgresql=True) as address:
-            month.simulate(address, given.targets or 10_000, given.days or 30, given.measured, given.workers)
+            month.simulate(address, given.targets or 10_000, given.days or 30, given.audits, given.workers)
         return 0
     goals = Goals()
     with history(postgresql=given.postgresql) as address:

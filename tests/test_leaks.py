@@ -32,6 +32,7 @@ from tests.command import CliRunner
 from tests.servers import Postgresql
 from tests.test_secrets import pieces
 from tsaudit.cli import main
+from tsaudit.history import incidents
 from tsaudit.history.store import Store
 
 SECRETS: Final = (
@@ -289,7 +290,8 @@ def unpacked(history: Path) -> Iterator[str]:
     with Store.open(f"sqlite:///{history}") as store:
         for target in store.targets():
             for day in store.days(target):
-                yield f"{store.result(target, day)} {store.profile(target, day)} {incidents.current(store, target, day)}"
+                yield f"{store.result(target, day)} {store.profile(target, day)}"
+                yield str(incidents.current(store, target, day))
 
 
 @pytest.fixture

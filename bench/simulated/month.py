@@ -1,7 +1,7 @@
 """A month of audits of thousands of targets by several processes, with one history on PostgreSQL and no servers.
 
 The profiles are made by hand: three tables each, whose figures grow. A process judges, stores, and compacts as an audit
-does; it only measures nothing and writes no report. The days before the last ones are copied inside the history from a
+does; it only measures nothing and writes no report. The days before the last one are copied inside the history from a
 few targets that are audited on all of them.
 """
 
@@ -21,7 +21,7 @@ from sqlalchemy import text
 
 from bench.simulated import copies
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
-from tsaudit import audit as auditing
+from tsaudit.audit import audit as judged
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, incidents
 from tsaudit.history.compaction import compact
@@ -31,7 +31,7 @@ from tsaudit.model.profile import Profile
 FIRST = date(2025, 3, 3)
 TABLES = ("cpu", "disk", "http_requests")
 AUDITED = 12
-"""Targets that are audited on each day; the others are copies of them until the measured days."""
+"""Targets that are audited on each day; the others are copies of them until the last day."""
 LOOKS = (
     "SELECT count(*) FILTER (WHERE wait_event_type = 'Lock'), coalesce(min(wait_event) FILTER "
     "(WHERE wait_event_type = 'Lock'), '') FROM pg_stat_activity WHERE datname = current_database()"
@@ -57,7 +57,7 @@ def audit(store: Store, target: str, day: date) -> None:
     """What `tsaudit.run` does with the history, and the rules."""
     timeline = store.timeline(target, before=day)
     profile = profile_of(target, day)
-    result = replace(auditing.audit(profile, timeline), target=target)
+    result = replace(judged(profile, timeline), target=target)
     store.rule_outcomes(target, before=day)
     store.save(profile, result, None)
     incidents.update(store, result, Incidents(), lambda _finding, _rule: "team")
@@ -66,24 +66,24 @@ def audit(store: Store, target: str, day: date) -> None:
     compact(store, target, clock.steady(store.days(target), day))
 
 
-def simulate(address: str, targets: int, days: int, measured: int, workers: int) -> None:
+def simulate(address: str, targets: int, days: int, audits: int, workers: int) -> None:
     """Print throughput, bytes, and locks waited for."""
     names = [f"first{n:02}" for n in range(AUDITED)]
     with Store.open(address) as store:
-        for number in range(days - measured):
+        for number in range(days - 1):
             for name in names:
                 audit(store, name, _today(number))
         began = time.monotonic()
         copies.multiply(store, names, targets)
         with store.writing("analyze") as connection:
             connection.execute(text("ANALYZE"))
-        print(f"{targets:,} targets with {days - measured} days in {time.monotonic() - began:.0f} s", flush=True)
+        print(f"{targets:,} targets with {days - 1} days in {time.monotonic() - began:.0f} s", flush=True)
         size = copies.size(store)
         everything = [*names, *(f"target-{n:05}" for n in range(AUDITED, targets))]
-        for number in range(days - measured, days):
-            _measure_day(store, address, everything, number, workers)
+        chosen = everything[-audits:]
+        _measure_day(store, address, chosen, days - 1, workers)
         grown = copies.size(store) - size
-        print(f"history: {copies.size(store) / 1e6:,.0f} MB; {grown / measured / targets / 1e3:.1f} kB an audit")
+        print(f"history: {copies.size(store) / 1e6:,.0f} MB; {grown / len(chosen) / 1e3:.1f} kB an audit")
         for table, rows, bytes_ in copies.tables(store):
             print(f"  {table:14} {rows:12,} rows {bytes_ / 1e6:10,.1f} MB")
 
@@ -108,12 +108,11 @@ def _measure_day(store: Store, address: str, names: list[str], number: int, work
     wall = time.monotonic() - began
     seconds = [each for _, one in spent for each in one]
     waiting = [found for found in waits if found[0]]
-    print(
-        f"day {number + 1}: {len(names):,} audits in {wall:.0f} s by {workers} workers: {len(names) / wall:.1f} a second, "
-        f"{len(names) / wall / workers:.1f} per worker; processor {sum(cpu for cpu, _ in spent) / len(names) * 1e3:.1f} ms "
-        f"an audit in the workers; median {statistics.median(seconds) * 1e3:.1f} ms, "
-        f"99th percentile {statistics.quantiles(seconds, n=100)[-1] * 1e3:.0f} ms"
-    )
+    rate, cpu = len(names) / wall, sum(cpu for cpu, _ in spent) / len(names)
+    slowest = statistics.quantiles(seconds, n=100)[-1]
+    print(f"day {number + 1}: {len(names):,} audits in {wall:.0f} s by {workers} workers")
+    print(f"  {rate:.1f} a second, {rate / workers:.1f} per worker; {cpu * 1e3:.1f} ms of a worker's processor each")
+    print(f"  median {statistics.median(seconds) * 1e3:.1f} ms, 99th percentile {slowest * 1e3:.0f} ms")
     kinds = dict(Counter(kind for _, kind in waiting))
     print(f"  somebody waited for a lock in {len(waiting)} of {len(waits)} looks {kinds or ''}", flush=True)
 
