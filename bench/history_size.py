@@ -5,8 +5,9 @@ pods are replaced, and one with a new request ID in every row. Their year is the
 and audited for some more days: so its size is that of the file, and the last audits work on the full history. Only the
 report is left out. Also: a target with 10,000 open incidents, and a configuration of 20,000 targets.
 
-Exits with 1 if a goal is missed. With `--month`, 10,000 targets of handmade profiles have 29 days, and some are
-audited on the next one by several processes at once: throughput, bytes, and locks waited for (bench.simulated.month); this has no goal.
+Exits with 1 if a goal is missed. With `--month`, 10,000 targets of handmade profiles have 29 days, and some of them are
+audited on the next one by several processes at once: throughput, bytes, and locks waited for (bench.simulated.month).
+This has no goal.
 
     python bench/history_size.py [--postgresql] [--days 365] [--targets 500]
     python bench/history_size.py --month [--targets 10000] [--days 30] [--audits 1500] [--workers 2]

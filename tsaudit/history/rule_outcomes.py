@@ -5,6 +5,7 @@ Those of removed days stay as long as they show how long a rule has been unknown
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Collection
 from datetime import date
@@ -22,11 +23,17 @@ def written(outcomes: RuleOutcomes) -> str:
 
 def read(day: date, rules: str) -> RuleOutcomes:
     """The day's outcomes; for a text that this version cannot read, as if no rule had run."""
+    return RuleOutcomes(day, *_parsed(rules))
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(rules: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Cached, because a target has the same outcomes on most days."""
     try:
         known = json.loads(rules)
-        return RuleOutcomes(day, frozenset(known["judged"]), frozenset(known["unknown"]))
+        return frozenset(known["judged"]), frozenset(known["unknown"])
     except (ValueError, KeyError, TypeError):
-        return RuleOutcomes(day, frozenset(), frozenset())
+        return frozenset(), frozenset()
 
 
 def past(connection: Connection, target: str, before: date) -> list[RuleOutcomes]:
