@@ -38,6 +38,8 @@ def _copy(connection: Connection, name: str, number: int, turn: int) -> None:
             changed["id"] = table.c.id + shift[table.name]
         if "base_id" in table.c:
             changed["base_id"] = table.c.base_id + shift["base"]
+        if "root_id" in table.c:
+            changed["root_id"] = table.c.root_id + shift["base"]
         if "fingerprint" in table.c:
             changed["fingerprint"] = func.substr(table.c.fingerprint, 1, 10) + literal(f"{number:06}")
         columns = [changed.get(column.name, column) for column in table.c]
@@ -46,7 +48,9 @@ def _copy(connection: Connection, name: str, number: int, turn: int) -> None:
         )
     figure, snapshot = metadata.tables["figure"], metadata.tables["snapshot"]
     columns = [c + shift["snapshot"] if c.name == "snapshot_id" else c for c in figure.c]
-    mine = figure.c.snapshot_id.in_(select(snapshot.c.id).where(snapshot.c.target == name))
+    # As a list, because without statistics PostgreSQL would read the whole table for a subquery.
+    ids = connection.execute(select(snapshot.c.id).where(snapshot.c.target == name)).scalars()
+    mine = figure.c.snapshot_id.in_(list(ids))
     connection.execute(insert(figure).from_select(list(figure.c.keys()), select(*columns).where(mine)))
     delivery = metadata.tables["delivery"]
     for_copy = {

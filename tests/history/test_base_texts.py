@@ -113,6 +113,27 @@ def test_no_new_base_when_every_day_is_as_different_from_each_other(store: Store
     assert bases(store) == 1
 
 
+def test_new_base_is_stored_as_a_difference_while_most_of_the_root_is_left(store: Store) -> None:
+    profiles = []
+    for day in range(30):
+        old, new = profile_of("a", on(day)), profile_of("b", on(day))
+        profiles.append(replace(old, measurements=(*new.measurements[: day // 3], *old.measurements[day // 3 :])))
+        store.save(profiles[-1], result_of(on(day)), None)
+    assert bases(store) > 2
+    assert value(store, func.count(), base.c.root_id.is_(None)) == 1
+    assert value(store, func.max(func.length(base.c.data)), base.c.root_id.is_not(None)) < value(
+        store, func.length(base.c.data), base.c.root_id.is_(None)
+    )
+    with store.writing("test") as connection:
+        newest = base_texts.newest(connection, "demo")
+        connection.execute(snapshot.delete().where(snapshot.c.base_id != newest))
+        left = set(connection.execute(select(snapshot.c.day)).scalars())
+    compact(store, "demo", on(29))
+    assert bases(store) == 2, "the newest and its root"
+    assert left
+    assert all(store.profile("demo", day) == profiles[(day - DAY).days] for day in left)
+
+
 def test_compact_deletes_bases_that_nothing_needs(store: Store) -> None:
     for day in range(10):
         save(store, day, "a" if day < 3 else "b")

@@ -1,7 +1,8 @@
 """The base texts of each target, from which its snapshots and incidents are stored as differences (`packing`).
 
 A target gets a new base when the audits since its newest one have become so different from it that they together take
-more than the new one will. Compaction deletes bases that nothing needs any more.
+more than the new one will. A base is itself stored as what differs from an older one, its root, unless little of that
+is left; so every text is read in two steps at most. Compaction deletes bases that nothing needs any more.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _REPACKED: Final = 10
 """Most snapshots of an earlier version that one compaction packs again, so that no audit takes long for it."""
 _FIRST: Final = 5
 """Number of snapshots that show how much a base saves at first."""
+_LEAST: Final = 1_000
+"""Bytes that a new base has to save, so that targets that hardly change have few."""
 _ZLIB: Final = b"x"
 """First byte of what earlier versions stored."""
 
@@ -43,9 +46,16 @@ class Packers:
     def of(self, base_id: int | None) -> Packer:
         """The packer with that base; None: without a base. If the base is missing, nothing can be unpacked with it."""
         if self._kept[0] != base_id:
-            data = self._connection.execute(select(base.c.data).where(base.c.id == base_id)).scalar()
-            self._kept = (base_id, Packer(Packer().unpacked(data) if data else b""))
+            self._kept = (base_id, Packer(_text(self._connection, base_id)))
         return self._kept[1]
+
+
+def _text(connection: Connection, base_id: int | None) -> bytes:
+    """The base's text; empty if there is none."""
+    row = connection.execute(select(base.c.data, base.c.root_id).where(base.c.id == base_id)).one_or_none()
+    if row is None:
+        return b""
+    return Packer(_text(connection, row.root_id) if row.root_id is not None else b"").unpacked(row.data)
 
 
 def newest(connection: Connection, target: str) -> int | None:
@@ -79,7 +89,8 @@ def tidy(connection: Connection, target: str) -> None:
         select(table.c.base_id).where(table.c.target == target, table.c.base_id.is_not(None))
         for table in (snapshot, incident_day)
     )
-    mine = (base.c.target == target, base.c.id != kept)
+    roots = select(base.c.root_id).where(base.c.target == target, base.c.root_id.is_not(None))
+    mine = (base.c.target == target, base.c.id != kept, base.c.id.not_in(roots))
     connection.execute(delete(base).where(*mine, *(base.c.id.not_in(ids) for ids in needed)))
 
 
@@ -106,7 +117,14 @@ def _with_new_base(connection: Connection, target: str, day: date, profile: byte
     text = (profile or b"") + result
     if len(text) > LARGEST_BASE:
         return _packed(Packer(), None, profile, result)
-    row = {"target": target, "day": day, "data": Packer().packed(text)}
+    last = connection.execute(
+        select(base.c.id, base.c.root_id).where(base.c.target == target).order_by(base.c.id.desc()).limit(1)
+    ).one_or_none()
+    root_id = None if last is None else last.id if last.root_id is None else last.root_id
+    data, whole = Packer(_text(connection, root_id)).packed(text), Packer().packed(text)
+    if len(data) > len(whole) / 2:
+        data, root_id = whole, None
+    row = {"target": target, "day": day, "data": data, "root_id": root_id}
     key = connection.execute(insert(base).values(row)).inserted_primary_key
     assert key is not None
     return _packed(Packer(text), key[0], profile, result)
@@ -126,7 +144,10 @@ def _is_outgrown(connection: Connection, target: str, day: date, found: Packed) 
         return False
     # A median, because single days differ much: of a tag with changing values, each audit samples others.
     usual = statistics.median_low(sizes[:_FIRST])
-    room = connection.execute(select(_bytes(base.c.data)).where(base.c.id == found.base_id)).scalar_one()
+    columns = (_bytes(base.c.data), base.c.root_id)
+    taken, root_id = connection.execute(select(*columns).where(base.c.id == found.base_id)).one()
+    # The next one is a difference from the same root: from this base itself if that is the root.
+    room = max(sizes[-1] if root_id is None else taken, _LEAST)
     return bool(sum(each - usual for each in sizes) > room)
 
 

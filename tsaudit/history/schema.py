@@ -41,7 +41,8 @@ base: Final = Table(
     Column("id", Integer, primary_key=True),
     Column("target", String(100), nullable=False, index=True),
     Column("day", Date, nullable=False, comment="the day whose texts these are"),
-    Column("data", LargeBinary, nullable=False, comment="zstd-compressed: profile and result as JSON"),
+    Column("data", LargeBinary, nullable=False, comment="packed: profile and result as JSON"),
+    Column("root_id", Integer, comment="base that this one is a difference from; null: it is stored in full"),
     comment="texts that the snapshots and findings of a target are stored as differences from",
 )
 

@@ -25,7 +25,10 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("target", sa.String(length=100), nullable=False),
         sa.Column("day", sa.Date(), nullable=False, comment="the day whose texts these are"),
-        sa.Column("data", sa.LargeBinary(), nullable=False, comment="zstd-compressed: profile and result as JSON"),
+        sa.Column("data", sa.LargeBinary(), nullable=False, comment="packed: profile and result as JSON"),
+        sa.Column(
+            "root_id", sa.Integer(), comment="base that this one is a difference from; null: it is stored in full"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_base")),
         comment="texts that the snapshots and findings of a target are stored as differences from",
     )
