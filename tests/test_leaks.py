@@ -32,6 +32,7 @@ from tests.command import CliRunner
 from tests.servers import Postgresql
 from tests.test_secrets import pieces
 from tsaudit.cli import main
+from tsaudit.history import incidents
 from tsaudit.history.store import Store
 
 SECRETS: Final = (
@@ -294,6 +295,7 @@ def unpacked(history: Path) -> Iterator[str]:
         for target in store.targets():
             for day in store.days(target):
                 yield f"{store.result(target, day)} {store.profile(target, day)}"
+                yield str(incidents.current(store, target, day))
 
 
 @pytest.fixture

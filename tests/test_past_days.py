@@ -29,6 +29,7 @@ from tsaudit.alerts.outbox import told_by
 from tsaudit.audit import audit, required_facts
 from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.history import deliveries, incidents, removal
+from tsaudit.history.base_texts import Packers
 from tsaudit.history.incidents import State
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
@@ -158,7 +159,12 @@ class History:
     def states(self) -> list[Any]:
         with self.store.reading() as connection:
             query = select(incident_day).order_by(incident_day.c.day, incident_day.c.fingerprint)
-            return [tuple(row) for row in connection.execute(query)]
+            rows, packers = connection.execute(query).all(), Packers(connection)
+            # The finding itself, whatever base it is stored with.
+            return [
+                row._asdict() | {"finding": packers.of(row.base_id).unpacked(row.finding), "base_id": None}
+                for row in rows
+            ]
 
     def remembered(self, before: date) -> list[Any]:
         values = RememberedValues(self.store, "past", before)

@@ -120,7 +120,7 @@ def _audit_alone(
     alarm = clock.complaint(target.name, store.days(target.name))
     location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, alarm or "")
     if location:
-        store.save(profile, result, location.url)
+        store.published(target.name, day, location.url)
     context = alerts.RunContext(
         target=target.name,
         engine=target.engine,

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterable
-from datetime import date, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
 from typing import Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event, func, select
+from sqlalchemy import event, func, insert, select
 
-from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.analysis.growth.detection import judge
+from tsaudit.audit import audit as audit_profile
 from tsaudit.config.settings import Incidents
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.compaction import compact, kept_days
 from tsaudit.history.deliveries import Draft, Kind
 from tsaudit.history.incidents import State
-from tsaudit.history.schema import decision, figure, incident_day, metadata, snapshot
+from tsaudit.history.schema import decision, figure, incident_day, metadata, reaction, snapshot
 from tsaudit.history.store import Store
-from tsaudit.model.finding import RuleResult, Severity, fingerprint
+from tsaudit.model.finding import Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.subject import Subject
+from tsaudit.silenced_rules import silenced_rules
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)
 LASTING: Final = a_finding(Subject("main", "cpu", "host"))
@@ -252,3 +257,102 @@ def test_two_years_of_daily_audits_stay_bounded(store: Store) -> None:
     assert last["incident_day"] <= 2 * (last["snapshot"] + 366), "states kept, and a year of resolved ones"
     assert store.timeline("demo", DAY + timedelta(days=730)).previous is not None
     assert store.trend("demo", "series", Subject("main", "cpu"), 91, day)[0].day == day - timedelta(days=90)
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A day of a course, and what is found on it besides what the rules find in the profile."""
+
+    gap: int
+    """Days since the audit before."""
+    series: int
+    sight: str
+    measured: bool
+
+
+COURSES: Final = st.lists(
+    st.builds(
+        Audited,
+        gap=st.sampled_from([1, 1, 1, 2, 7, 30, 80]),
+        series=st.integers(1, 40).map(lambda n: n * 1000),
+        sight=st.sampled_from(["bad", "worse", "good", "unknown"]),
+        measured=st.sampled_from([True, True, True, False]),
+    ),
+    min_size=8,
+    max_size=20,
+)
+SIGHTS: Final = {
+    "bad": a_rule_result(LASTING, code="XYZ001"),
+    "worse": a_rule_result(a_finding(LASTING.subject, Severity.CRITICAL), code="XYZ001"),
+    "good": a_rule_result(code="XYZ001"),
+    "unknown": a_rule_result(code="XYZ001", outcome=Outcome.ERROR),
+}
+NEWER: Final = Incidents(open_after=2, resolve_after=2)
+SILENT: Final = [Audited(gap, 1000, "unknown", True) for gap in (30, 80, 1, 100, 1)]
+"""A rule is unknown while the days on which it worked get old."""
+_fresh_target: Final = (f"course{number}" for number in itertools.count())
+
+
+def judged(store: Store, target: str, day: date, one: Audited) -> tuple[object, ...]:
+    """The verdict of an audit, its findings, what it changed, and what it was judged by."""
+    timeline = store.timeline(target, before=day)
+    measured = a_measurement(series=one.series, rows=a_count(one.series * 10))
+    profile = a_profile(measured, target=target, day=day) if one.measured else None
+    found = audit_profile(profile, timeline).results if profile else ()
+    result = a_result(*found, SIGHTS[one.sight], target=target, day=day)
+    silenced = silenced_rules(result, store.rule_outcomes(target, day), NEWER.unknown_after)
+    result = replace(result, results=(*result.results, silenced)) if silenced else result
+    store.save(profile, result, None)
+    changes = incidents.update(store, result, NEWER, lambda _finding, _rule: "team")
+    return result.verdict, result.results, changes, timeline.previous, dict(timeline.points), timeline.episodes
+
+
+@pytest.mark.parametrize("address", ["sqlite"], indirect=True)
+@settings(
+    deadline=None,
+    max_examples=10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],
+)
+@example(course=[Audited(1, 1000, sight, True) for sight in ["bad"] * 4 + ["unknown"]] + SILENT)
+@given(course=COURSES)
+def test_compaction_never_changes_a_verdict(store: Store, course: list[Audited]) -> None:
+    """Beyond a year, where resolved incidents are forgotten, only what they began with could differ."""
+    unsafe_but_fast(store)
+    target, day = next(_fresh_target), DAY
+    kept = f"{target}x"
+    for one in course:
+        day += timedelta(days=one.gap)
+        if day > DAY + timedelta(days=360):
+            break
+        with_all, compacted = judged(store, kept, day, one), judged(store, target, day, one)
+        compact(store, target, day)
+        for found, expected in zip(compacted, with_all, strict=True):
+            assert _unnamed(found, target) == _unnamed(expected, kept)
+    assert _unnamed(incidents.current(store, target), target) == _unnamed(incidents.current(store, kept), kept)
+
+
+def _unnamed(found: object, target: str) -> str:
+    """In words, without what follows from the target's name."""
+    return re.sub(r"fingerprint='\w+'", "", repr(found)).replace(f"'{target}'", "target")
+
+
+def test_compact_forgets_reactions_with_their_messages(store: Store) -> None:
+    save(store, DAY)
+    closed, live = send(store, before(200), Kind.ALERT), send(store, before(200), Kind.ALERT)
+    send(store, before(91), Kind.RESOLVE, closed)
+    rows = [
+        {"delivery_id": closed, "gone_at": None},
+        {"delivery_id": live, "gone_at": None},
+        {"delivery_id": live, "gone_at": datetime.combine(before(91), time.min)},
+        {"delivery_id": live, "gone_at": datetime.combine(before(90), time.min)},
+        {"delivery_id": closed, "gone_at": None},
+    ]
+    seen = datetime.combine(before(150), time.min)
+    with store.writing("test") as connection:
+        connection.execute(insert(reaction), [{"kind": "ack", "person": "U0", "seen_at": seen} | row for row in rows])
+        before_ids = list(connection.scalars(select(reaction.c.id).order_by(reaction.c.id)))
+    compact(store, "demo", DAY)
+    with store.reading() as connection:
+        left = list(connection.scalars(select(reaction.c.id).order_by(reaction.c.id)))
+    assert left == [before_ids[1], before_ids[3], before_ids[4]], "the newest stays, so that no ID is used twice"

@@ -299,7 +299,7 @@ def test_current_gives_all_targets_or_one_and_any_day(store: Store) -> None:
 def test_finding_of_another_version_does_not_stop_the_audit(store: Store) -> None:
     run(store, 0, BAD)
     with store.writing("test") as connection:
-        connection.execute(update(incident_day).values(finding='{"what": "else"}'))
+        connection.execute(update(incident_day).values(finding=b'{"what": "else"}'))
     assert "another version" in only(store).finding.message
     assert kinds(store, 1, GOOD) == ["resolved"]
 
@@ -456,7 +456,7 @@ def test_timeline_takes_the_opening_for_the_beginning_where_the_finding_cannot_b
     for day, rule in enumerate([BAD, GOOD]):
         run(store, day, rule)
     with store.writing("test") as connection:
-        connection.execute(update(incident_day).values(finding="{}"))
+        connection.execute(update(incident_day).values(finding=b"{}"))
     assert store.timeline("demo", before=on(5)).episodes == (Episode("CAR001", HOST, DAY, on(1)),)
 
 

@@ -17,6 +17,7 @@ from tests.history.test_value_sets import HOST
 from tsaudit.analysis.values import stored_value_sets
 from tsaudit.config.settings import Incidents
 from tsaudit.history import deliveries, incidents
+from tsaudit.history.base_texts import Packers
 from tsaudit.history.deliveries import Draft, Kind, State, thread_of
 from tsaudit.history.removal import remove_day
 from tsaudit.history.schema import figure, incident_day, value_set
@@ -48,7 +49,12 @@ def kept(store: Store, target: str) -> dict[str, Any]:
         rows = connection.execute(
             select(incident_day).where(incident_day.c.target == target).order_by(incident_day.c.day)
         )
-        states = [{k: v for k, v in row._mapping.items() if k not in ("target", "fingerprint")} for row in rows]
+        packers = Packers(connection)
+        states = [
+            {k: v for k, v in row._mapping.items() if k not in ("target", "fingerprint", "base_id")}
+            | {"finding": packers.of(row.base_id).unpacked(row.finding)}
+            for row in rows.all()
+        ]
         sets = connection.execute(select(value_set.c.day).where(value_set.c.target == target)).scalars().all()
         figures = connection.scalar(select(func.count()).select_from(figure))
     values = RememberedValues(store, target, after).of(HOST)

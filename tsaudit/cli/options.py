@@ -114,12 +114,13 @@ def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
     """The named targets in the order of the file; all without names. An unknown name is a usage error."""
     from tsaudit.text import nearest
 
-    known = [t.name for t in settings.targets]
+    known = dict.fromkeys(t.name for t in settings.targets)
     for name in names:
         if name not in known:
-            hint = nearest(name, known) or f"; the configuration has {', '.join(known[:10])}"
+            hint = nearest(name, known) or f"; the configuration has {', '.join(list(known)[:10])}"
             raise click.BadParameter(f"no target is named `{name}`{hint}", param_hint="TARGET")
-    return [t for t in settings.targets if not names or t.name in names]
+    wanted = frozenset(names)
+    return [t for t in settings.targets if not wanted or t.name in wanted]
 
 
 def open_store(settings: Settings) -> Store:

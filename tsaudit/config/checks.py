@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from tsaudit import plugins
@@ -122,12 +122,13 @@ def _sinks(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             yield ("sinks", name), f"no installed package brings a sink of that name{nearest(str(name), known)}"
 
 
-def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, list[str], str]]:
+def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, Collection[str], str]]:
     """Every pattern of rules and targets in the routes, the names it may match, and what they are."""
     rules = [*RULELESS_CODES.items(), *((rule.code, rule.name) for rule in all_rules())]
+    # As keys, because there may be a route for each of thousands of targets.
     known = {
-        "rules": ([word for pair in rules for word in pair], "rule"),
-        "targets": ([name for _, name in _at(data, "targets", "*", "name")], "target"),
+        "rules": (dict.fromkeys(word for pair in rules for word in pair), "rule"),
+        "targets": (dict.fromkeys(name for _, name in _at(data, "targets", "*", "name")), "target"),
     }
     for key, (names, what) in known.items():
         if not any("${" in name for name in names):
@@ -139,8 +140,8 @@ def _is_pattern(text: str) -> bool:
     return any(c in text for c in "*?[") or "${" in text
 
 
-def _near(pattern: str, names: list[str]) -> str:
-    return nearest(pattern.strip("*?[]"), names) or f"; there is {', '.join(names[:3])}, ..."
+def _near(pattern: str, names: Collection[str]) -> str:
+    return nearest(pattern.strip("*?[]"), names) or f"; there is {', '.join(list(names)[:3])}, ..."
 
 
 def _at(data: object, *pattern: str, kind: type = str) -> Iterator[tuple[Path, Any]]:

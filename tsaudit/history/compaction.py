@@ -6,14 +6,14 @@ Every day is kept for 90 days, then one a week up to a year, then one a month.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Final
 
-from sqlalchemy import Connection, delete, func, or_, select
+from sqlalchemy import Connection, delete, func, or_, select, true
 
-from tsaudit.history import database, lifecycle
+from tsaudit.history import base_texts, database, lifecycle, reaction_log, rule_outcomes
 from tsaudit.history.deliveries import Kind, State, threads_about
-from tsaudit.history.schema import decision, delivery, incident_day, snapshot, value_set
+from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot, value_set
 from tsaudit.history.store import Store
 
 DAILY: Final = timedelta(days=90)
@@ -29,7 +29,8 @@ def compact(store: Store, target: str, today: date) -> int:
     audited keeps its days. The last day with a profile represents its week or month. An incident keeps the day it
     opened and its newest state, on which the next audit builds. Value sets are deleted if every day younger than
     `DAILY` can be computed without them, and so are those of tags that have not been listed for longer than `WEEKLY`.
-    Messages are deleted 90 days after their thread was closed.
+    Messages are deleted 90 days after their thread was closed, and with them the reactions that were read on them;
+    reactions that were taken back are deleted after 90 days.
     """
     with store.writing(target) as connection:
         days = {
@@ -45,11 +46,14 @@ def compact(store: Store, target: str, today: date) -> int:
         newest = min(max(days), today)
         kept = kept_days(days.items(), newest)
         dropped = sorted(day for day in days if day not in kept)
+        if dropped:
+            rule_outcomes.keep_past(connection, target, dropped)
         for day in dropped:
             connection.execute(delete(snapshot).where(snapshot.c.target == target, snapshot.c.day == day))
         _thin_incidents(connection, target, newest, kept)
         _thin_value_sets(connection, target, newest)
         _drop_told(connection, target, newest)
+        base_texts.tidy(connection, target)
     return len(dropped)
 
 
@@ -125,11 +129,12 @@ def _drop_told(connection: Connection, target: str, newest: date) -> None:
     digests = select(delivery.c.id).where(delivery.c.kind == str(Kind.DIGEST), old, done)
     connection.execute(delete(delivery).where(delivery.c.parent_id.in_(digests), done))
     connection.execute(delete(delivery).where(delivery.c.id.in_(digests)))
-    closings = select(delivery.c.parent_id).where(
-        delivery.c.kind == str(Kind.RESOLVE), old, delivery.c.thread.in_(threads_about(connection, target))
-    )
+    about = delivery.c.thread.in_(threads_about(connection, target))
+    reaction_log.forget(connection, reaction.c.gone_at < datetime.combine(newest - DAILY, time.min), about)
+    closings = select(delivery.c.parent_id).where(delivery.c.kind == str(Kind.RESOLVE), old, about)
     for alert in connection.execute(closings).scalars().all():
         family = or_(delivery.c.id == alert, delivery.c.parent_id == alert)
         waits = connection.execute(select(delivery.c.id).where(family, or_(~done, ~old)).limit(1)).first()
         if waits is None:
+            reaction_log.forget(connection, true(), family)
             connection.execute(delete(delivery).where(family))

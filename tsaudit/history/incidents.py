@@ -7,14 +7,15 @@ clock, close none; see `clock`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from tsaudit.config.settings import Incidents
-from tsaudit.history import clock
+from tsaudit.history import base_texts, clock
+from tsaudit.history.base_texts import Packers
 from tsaudit.history.decision_log import with_decisions
 from tsaudit.history.lifecycle import (
     Change,
@@ -29,9 +30,9 @@ from tsaudit.history.lifecycle import (
 )
 from tsaudit.history.points import stored_subject, subject_from
 from tsaudit.history.schema import incident_day, snapshot
-from tsaudit.history.store import Store
+from tsaudit.history.store import Store, unpacked
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, worst_first
-from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.jsonfile import to_json
 
 __all__ = [
     "Change",
@@ -98,7 +99,7 @@ def settled(store: Store, target: str, day: date) -> frozenset[str]:
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:
     """`current`, within a transaction."""
-    tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= (day or clock.today()))]
+    tracks = _tracks(connection, _newest(connection, target, incident_day.c.day <= (day or clock.today())))
     incidents = [t.incident for t in tracks if not t.never_opened]
     decided = with_decisions(connection, incidents, day)
     return sorted(decided, key=_order)
@@ -111,7 +112,7 @@ def _order(incident: Incident) -> tuple[object, ...]:
 def known(connection: Connection, fingerprint: str) -> Incident | None:
     """The newest state of one incident, without decisions; None if there is none or it never opened."""
     own = and_(incident_day.c.fingerprint == fingerprint, incident_day.c.day <= clock.today())
-    tracks = [_track(row) for row in _newest(connection, None, own)]
+    tracks = _tracks(connection, _newest(connection, None, own))
     return tracks[0].incident if tracks and not tracks[0].never_opened else None
 
 
@@ -140,7 +141,13 @@ def _newest(connection: Connection, target: str | None, where: Any) -> Sequence[
     return connection.execute(select(incident_day).join(newest, same)).all()
 
 
-def _track(row: Row[Any]) -> Track:
+def _tracks(connection: Connection, rows: Iterable[Row[Any]]) -> list[Track]:
+    """The states in the rows. Those with the same base come one after the other, so that each base is read once."""
+    packers = Packers(connection)
+    return [_track(row, packers) for row in sorted(rows, key=lambda row: (row.base_id or 0, row.fingerprint))]
+
+
+def _track(row: Row[Any], packers: Packers) -> Track:
     incident = Incident(
         target=row.target,
         fingerprint=row.fingerprint,
@@ -154,17 +161,17 @@ def _track(row: Row[Any]) -> Track:
         opened=row.opened,
         resolved=row.resolved,
         day=row.day,
-        finding=_finding(row),
+        finding=_finding(row, packers),
     )
     return Track(incident, row.bad_runs, row.good_runs)
 
 
-def _finding(row: Row[Any]) -> Finding:
-    try:
-        return from_json(Finding, row.finding)
-    except ValueError:
+def _finding(row: Row[Any], packers: Packers) -> Finding:
+    found = unpacked(Finding, packers, row.finding, row.base_id)
+    if found is None:
         message = "Found by another version of tsaudit; this one cannot read its details."
         return Finding(subject_from(row.subject), Severity(row.severity), message, fix="Audit the target again.")
+    return found
 
 
 def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], dict[str, Track]]:
@@ -175,14 +182,19 @@ def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], di
     before = _newest(connection, seen.target, incident_day.c.day < seen.day)
     earlier = _newest(connection, seen.target, incident_day.c.day == seen.day)
     matters = [r for r in before if r.state != State.RESOLVED or r.fingerprint in seen.bad]
-    return {r.fingerprint: _track(r) for r in matters}, {r.fingerprint: _track(r) for r in earlier}
+    tracks = (_tracks(connection, rows) for rows in (matters, earlier))
+    by_mark = [{track.incident.fingerprint: track for track in each} for each in tracks]
+    return by_mark[0], by_mark[1]
 
 
 def _replace_day(connection: Connection, seen: DaySeen, after: Sequence[Track]) -> None:
     of_day = (incident_day.c.target == seen.target, incident_day.c.day == seen.day)
     connection.execute(delete(incident_day).where(*of_day))
     if after:
-        connection.execute(insert(incident_day), [_row(track) for track in after])
+        base_id = base_texts.newest(connection, seen.target)
+        packer = Packers(connection).of(base_id)
+        rows = [_row(track) | {"finding": packer.packed(to_json(track.incident.finding))} for track in after]
+        connection.execute(insert(incident_day), [row | {"base_id": base_id} for row in rows])
 
 
 def _row(track: Track) -> dict[str, Any]:
@@ -202,5 +214,4 @@ def _row(track: Track) -> dict[str, Any]:
         "first_seen": incident.first_seen,
         "opened": incident.opened,
         "resolved": incident.resolved,
-        "finding": to_json(incident.finding).decode(),
     }

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from tsaudit.history.deliveries import Delivery
+from tsaudit.history.schema import delivery
 from tsaudit.history.schema import reaction as table
 from tsaudit.history.store import naive
 
@@ -52,6 +53,16 @@ def hand_over(connection: Connection, found: StoredReaction, person: str) -> Non
 def end(connection: Connection, found: StoredReaction) -> None:
     """It was taken back."""
     connection.execute(update(table).where(table.c.id == found.id).values(gone_at=_now()))
+
+
+def forget(connection: Connection, which: ColumnElement[bool], messages: ColumnElement[bool]) -> None:
+    """Delete those on the messages, which are conditions on the two tables.
+
+    The newest of all stays: SQLite would give its ID to another reaction, which would then be behind old decisions.
+    """
+    newest = select(func.max(table.c.id)).scalar_subquery()
+    mine = table.c.delivery_id.in_(select(delivery.c.id).where(messages))
+    connection.execute(delete(table).where(which, mine, table.c.id < newest))
 
 
 def _now() -> datetime:

@@ -11,10 +11,11 @@ from sqlalchemy import Connection, delete, func, select
 
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, database, incidents, value_sets
+from tsaudit.history.base_texts import Packers
 from tsaudit.history.deliveries import State, threads_about
 from tsaudit.history.schema import delivery, incident_day, snapshot
-from tsaudit.history.store import Store, unpacked_result
-from tsaudit.model.finding import Finding, RuleResult
+from tsaudit.history.store import Store, unpacked
+from tsaudit.model.finding import AuditResult, Finding, RuleResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,15 @@ def _replay(
     connection: Connection, target: str, day: date, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
 ) -> int:
     """Apply the results of the later days to the incidents again; returns how many of them cannot be read."""
-    query = select(snapshot.c.id, snapshot.c.day, snapshot.c.result).where(snapshot.c.target == target)
+    query = select(snapshot.c.id, snapshot.c.day).where(snapshot.c.target == target)
     days = connection.execute(query.order_by(snapshot.c.day)).all()
-    unreadable = 0
+    packers, unreadable = Packers(connection), 0
     for row in days:
         if row.day < day or _was_closed(row, days):
             continue
-        result = unpacked_result(row.result)
+        # One at a time: all results of a long history do not fit into memory.
+        stored = connection.execute(select(snapshot.c.result, snapshot.c.base_id).where(snapshot.c.id == row.id)).one()
+        result = unpacked(AuditResult, packers, stored.result, stored.base_id)
         if result is None:
             unreadable += 1
         else:

@@ -33,6 +33,19 @@ metadata: Final = MetaData(
     }
 )
 
+_OF_BASE: Final = "base that the texts are differences from; null: without one"
+
+base: Final = Table(
+    "base",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("target", String(100), nullable=False, index=True),
+    Column("day", Date, nullable=False, comment="the day whose texts these are"),
+    Column("data", LargeBinary, nullable=False, comment="packed: profile and result as JSON"),
+    Column("root_id", Integer, comment="base that this one is a difference from; null: it is stored in full"),
+    comment="texts that the snapshots and findings of a target are stored as differences from",
+)
+
 snapshot: Final = Table(
     "snapshot",
     metadata,
@@ -45,11 +58,21 @@ snapshot: Final = Table(
     Column("verdict", String(10), nullable=False),
     Column("schema_complete", Integer, nullable=False, comment="1: databases, measurements, keys all measured"),
     Column("report_url", Text),
-    Column("profile", LargeBinary, comment="zlib-compressed JSON; null when the target could not be audited"),
-    Column("result", LargeBinary, nullable=False, comment="zlib-compressed JSON"),
+    Column("profile", LargeBinary, comment="packed JSON; null when the target could not be audited"),
+    Column("result", LargeBinary, nullable=False, comment="packed JSON"),
     Column("rules", Text, comment="JSON: codes of the rules that judged and that did not"),
+    Column("base_id", Integer, comment=_OF_BASE),
     UniqueConstraint("target", "day"),
     comment="one audit of one target; the newest of a day replaces the earlier ones",
+)
+
+past_outcome: Final = Table(
+    "past_outcome",
+    metadata,
+    Column("target", String(100), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("rules", Text, nullable=False, comment="as in snapshot"),
+    comment="of days that compaction removed: what shows since when a rule has been unknown",
 )
 
 figure: Final = Table(
@@ -99,7 +122,8 @@ incident_day: Final = Table(
     Column("first_seen", Date, nullable=False),
     Column("opened", Date),
     Column("resolved", Date),
-    Column("finding", Text, nullable=False, comment="JSON of the newest finding"),
+    Column("finding", LargeBinary, nullable=False, comment="packed JSON of the newest finding"),
+    Column("base_id", Integer, comment=_OF_BASE),
     Index(None, "target", "day"),
     comment="state of each incident after each audited day; auditing a day again starts from the day before",
 )

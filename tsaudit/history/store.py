@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import zlib
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
-from tsaudit.history import clock, database
+from tsaudit.history import base_texts, clock, database, rule_outcomes
+from tsaudit.history.base_texts import Packers
 from tsaudit.history.database import HistoryError
 from tsaudit.history.points import points, stored_subject, subject_from
 from tsaudit.history.schema import duration, figure, incident_day, snapshot
@@ -89,31 +88,42 @@ class Store:
         `profile` is None if the target could not be audited. Figures from an earlier run of that day then stay, because
         they are still what is known about the day; the result, and with it the verdict, is the new one.
         """
-        row = _row(profile, result, report_url)
         key = (snapshot.c.target == result.target, snapshot.c.day == result.day)
+        text = to_json(profile) if profile else None
+        row = _row(profile, result, report_url)
         with self.writing(result.target) as connection:
             if values is not None:
                 values.write(connection)
-            known = connection.execute(select(snapshot.c.id, snapshot.c.profile).where(*key)).one_or_none()
-            if known is not None and (profile is None or known.profile == row["profile"]):
-                kept = {k: v for k, v in row.items() if k not in ("profile", "schema_complete")}
+            columns = (snapshot.c.id, snapshot.c.profile, snapshot.c.base_id)
+            known = connection.execute(select(*columns).where(*key)).one_or_none()
+            if known is not None and (text is None or _is_packed(connection, known, text)):
+                packed = base_texts.pack_with(connection, known.base_id, None, to_json(result))
+                kept = {k: v for k, v in row.items() if k != "schema_complete"} | {"result": packed.result}
                 connection.execute(update(snapshot).where(snapshot.c.id == known.id).values(kept))
                 return
+            packed = base_texts.pack(connection, result.target, result.day, text, to_json(result))
+            row |= {"profile": packed.profile, "result": packed.result, "base_id": packed.base_id}
             connection.execute(delete(snapshot).where(*key))
             new_id = connection.execute(insert(snapshot).values(row)).inserted_primary_key
             numbers = _figure_rows(profile, new_id[0]) if profile and new_id else []
             if numbers:
                 connection.execute(insert(figure), numbers)
 
+    def published(self, target: str, day: date, report_url: str) -> None:
+        """Note the address of the day's report; nothing happens if the day was not audited."""
+        with self.writing(target) as connection:
+            where = (snapshot.c.target == target, snapshot.c.day == day)
+            connection.execute(update(snapshot).where(*where).values(report_url=report_url))
+
     def profile(self, target: str, day: date) -> Profile | None:
         """The day's profile; None if there is none, or not in a format that this version reads."""
         with self.reading() as connection:
-            return _profile(connection.execute(_of_day(snapshot.c.profile, target, day)).scalar())
+            return _profile(connection, _of_day(target, day))
 
     def result(self, target: str, day: date) -> AuditResult | None:
         """The result of the day's audit; None if there is none, or if this version cannot read it."""
         with self.reading() as connection:
-            return unpacked_result(connection.execute(_of_day(snapshot.c.result, target, day)).scalar())
+            return _result(connection, target, day)
 
     def rule_outcomes(self, target: str, before: date) -> list[RuleOutcomes]:
         """Which rules ran on the audited days before the day, newest first."""
@@ -123,9 +133,10 @@ class Store:
             rows = connection.execute(query.order_by(snapshot.c.day.desc())).all()
             # Days from before this was stored separately: a few are enough, because each is a whole result to read.
             old = [row.day for row in rows if row.rules is None][:_OLD_RESULTS]
-            results = {day: connection.execute(_of_day(snapshot.c.result, target, day)).scalar() for day in old}
-        noted = [_outcomes(row.day, row.rules) for row in rows if row.rules is not None]
-        read = [outcomes_of(result) for blob in results.values() if (result := _unpack(AuditResult, blob)) is not None]
+            results = [_result(connection, target, day) for day in old]
+            removed = rule_outcomes.past(connection, target, before)
+        noted = [rule_outcomes.read(row.day, row.rules) for row in rows if row.rules is not None] + removed
+        read = [outcomes_of(result) for result in results if result is not None]
         return sorted([*noted, *read], key=lambda one: one.day, reverse=True)
 
     def days(self, target: str) -> list[date]:
@@ -191,9 +202,14 @@ class Store:
             return tuple(Point(day, value) for day, value in connection.execute(query))
 
 
-def unpacked_result(blob: bytes | None) -> AuditResult | None:
-    """The stored result; None if there is none, or if this version cannot read it."""
-    return _unpack(AuditResult, blob)
+def unpacked(cls: type[T], packers: Packers, data: bytes | None, base_id: int | None) -> T | None:
+    """What is stored with that base; None if there is none, or if this version cannot read it."""
+    if data is None:
+        return None
+    try:
+        return from_json(cls, packers.of(base_id).unpacked(data))
+    except ValueError:
+        return None
 
 
 def naive(instant: datetime) -> datetime:
@@ -211,23 +227,8 @@ def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -
         "verdict": str(result.verdict),
         "schema_complete": int(profile is not None and not any(g.fact in STRUCTURE for g in profile.gaps)),
         "report_url": report_url,
-        "profile": zlib.compress(to_json(profile)) if profile else None,
-        "result": zlib.compress(to_json(result)),
-        "rules": _noted(outcomes_of(result)),
+        "rules": rule_outcomes.written(outcomes_of(result)),
     }
-
-
-def _noted(outcomes: RuleOutcomes) -> str:
-    return json.dumps({"judged": sorted(outcomes.judged), "unknown": sorted(outcomes.unknown)}, separators=(",", ":"))
-
-
-def _outcomes(day: date, noted: str) -> RuleOutcomes:
-    """None for a text that this version cannot read, as if the day had not been audited."""
-    try:
-        known = json.loads(noted)
-        return RuleOutcomes(day, frozenset(known["judged"]), frozenset(known["unknown"]))
-    except (ValueError, KeyError, TypeError):
-        return RuleOutcomes(day, frozenset(), frozenset())
 
 
 def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
@@ -246,8 +247,28 @@ def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
     ]
 
 
-def _of_day(column: Any, target: str, day: date) -> Any:
-    return select(column).where(snapshot.c.target == target, snapshot.c.day == day)
+def _is_packed(connection: Connection, row: Any, text: bytes) -> bool:
+    """Whether the row's profile is that text."""
+    try:
+        return row.profile is not None and Packers(connection).of(row.base_id).unpacked(row.profile) == text
+    except ValueError:
+        return False
+
+
+def _of_day(target: str, day: date) -> ColumnElement[bool]:
+    return and_(snapshot.c.target == target, snapshot.c.day == day)
+
+
+def _result(connection: Connection, target: str, day: date) -> AuditResult | None:
+    query = select(snapshot.c.result, snapshot.c.base_id).where(_of_day(target, day))
+    row = connection.execute(query).one_or_none()
+    return unpacked(AuditResult, Packers(connection), row.result, row.base_id) if row else None
+
+
+def _profile(connection: Connection, where: ColumnElement[bool]) -> Profile | None:
+    row = connection.execute(select(snapshot.c.profile, snapshot.c.base_id).where(where)).one_or_none()
+    found = unpacked(Profile, Packers(connection), row.profile, row.base_id) if row else None
+    return found if found is not None and found.schema_version == SCHEMA_VERSION else None
 
 
 def _previous(connection: Connection, target: str, before: date) -> Profile | None:
@@ -259,8 +280,7 @@ def _previous(connection: Connection, target: str, before: date) -> Profile | No
     rows = connection.execute(measured).all()
     whole = [row for row in rows if row.schema_complete and row.day >= rows[0].day - _WHOLE_WITHIN]
     for row in (*whole, *rows):
-        blob = connection.execute(select(snapshot.c.profile).where(snapshot.c.id == row.id)).scalar()
-        if (found := _profile(blob)) is not None:
+        if (found := _profile(connection, snapshot.c.id == row.id)) is not None:
             return found
     return None
 
@@ -276,11 +296,7 @@ def _plans(
     chosen = [day for day in days if day >= previous]
     # An incident is resolved by an audit that finds nothing, and perhaps only by the second one.
     chosen += [day for end in sorted(ended, reverse=True) for day in [d for d in days if d < end][:2]]
-    blobs = (
-        connection.execute(_of_day(snapshot.c.result, target, day)).scalar()
-        for day in list(dict.fromkeys(chosen))[:_PLANS_FROM]
-    )
-    results = (unpacked_result(blob) for blob in blobs)
+    results = (_result(connection, target, day) for day in list(dict.fromkeys(chosen))[:_PLANS_FROM])
     return tuple(plan for result in results if result for plan in result.plans)
 
 
@@ -288,34 +304,15 @@ def _episodes(connection: Connection, target: str, first: date, last: date) -> t
     """Of the incidents that had opened, those resolved within these days, oldest first."""
     row = incident_day.c
     query = (
-        select(row.code, row.subject, row.opened, row.resolved, row.finding)
+        select(row.code, row.subject, row.opened, row.resolved, row.finding, row.base_id)
         .where(row.target == target, row.day == row.resolved, row.resolved.between(first, last))
         .where(row.opened.is_not(None))
         .order_by(row.resolved, row.fingerprint)
     )
-    return tuple(
-        Episode(code, subject_from(subject), min(opened, _since(finding) or opened), resolved)
-        for code, subject, opened, resolved, finding in connection.execute(query)
-    )
-
-
-def _since(finding: str) -> date | None:
-    """None also if another version of tsaudit wrote the finding."""
-    try:
-        return from_json(Finding, finding).since
-    except ValueError:
-        return None
-
-
-def _profile(blob: bytes | None) -> Profile | None:
-    found = _unpack(Profile, blob)
-    return found if found is not None and found.schema_version == SCHEMA_VERSION else None
-
-
-def _unpack(cls: type[T], blob: bytes | None) -> T | None:
-    if blob is None:
-        return None
-    try:
-        return from_json(cls, zlib.decompress(blob))
-    except (ValueError, zlib.error):
-        return None
+    packers = Packers(connection)
+    found = []
+    for code, subject, opened, resolved, data, base_id in connection.execute(query).all():
+        finding = unpacked(Finding, packers, data, base_id)  # None also if another version of tsaudit wrote it.
+        since = finding.since if finding else None
+        found.append(Episode(code, subject_from(subject), min(opened, since or opened), resolved))
+    return tuple(found)
