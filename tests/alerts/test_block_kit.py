@@ -40,6 +40,7 @@ def test_nothing_is_shown_that_is_neither_ours_nor_plain(kind: str) -> None:
 def test_a_hostile_name_is_read_as_it_is(kind: str) -> None:
     shown = block_kit.to_html(sent(KINDS[kind]())["blocks"])
     assert "&lt;!channel&gt; @here &lt;http://evil.example|click&gt; *bold*" in shown
+    assert ":tada: &amp;amp; " in shown, "as the name has it"
     assert "\u202e" not in shown
 
 

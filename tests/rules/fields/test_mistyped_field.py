@@ -143,7 +143,9 @@ def test_numbers_and_texts_by_attribute() -> None:
     assert finding.message == (
         "Field reading is stored as VARCHAR: by attribute, its values are numbers (flow and pressure) or texts (state)."
     )
-    assert finding.fix.endswith("and write the numbers to it; the texts of state stay in reading.")
+    assert finding.fix == (
+        "Write the numbers to a new column, such as reading_number. The texts of state stay in reading."
+    )
     (table,) = _profile(mixed).measurements
     orders = dataclasses.replace(table, kind=TableKind.ENTITY, series=None)
     assert judge(rule, a_profile(orders, engine="duckdb")).outcome is Outcome.PASS
