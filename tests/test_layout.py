@@ -15,7 +15,7 @@ import pytest
 from tsaudit.engines.registry import ENGINES
 
 ROOT: Final = Path(__file__).parent.parent
-PACKAGES: Final = ("tsaudit", "dagster_tsaudit", "dagster_project")
+PACKAGES: Final = ("tsaudit", "dagster_tsaudit", "tsaudit_airflow", "dagster_project")
 MOST_LINES: Final = 350
 MOST_AT_THE_TOP: Final = 12
 

@@ -39,7 +39,7 @@ def figures(finding: Finding) -> tuple[Figure, ...]:
 
 def test_figures_of_growth_far_from_its_limit_say_why_it_is_critical() -> None:
     assert figures(GROWING) == (
-        Figure("Now", "36,096 series", "768 series before, 3,072 more a day, speeding up"),
+        Figure("Now", "36,096 series", "in requests, 768 before, 3,072 more a day, speeding up"),
         Figure("Why critical", "47 times the series before", "limit 100,000 series, 36% of it reached"),
         Figure("Time left", "about 21 days", "80% range 18 to 27"),
     )
@@ -57,7 +57,7 @@ def test_figures_of_growth_near_its_limit_show_the_limit() -> None:
         (0.0, Figure("Time left", "none", "the limit is reached")),
         (0.3, Figure("Time left", "about 1 day", "80% range 18 to 27")),
         (200.0, Figure("Time left", "about 200 days", "at the present rate")),
-        (None, Figure("Since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
+        (None, Figure("Growing since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
     ],
 )
 def test_time_left_when_the_limit_is_reached_near_far_and_out_of_sight(days: float | None, expected: Figure) -> None:
@@ -118,4 +118,4 @@ def test_story_without_findings_says_what_was_evaluated(outcomes: list[Outcome],
 
 def test_day_is_that_of_the_audit() -> None:
     finding = a_finding(TABLE, since=date(2026, 1, 1))
-    assert story.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (Figure("Since", "2026-01-01"),)
+    assert story.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (Figure("Began", "2026-01-01"),)

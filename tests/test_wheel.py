@@ -48,3 +48,4 @@ def test_wheel_runs_an_audit_when_installed_without_the_checkout(installed: Path
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / ".tsaudit/reports/cpu/latest.html").is_file()
     assert (tmp_path / ".tsaudit/history.db").is_file()
+    assert (installed / "tsaudit_airflow/example_dags/audits.py").is_file()

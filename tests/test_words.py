@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("tsaudit", "dagster_tsaudit", "dagster_project")
+PACKAGES = ("tsaudit", "dagster_tsaudit", "tsaudit_airflow", "dagster_project")
 LIST = ROOT / "tests" / "words.txt"
 
 

@@ -21,6 +21,7 @@ from tsaudit.model.finding import Finding, Limit, Severity
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.text.findings import SET_IN_FILE
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
 """The sections of a rule's docstring, in this order."""
@@ -149,14 +150,14 @@ def resolve_limit(
     if measurement is not None:
         for pattern, values in policy.measurements.items():
             if name in values and fnmatchcase(measurement, pattern):
-                return limit(values[name], f"measurement {pattern}", "set in tsaudit.yaml")
+                return limit(values[name], f"measurement {pattern}", SET_IN_FILE)
     if name in policy.target:
-        return limit(policy.target[name], "target", "set in tsaudit.yaml")
+        return limit(policy.target[name], "target", SET_IN_FILE)
     if name in policy.plan:
         value, source = policy.plan[name]
         return limit(value, f"plan {policy.plan_name}", source)
     if name in policy.everywhere:
-        return limit(policy.everywhere[name], "all targets", "set in tsaudit.yaml")
+        return limit(policy.everywhere[name], "all targets", SET_IN_FILE)
     for name_of_engine in (f"{engine} {edition}", engine):
         if name_of_engine in threshold.engines:
             value, source = threshold.engines[name_of_engine]

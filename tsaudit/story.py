@@ -21,9 +21,9 @@ from tsaudit.model.finding import (
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import words
+from tsaudit.text import amount, forecasts, many, number, percent, printable, quantity
 from tsaudit.text import day as day_in_words
-from tsaudit.text import forecasts, many, number, percent, quantity
-from tsaudit.text.findings import origin
+from tsaudit.text.findings import is_growing, origin, severity_word
 from tsaudit.text.headline import headline
 
 
@@ -32,7 +32,7 @@ class Figure:
     """One of the figures below a headline."""
 
     label: str
-    """`Now`, `Limit`, `Why critical`, `Time left` or `Since`."""
+    """`Now`, `Limit`, `Why critical`, `Time left`, `Growing since` or `Began`."""
     value: str
     note: str = ""
     """What else to know about it, in a few words; may be empty."""
@@ -127,10 +127,13 @@ def _now(finding: Finding) -> Figure | None:
     if finding.observed is None:
         return None
     notes = []
+    # A target, its databases, and its tables all have series: which of them are counted belongs to the figure.
+    if finding.unit == "series":
+        notes.append(f"in {printable(finding.subject.measurement or finding.subject.database or 'all databases', 60)}")
     if finding.baseline is not None and finding.baseline != finding.observed:
-        notes.append(f"{quantity(finding.baseline, finding.unit)} before")
+        notes.append(f"{amount(finding.baseline, finding.unit)} before")
     if finding.per_day:
-        notes.append(f"{number(finding.per_day)} more a day{_changing(finding)}")
+        notes.append(f"{amount(finding.per_day, finding.unit)} more a day{_changing(finding)}")
     sampled = finding.source is not None and finding.source.how != "exact"
     value = quantity(finding.observed, finding.unit)
     return Figure("Now", f"about {value}" if sampled else value, ", ".join(notes))
@@ -152,14 +155,15 @@ def _reason(finding: Finding) -> Figure | None:
             part = f"{percent(observed / limit.value)} of it reached"
     if finding.severity_reason:
         note = f"limit {quantity(limit.value, limit.unit)}" if limit else ""
-        return Figure(f"Why {_word(finding.severity)}", finding.severity_reason, ", ".join(filter(None, (note, part))))
+        why = f"Why {_with_article(finding.severity)}"
+        return Figure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
     if limit is None:
         return None
     return Figure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
 
 
-def _word(severity: Severity) -> str:
-    return "a warning" if severity is Severity.WARN else str(severity)
+def _with_article(severity: Severity) -> str:
+    return severity_word(severity) if severity is Severity.CRITICAL else f"a {severity_word(severity)}"
 
 
 def _time(finding: Finding, day: date) -> Figure | None:
@@ -174,7 +178,8 @@ def _time(finding: Finding, day: date) -> Figure | None:
     if since is None:
         return None
     days = (day - since).days
-    return Figure("Since", day_in_words(since), f"{many(days, 'day')} ago" if days > 0 else "")
+    label = "Growing since" if is_growing(finding) else "Began"
+    return Figure(label, day_in_words(since), f"{many(days, 'day')} ago" if days > 0 else "")
 
 
 def _first_sentence(fix: str) -> str:

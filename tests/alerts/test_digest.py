@@ -47,7 +47,7 @@ def test_each_owner_gets_one_over_all_targets(history: History, slack: SlackDoub
         history.audit([*found(1), *found(2, severity=Severity.CRITICAL)], target="a")
         history.audit(found(2), target="b")
     dba, default = sorted(sent_digests(history, slack))
-    assert dba.startswith("C0DBA tsaudit 2026-04-02: 1 open incident on 1 target\nwarn a main/table_1: Table 1")
+    assert dba.startswith("C0DBA tsaudit 2026-04-02: 1 open incident on 1 target\nwarning a main/table_1: Table 1")
     assert default.startswith("C0DEFAULT tsaudit 2026-04-02: 2 open incidents on 2 targets\ncritical a main/table_2")
     blocks = str(next(m.blocks for m in slack.messages if m.channel == "C0DEFAULT" and m.text.startswith("tsaudit")))
     assert "🔴 `a` 1 critical · <https://reports.example/demo/2026-03-31.html|report>" in blocks

@@ -119,11 +119,11 @@ def test_alert_tells_the_story_of_the_worst_first() -> None:
     said = body(made)
     assert [block["type"] for block in made.blocks[:3]] == ["header", "rich_text", "context"]
     parts = (
-        "🔴 Measurement table_1 has 1,234,567 series, main contributor host (92%), since 2026-03-01",
-        "Now: 1,234,567 series\nLimit: 100,000 series (of plan influxdb-cloud-free, 12.3 times as much)\n",
+        "🔴 Measurement table_1 has 1,234,567 series, main contributor host (92%), growing since 2026-03-01",
+        "Now: 1,234,567 series (in table_1)\nLimit: 100,000 series (of plan influxdb-cloud-free, 12.3 times as much)\n",
         "Time left: about 12 days (80% range 8 to 20)",
         "Drop tag host.",
-        f"`{full_incident().fingerprint}`",
+        f"`{full_incident().fingerprint[:8]}`",
         f"#f-{full_incident().fingerprint}|details>",
         "🟠 main/cpu: Tag host has too many values",
         RUN,

@@ -198,7 +198,7 @@ def test_a_target_that_could_not_be_audited_is_told_of(history: History, slack: 
     history.conclude(a_result(result))
     history.send()
     assert "The target could not be audited: refused" in slack.texts()[0]
-    assert "verdict of the target: unknown" in str(slack.messages[0].blocks)
+    assert "as a whole: unknown" in str(slack.messages[0].blocks)
 
 
 def decide(history: History, kind: str, until: date | None) -> None:
@@ -411,7 +411,7 @@ def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
     history.next_day([])
     history.send(said.append)
     assert [text.splitlines()[0] for text in said] == [
-        "🟠 warn: demo, 1 open incident",
+        "🟠 warning: demo, 1 open incident",
         "🟠 demo: 1 new",
         "edited: 🟢 demo: all clear",
         "🟢 demo: all resolved",

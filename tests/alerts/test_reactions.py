@@ -79,7 +79,7 @@ def test_a_reaction_decides_about_all_open_incidents_of_its_message(
     reply = slack.messages[-1]
     assert reply.thread_ts == message.ts
     assert f"<@{ANN}> {words.format(day)}" in reply.text
-    assert all(i.fingerprint in reply.text for i in current(history))
+    assert all(f"`{i.fingerprint[:8]}`" in reply.text for i in current(history))
     assert f"Take :{name}: back to undo it" in reply.text
 
 
@@ -146,7 +146,7 @@ def test_a_decision_made_with_a_command_is_not_replaced_but_an_ack_is(history: H
     message.react("zzz", ANN)
     assert read_and_send(history).decided == 1
     assert said(history) == [("accept", "bob", until(9)), ("snooze", ANN, until(7))]
-    assert f"`{first.fingerprint}`" in slack.messages[-1].text
+    assert f"`{first.fingerprint[:8]}`" in slack.messages[-1].text
     assert f"is accepted by bob until {until(9)} (known)" in slack.messages[-1].text
 
 
@@ -232,7 +232,7 @@ def test_critical_and_not_audited_are_accepted_by_name_only(history: History, sl
     assert read_and_send(history).decided == 1
     assert "Not accepted: 1 incident, critical or about the audit itself" in slack.messages[-1].text
     worst = current(history)[0]
-    assert f"tsaudit accept {worst.fingerprint} --reason '...'" in slack.messages[-1].text
+    assert f"tsaudit accept {worst.fingerprint[:8]} --reason '...'" in slack.messages[-1].text
     message.react("zzz", ANN)
     assert read(history).decided == 2, "a snooze is short enough"
 

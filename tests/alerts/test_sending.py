@@ -479,7 +479,7 @@ def test_a_webhook_gets_news_and_no_edits(hooked: History, slack: SlackDouble) -
     hooked.next_day([])
     hooked.send()
     assert [text.splitlines()[0] for text in slack.texts()] == [
-        "🟠 warn: demo, 1 open incident",
+        "🟠 warning: demo, 1 open incident",
         "🟠 demo: 1 new",
         "🟢 demo: all resolved",
     ]
@@ -558,7 +558,7 @@ def test_a_sender_that_waits_in_vain_says_so(many: History) -> None:
         assert alone
         report = many.send(pace=alerts.Pace(lock_wait_s=0.1))
     line = "another tsaudit is sending and has made no progress for 0 s; 6 messages wait"
-    assert report == SendReport(waiting=6, errors=(line,))
+    assert report == SendReport(waiting=6, errors=(line,), out_of_time=(line,))
 
 
 def test_a_sender_whose_messages_another_has_sent_has_nothing_to_say(history: History) -> None:

@@ -79,12 +79,12 @@ def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
     assert text(with_plan(GROWING, other)) == [
         f"demo  critical  duckdb 1.0  {DAY}  1 critical, 1 warning",
         "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20: 100% by new values of tag request_id",
-        "    Now           36,096 series (768 series before, 3,072 more a day, speeding up)",
-        "    Why critical  47 times the series before (limit 100,000 series, 36% of it reached)",
-        "    Time left     about 21 days (80% range 18 to 27)",
+        "    Now            36,096 series (in http_requests, 768 before, 3,072 more a day, speeding up)",
+        "    Why critical   47 times the series before (limit 100,000 series, 36% of it reached)",
+        "    Time left      about 21 days (80% range 18 to 27)",
         "  First step of 2: See which values the tag has.",
         f"    {STATEMENT}",
-        f"  warn      CAR004  {small}  main/t000: Tag host has too many values",
+        f"  warning   CAR004  {small}  main/t000: Tag host has too many values",
         f"  more    tsaudit show {mark}  (CAR004 high-series-cardinality, critical)",
         "  plan    tsaudit plan demo http_requests",
     ]
@@ -103,7 +103,7 @@ def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, cou
     lines = text(with_plan(GROWING, *others(count), *others(count, Severity.INFO)))
     rows = sum(-(-len(line) // 80) for line in lines)
     assert rows <= 20
-    listed = sum(line.startswith("  warn  ") for line in lines)
+    listed = sum(line.startswith("  warning  ") for line in lines)
     hidden = re.search(r"and ([\d,]+) more", "\n".join(lines))
     assert listed + (int(hidden[1].replace(",", "")) if hidden else 0) == count
     assert min(count, 3) <= listed
@@ -122,7 +122,7 @@ def test_block_breaks_no_statement_and_cuts_no_words_of_the_story() -> None:
 
 def test_block_with_all_findings_lists_each_once() -> None:
     lines = text(with_plan(GROWING, *others(30), *others(4, Severity.INFO)), everything=True)
-    listed = [line.split()[2] for line in lines if re.match(r"  (warn|info)  ", line)]
+    listed = [line.split()[2] for line in lines if re.match(r"  (warning|note)  ", line)]
     assert len(listed) == len(set(listed)) == 34
     assert not any(" more" in line for line in lines if line.startswith("  and"))
 
@@ -227,7 +227,7 @@ def waiting(folder: Path) -> dict[str, list[str]]:
 def test_audit_without_slack_prints_each_finding_once_and_settles_its_message(tsaudit: Tsaudit, folder: Path) -> None:
     done = tsaudit("audit", *ON)
     assert done.stdout.count("Field usage is stored as TEXT") == 1
-    assert done.stdout.rstrip().endswith("2 targets: 1 warn, 1 ok")
+    assert done.stdout.rstrip().endswith("2 targets: 1 warning, 1 ok")
     assert waiting(folder) == {"shop": ["not_sent"]}
 
 
@@ -274,4 +274,4 @@ def test_quiet_prints_only_what_is_not_ok(tsaudit: Tsaudit) -> None:
 
 def test_markdown_of_the_command_has_a_heading_for_each_target(tsaudit: Tsaudit) -> None:
     done = tsaudit("audit", *ON, "--format", "markdown")
-    assert re.findall(r"^## .*", done.stdout, re.MULTILINE) == ["## shop: warn", "## plant: ok"]
+    assert re.findall(r"^## .*", done.stdout, re.MULTILINE) == ["## shop: warning", "## plant: ok"]

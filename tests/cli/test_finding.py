@@ -27,13 +27,13 @@ def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
     done = tsaudit("show", mark[:5].upper())
     assert done.exit_code == Exit.OK, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == f"warn  FLD002 mistyped-field  {mark}"
+    assert lines[0] == f"warning  FLD002 mistyped-field  {mark[:8]}"
     assert lines[1] == f"shop  main/cpu.usage  {DAY}"
     assert "Field usage is stored as TEXT" in lines[2]
     heads = ("state", "evidence", "plan", "how it was measured", "commands")
     assert [line for line in lines if line in heads] == list(heads)
     assert f"  Open since {DAY}" in lines
-    assert f"  owner default; first seen {DAY}" in lines
+    assert "  owner default" in lines
     assert "  values seen, redacted: " in done.stdout
     assert "main/cpu  6 steps, 1 of which needs a decision" in lines
     assert all(f"  {number}. " in done.stdout for number in range(1, 7))
@@ -61,7 +61,7 @@ def test_finding_that_is_resolved_is_still_found(tsaudit: Tsaudit, folder: Path,
     tsaudit("audit", "shop", "--day", (DAY + timedelta(1)).isoformat())
     text = tsaudit("show", mark).stdout
     assert text.splitlines()[1] == f"shop  main/cpu.usage  {DAY}"
-    assert f"  resolved {DAY + timedelta(1)}\n" in text
+    assert f"  Resolved on {DAY + timedelta(1)}\n" in text
     assert "tsaudit ack" not in text
 
 
@@ -76,7 +76,7 @@ def test_finding_as_data(tsaudit: Tsaudit, mark: str) -> None:
 
 def test_target_alone_lists_all_its_findings(tsaudit: Tsaudit, mark: str) -> None:
     first, second, *_ = tsaudit("show", "shop").stdout.splitlines()
-    assert first.startswith("shop  warn  sqlite ")
+    assert first.startswith("shop  warning  sqlite ")
     assert "Field usage is stored as TEXT" in second
     found = json.loads(tsaudit("show", "shop", "--format", "json").stdout)
     assert [one["fingerprint"] for one in found["findings"]] == [mark]
@@ -112,4 +112,4 @@ def test_prefix_of_several_findings_is_ambiguous(tsaudit: Tsaudit, folder: Path)
     done = tsaudit("show", first)
     assert done.exit_code == Exit.USAGE
     assert f"`{first}` matches several findings: " in done.stderr
-    assert tsaudit("show", marks[0]).stdout.startswith(f"warn  CAR001 high-series-cardinality  {marks[0]}\n")
+    assert tsaudit("show", marks[0]).stdout.startswith(f"warning  CAR001 high-series-cardinality  {marks[0][:8]}\n")

@@ -49,7 +49,7 @@ def test_first_day_when_an_influxdb_runs_here(
 
     accepted = tsaudit("accept", text_numbers["fingerprint"], "--reason", "legacy", "--until", "2w", "--owner", "ada")
     assert accepted.exit_code == Exit.OK
-    assert "accept by ada until" in tsaudit("incidents").stdout
+    assert "accepted by ada until" in tsaudit("incidents").stdout
 
     own_influxd.stop()
     down = tsaudit("audit", "--day", DAY.isoformat())

@@ -41,9 +41,14 @@ def test_steps_in_their_order_with_what_they_would_do(tsaudit: Tsaudit) -> None:
     assert "  plan    tsaudit plan shop checkout\n" in audited.output
     result = tsaudit("plan", "shop")
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("main/checkout  1 step\n")
+    lines = result.output.splitlines()
+    assert lines[0] == "main/checkout  1 step"
+    # What is wrong comes before what to do.
+    assert lines[1].startswith("  warning  TAG002  ")
+    assert lines[2].startswith("  main/checkout: Tag order_id has 120 values")
+    assert lines[3].split() == ["Now", "120", "values", "shaped", "like", "IDs"]
     assert "Series: 120 now, 3 afterward." in result.output
-    assert "No two rows would share their tags and time" in result.output
+    assert "Tags and time would still identify each row" in result.output
     assert "  1. Keep order_id as a plain column of checkout" in result.output
     assert 'fields: ["order_id"]' in result.output
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from click.testing import Result
 
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.command import CliRunner
+from tests.long_day import BEGUN
 from tsaudit import __version__, guidelines
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
@@ -25,6 +26,7 @@ from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
 from tsaudit.rules import all_rules
 from tsaudit.rules.applicability import why_not
+from tsaudit.text.findings import severity_word
 
 
 def tsaudit(*arguments: str) -> Result:
@@ -34,7 +36,7 @@ def tsaudit(*arguments: str) -> Result:
 def test_rules_when_listed_are_all_there() -> None:
     text = tsaudit("rules").stdout
     assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [
-        [r.code, r.name, str(r.severity)] for r in all_rules()
+        [r.code, r.name, severity_word(r.severity)] for r in all_rules()
     ]
 
 
@@ -150,7 +152,7 @@ def test_noise_of_rules_by_the_history(tmp_path: Path, monkeypatch: pytest.Monke
     config = "targets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
     (tmp_path / "tsaudit.yaml").write_text(f"history: sqlite:///{tmp_path}/history.db\n{config}")
     assert tsaudit("rules", "--noise").stdout.startswith("no incident opened since ")
-    today = datetime.now(UTC).date()
+    today = BEGUN.date()
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
         for day, subjects in ((today - timedelta(days=1), "ab"), (today, "a")):
             found = a_rule_result(*(a_finding(Subject("main", name)) for name in subjects))

@@ -57,7 +57,7 @@ def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -
     assert day_lines(first) == [str(END - timedelta(days=n)) for n in (3, 2, 1, 0)]
     settings = config_file.load(config)
     report = Path(settings.report.folder) / "demo" / f"{END}.html"
-    assert f"Report       {report}" in first.output
+    assert f"Report         {report}" in first.output
     assert report.is_file()
     assert "Verdict" in first.output
     assert f"edited 3 times, last {END}" in first.output

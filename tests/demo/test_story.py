@@ -29,11 +29,11 @@ def test_the_end_names_verdict_tag_day_days_left_and_report() -> None:
         REQUEST_ID, Severity.CRITICAL, guilty="request_id", share=0.994, since=DAY, forecast=FORECAST, observed=34e3
     )
     assert lines(finding) == [
-        "Verdict      critical",
-        "Contributor  request_id of http_requests (99.4%)",
-        "Since        2026-03-31",
-        "Forecast     at this rate the limit of 100,000 series is reached in about 21 days (80% range 18 to 27)",
-        "Report       /r/demo.html",
+        "Verdict        critical",
+        "Contributor    request_id of http_requests (99.4%)",
+        "Growing since  2026-03-31",
+        "Forecast       at this rate the limit of 100,000 series is reached in about 21 days (80% range 18 to 27)",
+        "Report         /r/demo.html",
     ]
 
 
@@ -41,25 +41,25 @@ def test_the_worst_finding_that_knows_since_when_is_told() -> None:
     mild = a_finding(guilty="path", since=DAY)
     vague = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="host", share=1.0)
     dated = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="request_id", since=DAY)
-    assert lines(mild, vague, dated)[1] == "Contributor  request_id of http_requests"
+    assert lines(mild, vague, dated)[1] == "Contributor    request_id of http_requests"
 
 
 def test_notes_blame_nobody_and_a_missing_report_is_said() -> None:
     note = a_finding(severity=Severity.INFO, guilty="region", share=0.0)
-    assert lines(note, report=None) == ["Verdict      ok", "Report       could not be written"]
+    assert lines(note, report=None) == ["Verdict        ok", "Report         could not be written"]
 
 
 def test_a_forecast_without_interval_or_beyond_the_horizon() -> None:
     bare = Forecast(100, 5.0, None, None, 0.1, None, "linear", True)
     never = Forecast(100, None, None, None, 0.0, None, "linear", True)
-    assert "Forecast     at this rate the limit of 100 is reached in about 5 days" in lines(a_finding(forecast=bare))
+    assert "Forecast       at this rate the limit of 100 is reached in about 5 days" in lines(a_finding(forecast=bare))
     assert not any(line.startswith("Forecast") for line in lines(a_finding(forecast=never)))
 
 
 def test_a_day_is_one_line_with_its_worst_finding() -> None:
     result = a_result(a_rule_result(a_finding(message="Series grow. " * 20)))
     line = day_line(DAY, result, 1234)
-    assert line.startswith("2026-03-31  warn        1,234 series  CAR001 Series grow.")
+    assert line.startswith("2026-03-31  warning   1,234 series in all  CAR001 Series grow.")
     assert line.endswith("…")
     assert len(line) < 160
     assert day_line(DAY, a_result(), None) == "2026-03-31  ok        series not measured  nothing found"

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_finding, a_result, a_rule_result
+from tests.long_day import BEGUN
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, decision_log, decisions, incidents
 from tsaudit.history.decisions import Acceptance, Baseline, DecidedError, Selection
@@ -22,7 +23,7 @@ from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.subject import Subject
 
-NOW: Final = datetime.now(UTC)
+NOW: Final = BEGUN
 TODAY: Final = NOW.date()
 LATER: Final = TODAY + timedelta(days=30)
 QUICK: Final = Incidents(open_after=1, resolve_after=1)

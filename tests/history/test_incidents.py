@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
 
 import pytest
@@ -17,7 +17,7 @@ from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, fingerprint
-from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.profile import Gap, Reason, utc_now
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode
 
@@ -335,7 +335,7 @@ def test_ack_holds_until_the_incident_resolves(store: Store) -> None:
         "ann",
         "looking into it",
     )
-    assert abs(datetime.now(UTC) - found.decision.made_at) < timedelta(minutes=5)
+    assert abs(utc_now() - found.decision.made_at) < timedelta(minutes=5)
     assert only(store).decision == found.decision
     assert decided(store, 1, BAD) == "ack"
     assert decided(store, 2, CRITICAL) == "ack"

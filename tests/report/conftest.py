@@ -19,4 +19,5 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sample.write_rich(settings)
     report.write(sample.unreachable(), None, sample.the_timeline(), (), settings)
     report.write(sample.fine(), sample.the_profile(gaps=(), target="fine"), sample.empty_timeline(), (), settings)
+    sample.index_of(settings)
     return folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.builders import (
@@ -24,6 +25,7 @@ from tests.builders import (
 from tsaudit.audit import with_series
 from tsaudit.config.settings import Report
 from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
+from tsaudit.history.store import Store
 from tsaudit.model.finding import (
     AuditResult,
     Evidence,
@@ -54,7 +56,7 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
-from tsaudit.report import ReportLocation, html, write
+from tsaudit.report import ReportLocation, html, write, write_index
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e'\"&`{{ 7*7 }}\x07"
 TARGET = "metrics-prod"
@@ -439,9 +441,17 @@ def fine() -> AuditResult:
 
 
 def write_rich(settings: Report, **changes: Any) -> ReportLocation:
-    """Write the rich sample's report."""
+    """Write the rich sample's report, and the index."""
     options = {"run_url": "https://dagster.example/runs/1", "previous": the_previous()} | changes
-    return write(the_result(), the_profile(), the_timeline(), the_incidents(), settings, **options)
+    location = write(the_result(), the_profile(), the_timeline(), the_incidents(), settings, **options)
+    index_of(settings)
+    return location
+
+
+def index_of(settings: Report) -> None:
+    """Write the index of a folder of reports."""
+    with TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/history.db") as store:
+        write_index(settings, store)
 
 
 def the_contents(**changes: Any) -> html.Contents:

@@ -154,7 +154,7 @@ def section(before: Profile | None, now: Profile | None, **changes: Any) -> str:
 
 def test_page_never_says_nothing_on_a_day_that_grew() -> None:
     text = section(snapshot(table("cpu", 10)), snapshot(table("cpu", 1_450)))
-    assert "Series +1,440 10 → 1,450" in text
+    assert "Series, all tables +1,440 10 → 1,450" in text
     assert "Nothing" not in text
 
 
@@ -167,7 +167,7 @@ def test_page_says_if_nothing_moved_and_what_was_compared() -> None:
 def test_page_says_that_not_everything_could_be_compared() -> None:
     text = section(snapshot(replace(table("cpu"), rows=None)), snapshot(table("cpu")))
     assert "Nothing moved in what could be compared." in text
-    assert "Not comparable, because only one of the days measured them, or differently: rows." in text
+    assert "Not compared, because the two days did not measure them in the same way: rows." in text
 
 
 def test_page_says_why_there_is_nothing_to_compare() -> None:

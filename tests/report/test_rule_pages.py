@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
@@ -168,6 +168,7 @@ def test_words_become_code_emphasis_and_web_links_and_nothing_else(text: str, ht
     assert html in str(inline(text))
 
 
+@example("[a]() and [b](https://x)")
 @given(st.text(alphabet="ab `<>&\"'#-*_[]()!\\1.\n\u202e:/htps.;x02e~|=", max_size=80))
 def test_no_text_becomes_markup_of_its_own(text: str) -> None:
     shown = str(page(text))

@@ -42,7 +42,7 @@ def test_whole_target_comes_first_with_todays_value_last() -> None:
 
 def test_figure_judged_is_drawn_with_its_limit_and_forecast() -> None:
     forecast = Forecast(20, 5.0, 4.0, 6.0, 0.1, DAY, "linear", False)
-    (found,) = drawn(a_finding(HOST, observed=8.0, limit=sample.a_limit(12)), tag_values=before(6))
+    (found,) = drawn(a_finding(HOST, observed=8.0, unit="series", limit=sample.a_limit(12)), tag_values=before(6))
     assert (found.figure, found.limit, found.forecast) == ("tag_values", 12, None)
     (found,) = drawn(a_finding(CPU, observed=10.0, forecast=forecast), series=before(6))
     assert (found.limit, found.forecast, found.onset) == (20, forecast, DAY)

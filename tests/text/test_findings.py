@@ -18,7 +18,7 @@ LIMIT = Limit("x.y", 100.0, "series", "house", "default")
 def test_sentence_adds_what_the_message_leaves_out() -> None:
     assert sentence(a_finding()) == "Tag host has too many values."
     assert sentence(a_finding(guilty="pid", share=0.97, forecast=FORECAST)) == (
-        "Tag host has too many values; main contributor pid (97%); since 2026-03-26; "
+        "Tag host has too many values; main contributor pid (97%); growing since 2026-03-26; "
         "at this rate the limit of 10 values is reached in about 9 days (80% range 7 or more)."
     )
     past = replace(FORECAST, days=0.0, onset=None)

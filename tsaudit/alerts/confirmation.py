@@ -12,7 +12,7 @@ from tsaudit.alerts.escape import code, inert
 from tsaudit.history.decisions import in_words
 from tsaudit.history.incidents import Incident
 from tsaudit.history.reaction_log import StoredReaction
-from tsaudit.text import many, number, plural
+from tsaudit.text import many, number, plural, short_fingerprint
 
 _NAMED: Final = 5
 _OTHERS: Final = 3
@@ -77,9 +77,9 @@ def _listed(some: Sequence[Incident]) -> list[str]:
 
 
 def _name(incident: Incident) -> str:
-    return f"{code(incident.fingerprint, 40)} {incident.code} {code(str(incident.subject), 80)}"
+    return f"{code(short_fingerprint(incident.fingerprint), 40)} {incident.code} {code(str(incident.subject), 80)}"
 
 
 def _command(word: str, some: Sequence[Incident], rest: str = "") -> str:
-    one = some[0].fingerprint if len(some) == 1 else "FINGERPRINT"
+    one = short_fingerprint(some[0].fingerprint) if len(some) == 1 else "FINGERPRINT"
     return f"tsaudit {word} {one}{rest}"

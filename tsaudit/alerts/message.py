@@ -28,8 +28,8 @@ from tsaudit.model.finding import Verdict
 from tsaudit.model.plan import Plan
 from tsaudit.planning import words
 from tsaudit.story import Story, of_finding
-from tsaudit.text import many, number
-from tsaudit.text.findings import tally
+from tsaudit.text import many, number, short_fingerprint
+from tsaudit.text.findings import severity_word, tally
 from tsaudit.text.headline import headline
 
 SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
@@ -78,7 +78,7 @@ def alert(
     ranked = sorted(incidents, key=by_badness)
     if ranked:
         worst = ranked[0].severity
-        title = f"{SIGNS[worst]} {worst}: {context.target}, {many(len(ranked), 'open incident')}"
+        title = f"{SIGNS[worst]} {severity_word(worst)}: {context.target}, {many(len(ranked), 'open incident')}"
     else:
         title = f"{SIGNS['ok']} {context.target}: all clear"
     return _message(context, title, ranked, closed, full_values=full_values, mention=mention)
@@ -135,7 +135,9 @@ def _message(
     blocks += [block for group in shown for block in group]
     blocks += _footer(context, ranked[len(shown) :], closed)
     blocks.append(small(_circumstances(context)))
-    text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
+    text = notification(
+        title, (f"{severity_word(i.severity)} {headline(i.finding)}" for i in ranked), len(ranked), mention
+    )
     about = {i.fingerprint: str(i.severity) for i in ranked}
     return Message(text, tuple(blocks), about, _hint(context.reactions) if ranked else None)
 
@@ -173,11 +175,12 @@ def _hint(reactions: Reactions | None) -> Block | None:
 
 
 def _circumstances(context: RunContext) -> str:
-    parts = [context.engine, f"audited day {context.day}", f"verdict of the target: {context.verdict}"]
+    whole = f"{inert(context.target, 100)} as a whole: {severity_word(context.verdict)}"
+    parts = [context.engine, f"audited day {context.day}", whole]
     if context.report_url:
         parts.append(link(context.report_url, "report"))
     if context.run_url:
-        parts.append(link(context.run_url, "Dagster run"))
+        parts.append(link(context.run_url, "Run"))
     return " · ".join(parts)
 
 
@@ -196,7 +199,7 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
 
 def _references(incident: Incident, story: Story, context: RunContext, *, with_plan: bool) -> str:
     """How to name the incident, and where the rest of it is."""
-    parts = [f"{incident.code} {inert(incident.rule, 100)}", code(incident.fingerprint, 40)]
+    parts = [f"{incident.code} {inert(incident.rule, 100)}", code(short_fingerprint(incident.fingerprint), 40)]
     page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
     if page:
         parts.append(link(f"{page}#f-{incident.fingerprint}", "details"))

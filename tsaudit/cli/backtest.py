@@ -10,6 +10,7 @@ import click
 from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
 from tsaudit.text import in_full, many
+from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.backtest import JudgedDay
@@ -111,7 +112,7 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
         show.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:
         for finding in one["findings"]:
-            click.echo(f"  {one['day']}  {show.word(finding['severity'], 8)}  ", nl=False)
+            click.echo(f"  {one['day']}  {show.word(severity_word(finding['severity']), 8)}  ", nl=False)
             show.line(finding["subject"])
             show.paragraph(finding["message"], "    ")
         if one["reason"]:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import click
 
 from tsaudit.cli import show
-from tsaudit.text import listed, many, number, plural, size
-from tsaudit.text.findings import tally
+from tsaudit.text import listed, many, number, plural, short_fingerprint, size
+from tsaudit.text.findings import severity_word, tally
 
 MOST_LINES: Final = 20
 """Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
@@ -41,7 +41,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
     above, below = [*_heading(found), *_story(found["story"])], list(_below(found, everything, stored=stored))
     room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
     rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
-    others = [show.fitted(_other(one), "  ", mark=one["severity"]) for one in rest.listed]
+    others = [show.fitted(_other(one), "  ", mark=severity_word(one["severity"])) for one in rest.listed]
     if rest.left_out:
         others.append(f"  and {rest.left_out}: {lists_all(found, stored=stored)}")
     return [*above, *others, *below]
@@ -101,24 +101,28 @@ def _heading(found: dict[str, Any]) -> Iterator[str]:
     engine = f"{found['engine']} {found['server_version']}".strip()
     counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
     after = "  ".join(show.clean(part) for part in (engine, found["day"], counts) if part)
-    yield f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {after}"
+    yield f"{click.style(found['target'], bold=True)}  {show.word(severity_word(found['verdict']))}  {after}"
 
 
 def _story(story: dict[str, Any]) -> Iterator[str]:
     if not story["headline"]:
         return
     yield from show.wrapped(story["headline"], "  ")
-    for figure in story["figures"]:
-        note = f" ({figure['note']})" if figure["note"] else ""
-        yield from show.wrapped(f"{figure['label']:12}  {figure['value']}{note}", "    ")
+    yield from show.figures(((figure["label"], _text(figure)) for figure in story["figures"]), "    ")
     if story["first_step"]:
         yield from show.wrapped(story["first_step"], "  ")
     if story["statement"]:
         yield show.whole(story["statement"], "    ")
 
 
+def _text(figure: dict[str, str]) -> str:
+    return f"{figure['value']} ({figure['note']})" if figure["note"] else figure["value"]
+
+
 def _other(one: dict[str, Any]) -> str:
-    said = f"{one['severity']:8}  {one['code']}  {one['fingerprint'][:8]}  {one['headline']}"
+    said = (
+        f"{severity_word(one['severity']):8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
+    )
     return f"{said} (accepted or snoozed)" if one["settled"] else said
 
 
@@ -132,8 +136,12 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         offer = f"`tsaudit accept --all --target {found['target']} --dry-run` shows what a baseline would cover"
         yield from show.wrapped(f"first audit: {offer}", "  ")
     if worst := told(found):
-        what = f"({worst['code']} {worst['name']}, {worst['severity']})"
-        yield f"  more    tsaudit show {worst['fingerprint'][:8]}  {what}" if stored else f"  rule    {what[1:-1]}"
+        what = f"({worst['code']} {worst['name']}, {severity_word(worst['severity'])})"
+        yield (
+            f"  more    tsaudit show {short_fingerprint(worst['fingerprint'])}  {what}"
+            if stored
+            else f"  rule    {what[1:-1]}"
+        )
     if found["plans"]:
         whole = found["story"]["rest"] or f"tsaudit plan {found['target']}"
         others = len(found["plans"]) - bool(found["story"]["rest"])

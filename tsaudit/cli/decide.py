@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tsaudit.cli import options, show
+from tsaudit.text import short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
@@ -85,7 +86,9 @@ def decide(
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     held = f" until {until}" if until else ""
-    show.line(f"{kind} {decided.fingerprint}{held}: {decided.target} {decided.code} {decided.subject}")
+    show.line(
+        f"{kind} {short_fingerprint(decided.fingerprint)}{held}: {decided.target} {decided.code} {decided.subject}"
+    )
 
 
 def incident_of(store: Store, prefix: str) -> Incident:

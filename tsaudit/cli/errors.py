@@ -121,23 +121,27 @@ def _usage(error: click.ClickException) -> int:
     return Exit.USAGE
 
 
-def _other(error: Exception, state: State) -> int:
+def in_a_line(error: Exception) -> tuple[Exit, str]:
+    """The exit code and the text for an error that ended a command, without secrets."""
     names = (c.__name__ for c in type(error).__mro__ if c.__module__.split(".")[0] == "tsaudit")
     if expected := next((name for name in names if name in _EXPECTED), None):
-        say(str(error))
-        return _EXPECTED[expected]
-    if state.debug:
+        return _EXPECTED[expected], mask(str(error))
+    if isinstance(error, OSError):
+        return Exit.INTERNAL, mask(str(error))
+    lines = str(error).splitlines()
+    return Exit.INTERNAL, mask(f"internal error: {type(error).__name__}{': ' + lines[0] if lines else ''}")
+
+
+def _other(error: Exception, state: State) -> int:
+    code, text = in_a_line(error)
+    if state.debug and code is Exit.INTERNAL:
         import traceback
 
         click.echo(mask(traceback.format_exc()), err=True)
-    if isinstance(error, OSError):
-        say(str(error))
-        return Exit.INTERNAL
-    lines = str(error).splitlines()
-    say(f"internal error: {type(error).__name__}{': ' + lines[0] if lines else ''}")
-    if not state.debug:
+    say(text)
+    if code is Exit.INTERNAL and not isinstance(error, OSError) and not state.debug:
         click.echo("hint: `tsaudit --debug ...` shows the traceback; please report it", err=True)
-    return Exit.INTERNAL
+    return code
 
 
 def _unread() -> int:

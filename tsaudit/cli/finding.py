@@ -12,6 +12,8 @@ import click
 
 from tsaudit.cli import block, options, plan, results, stored
 from tsaudit.cli import show as screen
+from tsaudit.text import short_fingerprint
+from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -181,11 +183,12 @@ def _print(one: Shown, *, full_values: bool) -> None:
     item, result = one.item, one.result
     finding = item.finding
     told = of_finding(finding, item.rule.code, result.plans, result.target, result.day)
-    click.echo(f"{screen.word(finding.severity)}  {item.rule.code} {item.rule.name}  {item.fingerprint}")
+    mark = short_fingerprint(item.fingerprint)
+    click.echo(f"{screen.word(severity_word(finding.severity))}  {item.rule.code} {item.rule.name}  {mark}")
     screen.line(f"{result.target}  {finding.subject}  {result.day}")
     screen.paragraph(told.headline, "  ")
-    for figure in told.figures:
-        screen.paragraph(f"{figure.label:12}  {figure.text}", "    ")
+    for line in screen.figures(((figure.label, figure.text) for figure in told.figures), "    "):
+        click.echo(line)
     if finding.message.strip().rstrip(".") not in told.headline:
         screen.paragraph(finding.message, "  ")
     _section("state", _state(one))
@@ -215,9 +218,7 @@ def _state(one: Shown) -> Iterator[str]:
     yield item.state
     if (incident := item.incident) is None:
         return
-    yield f"owner {incident.owner}; first seen {incident.first_seen}"
-    if incident.resolved:
-        yield f"resolved {incident.resolved}"
+    yield f"owner {incident.owner}"
     if item.decision:
         yield in_words(item.decision)
     if incident.lapsed:
@@ -236,17 +237,18 @@ def _evidence(one: Shown, *, full_values: bool) -> Iterator[str]:
 def _print_measured(one: Shown) -> None:
     from tsaudit.report.findings import statements
     from tsaudit.text import instant, quantity
-    from tsaudit.text.findings import origin
+    from tsaudit.text.findings import origin, reason
 
     finding = one.item.finding
     source, limit = finding.source, finding.limit
     screen.line("how it was measured")
     if source is not None:
         scope = f": {source.scope}" if source.scope else ""
-        screen.paragraph(f"{source.how}{scope}, {instant(source.as_of)}, by {source.query}", "  ")
+        screen.paragraph(f"{source.how}{scope}; measured {instant(source.as_of)} by {source.query}", "  ")
     if limit is not None:
         value = quantity(limit.value, limit.unit)
-        screen.paragraph(f"limit {limit.name} = {value}, {origin(limit)}: {limit.source}", "  ")
+        why = f": {reason(limit)}" if reason(limit) else ""
+        screen.paragraph(f"limit {limit.name} = {value}, {origin(limit)}{why}", "  ")
     for fact, text in statements(one.item, one.profile):
         screen.line(f"  {fact}")
         screen.statement(text, "    ")
@@ -256,13 +258,13 @@ def _print_measured(one: Shown) -> None:
 
 def _commands(one: Shown) -> Iterator[str]:
     item, target = one.item, one.result.target
-    mark = item.fingerprint[:8]
+    mark = short_fingerprint(item.fingerprint)
     if item.incident is not None and not item.incident.resolved:
         if item.decision is not None:
             yield f"tsaudit reopen {mark}"
         else:
             yield f'tsaudit ack {mark} --reason "..."'
-            yield f'tsaudit snooze {mark} --until 1w --reason "..."'
+            yield f'tsaudit snooze {mark} --until 7d --reason "..."'
             yield f'tsaudit accept {mark} --until 90d --reason "..."'
     yield f"tsaudit explain {item.rule.code}"
     yield f"tsaudit backtest {item.rule.code} {target}"

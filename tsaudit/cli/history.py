@@ -10,7 +10,8 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.cli.groups import Group
-from tsaudit.text import many
+from tsaudit.text import many, short_fingerprint
+from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
@@ -47,7 +48,7 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
         show.as_json(rows)
     elif rows:
         heads = list(dict.fromkeys(head for row in rows for head in row))
-        show.table([["-" if row.get(head) is None else str(row[head]) for head in heads] for row in rows], heads)
+        show.table([[str(_cell(row, head)) for head in heads] for row in rows], heads)
     else:
         show.line("there are no audits yet; run `tsaudit audit`")
 
@@ -85,7 +86,8 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
     if form == "json":
         show.as_json(rows)
     elif rows:
-        show.table([[cell or "-" for cell in row.values()] for row in rows], list(rows[0]))
+        shown = [row | {"fingerprint": short_fingerprint(str(row["fingerprint"]))} for row in rows]
+        show.table([[cell or "-" for cell in row.values()] for row in shown], list(rows[0]))
     else:
         show.line("nobody has decided anything yet")
 
@@ -128,7 +130,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
                 f"{target} was not audited on {day}; the nearest days are {near}", param_hint="DAY"
             )
         what = _outcome(store.result(target, day))
-        if not yes and not _agreed(f"Drop {day} of {target} (verdict {what['verdict'] or 'unreadable'})?"):
+        if not yes and not _agreed(f"Drop {day} of {target} (verdict {_word(what['verdict']) or 'unreadable'})?"):
             raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
         show.line(_told(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target))))
 
@@ -170,6 +172,15 @@ def _outcome(result: AuditResult | None) -> dict[str, Any]:
     if result is None:
         return {"verdict": None, "findings": None}
     return {"verdict": str(result.verdict), "findings": sum(1 for _ in result.findings())}
+
+
+def _cell(row: dict[str, Any], head: str) -> object:
+    found = row.get(head)
+    return "-" if found is None else _word(found) if head == "verdict" else found
+
+
+def _word(verdict: str | None) -> str:
+    return severity_word(verdict) if verdict else ""
 
 
 def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:

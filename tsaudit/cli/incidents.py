@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tsaudit.cli import options, show
+from tsaudit.text import short_fingerprint
+from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
+
+_HEADS: Final = ("severity", "fingerprint", "target", "rule", "owner", "state")
 
 
 @click.command()
@@ -20,8 +24,9 @@ if TYPE_CHECKING:
 def incidents(targets: tuple[str, ...], config: str | None, form: str, everything: bool) -> None:
     """List incidents: open ones first, then those being watched.
 
-    A finding is watched until it has lasted for `incidents.open_after` audits. The first column is the fingerprint.
-    Pass it, or any unique prefix of it, to `ack`, `snooze`, `accept`, and `reopen`.
+    A finding is watched until it has lasted for `incidents.open_after` audits. The second column is the fingerprint:
+    `tsaudit show FINGERPRINT` prints the whole finding, with what to do about it; `ack`, `snooze`, `accept`, and
+    `reopen` take it, too.
     """
     settings = options.load_settings(config)
 
@@ -39,10 +44,8 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     if form == "json":
         show.as_json([as_dict(i) for i in rows])
     elif rows:
-        show.table(
-            [_row(i) for i in rows],
-            ("fingerprint", "state", "severity", "target", "rule", "subject", "owner", "since", ""),
-        )
+        show.table([_row(i) for i in rows], _HEADS, below=[_below(i) for i in rows])
+        show.line(f"`tsaudit show {short_fingerprint(rows[0].fingerprint)}` prints all about the first")
     else:
         show.line("no incidents")
 
@@ -82,24 +85,30 @@ def _decision(decision: Decision) -> dict[str, Any]:
 
 def _row(incident: Incident) -> tuple[str, ...]:
     return (
-        incident.fingerprint,
-        str(incident.state),
-        str(incident.severity),
+        severity_word(incident.severity),
+        short_fingerprint(incident.fingerprint),
         incident.target,
         incident.code,
-        str(incident.subject),
         incident.owner,
-        str(incident.first_seen),
-        _in_words(incident),
+        incident.state_in_words,
     )
 
 
-def _in_words(incident: Incident) -> str:
+def _below(incident: Incident) -> tuple[str, ...]:
+    """What the finding says, and what was decided about it."""
+    from tsaudit.text.headline import headline
+
+    return tuple(filter(None, (headline(incident.finding), _decided(incident))))
+
+
+def _decided(incident: Incident) -> str:
     decision = incident.decision or incident.lapsed
     if decision is None:
         return ""
-    from tsaudit.history.decisions import outgrown
+    from tsaudit.history.decisions import in_words, outgrown
 
-    until = f" until {decision.until}" if decision.until else ""
-    made = f"{decision.kind} by {decision.owner}{until}: {decision.reason}"
-    return f"{made} (no longer applies: {outgrown(incident)})" if incident.lapsed else made
+    return (
+        f"{in_words(decision)}, which no longer applies: it {outgrown(incident)}"
+        if incident.lapsed
+        else in_words(decision)
+    )

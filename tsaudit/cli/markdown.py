@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tsaudit.cli import block
-from tsaudit.text import printable
-from tsaudit.text.findings import tally
+from tsaudit.text import printable, short_fingerprint
+from tsaudit.text.findings import severity_word, tally
 
 MOST_FINDINGS: Final = 20
 """Below the worst one, without `--all`."""
@@ -19,7 +19,7 @@ _SYNTAX: Final = re.compile(r"([\\`*_{}\[\]<>()#|!~&@])")
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> Iterator[str]:
     """One target, with the content that it has as text."""
     story = found["story"]
-    yield f"## {escape(found['target'])}: {found['verdict']}"
+    yield f"## {escape(found['target'])}: {severity_word(found['verdict'])}"
     yield ""
     engine = f"{found['engine']} {found['server_version']}".strip()
     counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
@@ -56,8 +56,8 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
     if story_command := found["story"]["rest"]:
         items.append(f"whole plan: {_code(story_command)}")
     if worst := block.told(found):
-        command = _code(f"tsaudit show {worst['fingerprint'][:8]}") if stored else ""
-        items.append(f"rule: {worst['code']} {worst['name']}, {worst['severity']} {command}".rstrip())
+        command = _code(f"tsaudit show {short_fingerprint(worst['fingerprint'])}") if stored else ""
+        items.append(f"rule: {worst['code']} {worst['name']}, {severity_word(worst['severity'])} {command}".rstrip())
     if found["report"]:
         items.append(f"report: {_code(found['report'])}")
     if items:
@@ -67,7 +67,8 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
 
 def _finding(one: dict[str, Any]) -> str:
     settled = " (accepted or snoozed)" if one["settled"] else ""
-    return f"{one['severity']} {one['code']} `{one['fingerprint'][:8]}` {escape(one['headline'])}{settled}"
+    severity, mark = severity_word(one["severity"]), short_fingerprint(one["fingerprint"])
+    return f"{severity} {one['code']} `{mark}` {escape(one['headline'])}{settled}"
 
 
 def _commands(text: str) -> str:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from tsaudit.cli import options, show, stored
+from tsaudit.text import short_fingerprint
 
 if TYPE_CHECKING:
+    from tsaudit.model.finding import AuditResult
     from tsaudit.model.plan import Plan, Step
 
 
@@ -23,13 +25,16 @@ if TYPE_CHECKING:
 def plan(target: str, measurement: str | None, config: str | None, day: date | None, form: str) -> None:
     """Print what to do about the findings of an audit.
 
-    There is one plan for each measurement that findings ask to change, with its steps in order. A step that loses data
-    is a decision for you to make: it is printed without its statement, which the JSON format includes.
+    There is one plan for each measurement that findings ask to change: what is wrong there, then the steps in order.
+    The plan of the worst finding is first. A step that loses data is a decision for you to make: it is printed without
+    its statement, which the JSON format includes.
     """
+    from tsaudit.planning import words
+
     settings = options.load_settings(config)
     with options.open_store(settings) as store:
         result = stored.result_of(store, target, day)
-    chosen = [one for one in result.plans if measurement in (None, one.subject.measurement)]
+    chosen = [one for one in words.worst_first(result) if measurement in (None, one.subject.measurement)]
     if measurement is not None and not chosen:
         from tsaudit.text import nearest
 
@@ -43,17 +48,43 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
         show.as_json([json.loads(to_json(one)) for one in chosen])
         return
     for one in chosen:
-        print_plan(one)
+        print_plan(one, result)
         show.line()
     if not chosen:
         show.line("Nothing to do: no finding asks for a change that tsaudit can describe step by step.")
 
 
-def print_plan(found: Plan) -> None:
-    """Print all steps of the plan, what they do together, and what was left out."""
+def _print_problem(found: Plan, result: AuditResult) -> None:
+    """Print the story of the worst finding that the plan is for: what is wrong, how severe, and the time left."""
+    from tsaudit.planning import words
+    from tsaudit.story import of_finding
+    from tsaudit.text import many
+    from tsaudit.text.findings import severity_word
+
+    behind = words.behind(found, result)
+    if not behind:
+        return
+    rule, finding = behind[0]
+    told = of_finding(finding, rule.code, result.plans, result.target, result.day)
+    click.echo(f"  {show.word(severity_word(finding.severity))}  {rule.code}  {short_fingerprint(told.fingerprint)}")
+    show.paragraph(told.headline, "  ")
+    for line in show.figures(((figure.label, figure.text) for figure in told.figures), "    "):
+        click.echo(line)
+    if others := behind[1:]:
+        codes = ", ".join(dict.fromkeys(rule.code for rule, _ in others))
+        show.line(f"  and {many(len(others), 'other finding')} ({codes})")
+
+
+def print_plan(found: Plan, why: AuditResult | None = None) -> None:
+    """Print all steps of the plan, what they do together, and what was left out.
+
+    `why`: the audit whose worst finding is printed above them; None where that finding has been printed already.
+    """
     from tsaudit.planning import words
 
     show.line(f"{found.subject}  {words.summary(found)}")
+    if why is not None:
+        _print_problem(found, why)
     if said := words.effect(found.effect):
         show.paragraph(said, "  ")
     for number, step in enumerate(found.steps, start=1):

@@ -9,6 +9,7 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.text import in_full
+from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.cli.catalogue import Page
@@ -42,7 +43,9 @@ def rules(form: str, plans: bool, target: str | None, noise: bool, days: int, co
     if form == "json":
         show.as_json([page.as_dict() for page in pages()])
         return
-    show.table([(p.code, p.name, p.severity, p.title) for p in pages()], ("code", "name", "severity", "finds"))
+    show.table(
+        [(p.code, p.name, severity_word(p.severity), p.title) for p in pages()], ("code", "name", "severity", "finds")
+    )
     click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
     _warn()
 
@@ -61,7 +64,7 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     if form == "json":
         show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
-    show.table(rows, heads)
+    show.table([(code, name, severity_word(severity), why) for code, name, severity, why in rows], heads)
     _warn()
 
 
@@ -173,7 +176,9 @@ def _without_rule(code: str) -> tuple[str, ...]:
 def _lines(page: Page) -> Iterator[str]:
     yield click.style(f"{page.code}  {page.name}", bold=True)
     yield page.title
-    yield f"severity {page.severity}" + (f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else "")
+    yield f"severity {severity_word(page.severity)}" + (
+        f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else ""
+    )
     yield f"engines {', '.join(sorted(page.engines))}"
     yield f"needs {', '.join(page.requires)}"
     yield f"\n{page.doc}"

@@ -17,6 +17,7 @@ _COLOURS: Final = {
     "unknown": "cyan",
     "watching": "cyan",
     "warn": "yellow",
+    "warning": "yellow",
     "open": "yellow",
     "critical": "red",
     "failed": "red",
@@ -102,8 +103,17 @@ def paragraphs(text: str, indent: str) -> None:
         paragraph(line, indent)
 
 
-def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = (), indent: str = "", gap: str = "  ") -> None:
-    """Rows in aligned columns, with the first word of a state or verdict in color; nothing if there are no rows."""
+def table(
+    rows: Iterable[Sequence[str]],
+    heads: Sequence[str] = (),
+    indent: str = "",
+    gap: str = "  ",
+    below: Sequence[Sequence[str]] = (),
+) -> None:
+    """Rows in aligned columns, with the first word of a state or verdict in color; nothing if there are no rows.
+
+    `below`: for each row, paragraphs to be printed under it.
+    """
     body = [[printable(cell, _LONGEST) for cell in row] for row in rows]
     if not body:
         return
@@ -112,10 +122,17 @@ def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = (), indent: str 
     if heads:
         padded = gap.join(h.ljust(w) for h, w in zip(heads, widths, strict=True))
         click.echo(indent + click.style(padded.rstrip(), bold=True))
-    for row in body:
+    for number, row in enumerate(body):
         cells = [word(c, w) if c in _COLOURS else c.ljust(w) for c, w in zip(row, widths, strict=True)]
         cells[-1] = word(row[-1]) if row[-1] in _COLOURS else row[-1]
         click.echo((indent + gap.join(cells)).rstrip())
+        for text in below[number] if below else ():
+            paragraph(text, f"{indent}    ")
+
+
+def figures(told: Iterable[tuple[str, str]], indent: str) -> list[str]:
+    """The figures of a story as lines: label and text of each."""
+    return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent)]
 
 
 def as_json(value: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tsaudit.model.finding import Severity
 from tsaudit.text import day as day_in_words
 from tsaudit.text import number, percent
+from tsaudit.text.findings import is_growing, severity_word
 from tsaudit.text.forecasts import limit_reached
 
 if TYPE_CHECKING:
@@ -21,23 +22,27 @@ if TYPE_CHECKING:
 def day_line(day: date, result: AuditResult, series: int | None) -> str:
     """One line about one audited day."""
     worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
-    count = "series not measured" if series is None else f"{number(series)} series"
-    return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 110)}"
+    count = "series not measured" if series is None else f"{number(series)} series in all"
+    return f"{day}  {severity_word(result.verdict):<8}  {count:>14}  {_cut(worst, 110)}"
 
 
 def ending(result: AuditResult, report: str | None) -> Iterator[str]:
     """The lines that summarize the last day."""
-    yield f"Verdict      {result.verdict}"
+    yield from (f"{label:13}  {text}" for label, text in _summary(result, report))
+
+
+def _summary(result: AuditResult, report: str | None) -> Iterator[tuple[str, str]]:
+    yield "Verdict", severity_word(result.verdict)
     found = _dated(result)
     if found is not None:
         share = f" ({percent(found.share)})" if found.share is not None else ""
-        yield f"Contributor  {found.guilty} of {found.subject.measurement or found.subject}{share}"
+        yield "Contributor", f"{found.guilty} of {found.subject.measurement or found.subject}{share}"
         if found.since:
-            yield f"Since        {day_in_words(found.since)}"
+            yield "Growing since" if is_growing(found) else "Began", day_in_words(found.since)
     forecast = _soonest(result)
     if forecast is not None:
-        yield f"Forecast     {limit_reached(forecast)}"
-    yield f"Report       {report or 'could not be written'}"
+        yield "Forecast", limit_reached(forecast)
+    yield "Report", report or "could not be written"
 
 
 def worst_message(store: Store, target: str) -> Iterator[str]:

@@ -125,3 +125,13 @@ def renderers_of(engine: str) -> Renderers:
     about = ENGINES[engine]
     module = about.changes or (ENGINES[about.speaks].changes if about.speaks else "")
     return importlib.import_module(module).RENDERERS if module else _NONE
+
+
+def by_source(column: str) -> str:
+    """What a query is for that counts the values of each source."""
+    return f"Find which sources write new values of {column}. Those that write the most are listed first."
+
+
+def by_time(column: str) -> str:
+    """What a query is for that lists values, where no other tag distinguishes sources."""
+    return f"Find what writes new values of {column}. The newest values are listed first, as they are stored."

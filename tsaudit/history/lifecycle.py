@@ -103,6 +103,19 @@ class Incident:
     lapsed: Decision | None = None
     """The newest decision, if it would apply on the day but the incident is now worse than what it covers."""
 
+    @property
+    def state_in_words(self) -> str:
+        """`open since 2026-03-20, first seen 2026-03-19`; the second day only where it adds something.
+
+        The problem itself may have begun earlier still: that is the finding's `since`.
+        """
+        if self.state is State.RESOLVED:
+            return f"resolved on {self.resolved}"
+        if self.state is State.WATCHING or self.opened is None:
+            return f"watched since {self.first_seen}, not yet an incident"
+        earlier = f", first seen {self.first_seen}" if self.first_seen != self.opened else ""
+        return f"open since {self.opened}{earlier}"
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

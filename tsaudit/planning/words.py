@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.model.finding import Finding
+from tsaudit.model.finding import AuditResult, Finding, RuleResult
 from tsaudit.model.plan import Effect, Phase, Plan, Step
 from tsaudit.model.subject import Subject
 from tsaudit.text import many, number
@@ -30,9 +30,9 @@ def effect(found: Effect) -> str:
     elif found.collisions_how:
         said.append("How many series would remain was not measured.")
     if found.collisions == 0 and not found.collisions_exact:
-        said.append(f"No two of the rows read would share their tags and time ({found.collisions_how}).")
+        said.append(f"Tags and time would still identify each of the rows read ({found.collisions_how}).")
     elif found.collisions == 0:
-        said.append(f"No two rows would share their tags and time ({found.collisions_how}).")
+        said.append(f"Tags and time would still identify each row ({found.collisions_how}).")
     elif found.collisions:
         said.append(f"At least {many(found.collisions, 'row')} would overwrite another ({found.collisions_how}).")
     elif found.collisions_how:
@@ -122,6 +122,18 @@ def anchor(about: Subject) -> str:
     import hashlib  # loads OpenSSL, which whoever only prints a plan can do without
 
     return f"p-{hashlib.sha256(about.key.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def behind(plan: Plan, result: AuditResult) -> list[tuple[RuleResult, Finding]]:
+    """The findings that ask for the plan, worst first."""
+    return [pair for pair in result.findings() if any(change.at == plan.subject for change in pair[1].changes)]
+
+
+def worst_first(result: AuditResult) -> list[Plan]:
+    """The plans of an audit, in the order of its findings."""
+    wanted = dict.fromkeys(change.at for _, finding in result.findings() for change in finding.changes)
+    place = {subject: number for number, subject in enumerate(wanted)}
+    return sorted(result.plans, key=lambda plan: place.get(plan.subject, len(place)))
 
 
 def of_finding(finding: Finding, plans: Iterable[Plan]) -> Plan | None:

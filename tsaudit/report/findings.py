@@ -14,8 +14,7 @@ from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, fi
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.report import foreign
-from tsaudit.text import day as day_in_words
-from tsaudit.text import quantity
+from tsaudit.text import quantity, short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
@@ -72,11 +71,10 @@ class Item:
         incident = self.incident
         if incident is None:
             return "For information, opens no incident" if self.finding.severity is Severity.INFO else "No incident"
-        if incident.state == "open":
-            since = f" since {day_in_words(incident.opened)}" if incident.opened else ""
-            taken = f", acknowledged by {self.decision.owner}" if self.decision and self.decision.kind == "ack" else ""
-            return f"Open{since}{taken}"
-        return "Watched, not yet an incident" if incident.state == "watching" else "Resolved"
+        is_taken = incident.state == "open" and self.decision is not None and self.decision.kind == "ack"
+        taken = f", acknowledged by {self.decision.owner}" if is_taken and self.decision else ""
+        words = incident.state_in_words
+        return words[:1].upper() + words[1:] + taken
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -91,7 +89,7 @@ class Item:
             for other, words in _DECISIONS.items()
             if other != kind
         )
-        return (Command("Undo the decision", f"tsaudit reopen {self.fingerprint}"), *others)
+        return (Command("Undo the decision", f"tsaudit reopen {short_fingerprint(self.fingerprint)}"), *others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +223,7 @@ def _holding(incident: Incident | None, day: date) -> Decision | None:
 
 
 def _command(kind: str, mark: str) -> str:
-    return f"tsaudit {kind} {mark} {_OPTIONS[kind]}"
+    return f"tsaudit {kind} {short_fingerprint(mark)} {_OPTIONS[kind]}"
 
 
 def _fitting(items: Sequence[Item], room: int) -> int:

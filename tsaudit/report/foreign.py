@@ -22,6 +22,7 @@ _INVISIBLE: Final = (
 )
 _IN_BLOCKS: Final = re.compile(f"[{_INVISIBLE}]")
 _IN_LINES: Final = re.compile(f"[\t\n{_INVISIBLE}]")
+_DAY: Final = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])")
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 
 
@@ -62,8 +63,13 @@ def prose(text: str) -> Markup:
     return _marked(block(text))
 
 
+def unbroken(text: str) -> Markup:
+    """The text as escaped HTML in which no line ends within a date: browsers may break lines at its hyphens."""
+    return Markup(_DAY.sub(r'<span class="day">\g<0></span>', str(escape(text))))  # noqa: S704 -- escaped just before
+
+
 def _marked(text: str) -> Markup:
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 -- escaped just before
+    return Markup(_CODE.sub(r"<code>\1</code>", str(unbroken(text))))  # noqa: S704 -- escaped there
 
 
 def shown(values: Sequence[str], *, full: bool, most: int = 3) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ def _parser() -> MarkdownIt:
 
 def _clean(state: StateCore) -> None:
     """After parsing, because a character may have been written as an entity."""
+    leads_nowhere = False
     for token in _all(state.tokens):
         if token.type in ("fence", "code_block"):
             token.content = foreign.block(token.content)
@@ -61,7 +62,11 @@ def _clean(state: StateCore) -> None:
         if token.type in ("heading_open", "heading_close"):
             token.tag = _HEADING
         if token.type == "link_open":
+            # The parser does not ask about an address that is empty, as in `[text]()`. Links are never nested.
+            token.hidden = leads_nowhere = not token.attrGet("href")
             token.attrs = {"href": str(token.attrGet("href")), "rel": "noreferrer noopener"}
+        if token.type == "link_close":
+            token.hidden = leads_nowhere
 
 
 def _all(tokens: Sequence[Token]) -> Iterator[Token]:

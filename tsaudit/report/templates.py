@@ -41,10 +41,11 @@ from tsaudit.text import (
     percent,
     plural,
     quantity,
+    short_fingerprint,
     size,
 )
 from tsaudit.text.figures import figure
-from tsaudit.text.findings import of_severity, origin
+from tsaudit.text.findings import of_severity, origin, reason
 from tsaudit.text.numbers import NOT_KNOWN
 
 if TYPE_CHECKING:
@@ -81,8 +82,9 @@ def _environment() -> Environment:
         number=number,
         percent=percent,
         quantity=quantity,
+        short_fingerprint=short_fingerprint,
         change=change,
-        day=day,
+        day=lambda moment: foreign.unbroken(day(moment)),
         instant=instant,
         duration=duration,
         size=lambda count: NOT_KNOWN if count is None else size(count),
@@ -102,8 +104,9 @@ def _environment() -> Environment:
         is_exact=lambda text: foreign.block(text) == text,
         verdict_word=WORDS.__getitem__,
         heat_level=_heat_level,
+        reason=reason,
         origin=lambda limit: foreign.cut(origin(limit), 60),
-        last_day=lambda window: (window.end - timedelta(microseconds=1)).date(),
+        last_day=lambda window: foreign.unbroken(day(window.end - timedelta(microseconds=1))),
         trend_note=_trend_note,
         spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
         anchor_of_plan=lambda plan: words.anchor(plan.subject),

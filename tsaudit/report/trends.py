@@ -114,7 +114,8 @@ def _trend(key: tuple[str, Subject], points: tuple[Point, ...], item: Item) -> T
     if finding.observed != points[-1].value:
         # A related figure, not the one the rule used: its limit and forecast do not belong here.
         return Trend(*key, points, onset=onset, fingerprint=item.fingerprint)
-    limit = forecast.limit if forecast else finding.limit.value if finding.limit else None
+    own = finding.limit.value if finding.limit and finding.limit.unit == finding.unit else None
+    limit = forecast.limit if forecast else own
     return Trend(*key, points, limit, forecast, onset, item.fingerprint)
 
 

@@ -10,7 +10,7 @@ from tsaudit.engines.greptimedb.tables import DESIGN_0_17
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, resolve_limit
-from tsaudit.text import number, percent
+from tsaudit.text import many, number, percent
 
 MAX_SERIES: Final = Threshold(
     "max_series",
@@ -91,13 +91,20 @@ class Estimate:
     independent: int
     """Without the tags that another one determines."""
     actual: int
+    fields: int
+
+    @property
+    def actual_in_words(self) -> str:
+        """`72,192 (36,096 series with 2 fields each)`: elsewhere, series are counted without fields."""
+        series = number(self.actual // self.fields)
+        return f"{number(self.actual)} ({series} series with {many(self.fields, 'field')} each)"
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         return (
             Evidence("worst case (tag values x fields)", number(self.worst_case)),
             Evidence("without dependent tags", number(self.independent)),
-            Evidence("actual (tag sets x fields)", number(self.actual)),
+            Evidence("actual (tag sets x fields)", self.actual_in_words),
         )
 
 
@@ -106,7 +113,7 @@ def estimate(measurement: Measurement) -> Estimate | None:
     sets, fields = measurement.tag_sets, max(len(measurement.fields), 1)
     if sets is None:
         return None
-    return Estimate(sets.worst_case * fields, sets.independent_bound * fields, sets.series * fields)
+    return Estimate(sets.worst_case * fields, sets.independent_bound * fields, sets.series * fields, fields)
 
 
 def on_sample(sets: TagSets) -> str:

@@ -1,7 +1,7 @@
 """The wording shared by all outputs: messages of rules, report, Slack, command line, JSON, and Dagster."""
 
 from tsaudit.text.figures import count, over_time, under, values_of
-from tsaudit.text.names import listed, nearest, printable
+from tsaudit.text.names import listed, nearest, printable, short_fingerprint
 from tsaudit.text.numbers import amount, change, in_full, many, number, percent, plural, quantity, short, size
 from tsaudit.text.times import day, duration, instant, retention, span
 
@@ -24,6 +24,7 @@ __all__ = [
     "quantity",
     "retention",
     "short",
+    "short_fingerprint",
     "size",
     "span",
     "under",

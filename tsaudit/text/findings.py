@@ -12,10 +12,21 @@ from tsaudit.text.numbers import amount, many, number, percent, quantity
 from tsaudit.text.times import day
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from tsaudit.model.finding import Finding, Limit
 
 _NOUNS: Final = {"critical": ("critical", "critical"), "warn": ("warning", "warnings"), "info": ("note", "notes")}
 """Severity to what a finding of it is called, one and several; worst first."""
+SET_IN_FILE: Final = "set in tsaudit.yaml"
+"""The source of a limit that somebody has set."""
+OUR_DEFAULT: Final = "our default:"
+"""Begins the source of a limit that no vendor states. Outputs name the origin, "tsaudit's default", instead."""
+
+
+def severity_word(severity: str) -> str:
+    """A severity or verdict as people read it: `warning`, `note`. Settings and JSON have `warn` and `info`."""
+    return _NOUNS[severity][0] if severity in _NOUNS else str(severity)
 
 
 def sentence(finding: Finding) -> str:
@@ -34,8 +45,8 @@ def tally(severities: Iterable[str]) -> str:
 
 
 def of_severity(count: int, severity: str) -> str:
-    """`1 critical`, `2 warnings`, `3 notes`."""
-    return many(count, *_NOUNS[severity])
+    """`1 critical`, `2 warnings`, `3 notes`; of verdicts also `4 unknown`, `5 ok`."""
+    return many(count, *_NOUNS.get(severity, (severity, severity)))
 
 
 def baseline_offer(target: str) -> str:
@@ -76,6 +87,11 @@ def origin(limit: Limit) -> str:
     return f"set for {name}" if kind == "measurement" else f"of {kind} {name}"
 
 
+def reason(limit: Limit) -> str:
+    """Why the limit has its value: words or an address; empty where `origin` has said it all."""
+    return "" if limit.source == SET_IN_FILE else limit.source.removeprefix(f"{OUR_DEFAULT} ")
+
+
 def contributor(finding: Finding, longest: int = 120) -> str:
     """`main contributor request_id (97%)`; empty if none is known."""
     if finding.guilty is None:
@@ -84,10 +100,26 @@ def contributor(finding: Finding, longest: int = 120) -> str:
     return f"main contributor {finding.guilty[:longest]}{share}"
 
 
+def onset(finding: Finding) -> date | None:
+    """The day on which the problem began; None where the history does not show it. Its incident opens later."""
+    return finding.since or (finding.forecast.onset if finding.forecast else None)
+
+
+def is_growing(finding: Finding) -> bool:
+    """Whether the figure grows at present, which a step, for example, no longer does."""
+    return bool(finding.per_day or (finding.forecast and finding.forecast.growth_per_day))
+
+
 def since(finding: Finding) -> str:
-    """`since 2026-03-13`; empty where the history does not show it."""
-    onset = finding.since or (finding.forecast.onset if finding.forecast else None)
-    return f"since {day(onset)}" if onset else ""
+    """`growing since 2026-03-13`; `since 2026-03-13` if it does not grow; empty where the history does not show it."""
+    began = onset(finding)
+    return f"{'growing ' if is_growing(finding) else ''}since {day(began)}" if began else ""
+
+
+def mentions_onset(finding: Finding, text: str) -> bool:
+    """Whether the text contains the day on which the problem began, or there is none to mention."""
+    began = onset(finding)
+    return began is None or day(began) in text
 
 
 def names(message: str, name: str) -> bool:
@@ -96,10 +128,10 @@ def names(message: str, name: str) -> bool:
 
 
 def _clauses(finding: Finding, message: str) -> list[str]:
-    guilty, began = finding.guilty, since(finding)
+    guilty = finding.guilty
     left = limit_reached(finding.forecast) if finding.forecast else ""
     return [
         contributor(finding) if guilty and not names(message, guilty) else "",
-        began if began.removeprefix("since ") not in message or not began else "",
+        "" if mentions_onset(finding, message) else since(finding),
         left if left not in message else "",
     ]

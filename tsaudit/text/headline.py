@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.subject import Subject
-from tsaudit.text.findings import contributor, names, since
+from tsaudit.text.findings import contributor, mentions_onset, names, since
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import Finding
@@ -81,5 +81,4 @@ def _cause(finding: Finding, text: str) -> str:
 
 
 def _start(finding: Finding, text: str) -> str:
-    began = since(finding)
-    return "" if not began or began.removeprefix("since ") in text else began
+    return "" if mentions_onset(finding, text) else since(finding)

@@ -8,6 +8,11 @@ from tsaudit.secrets import mask
 from tsaudit.text.numbers import number
 
 
+def short_fingerprint(fingerprint: str) -> str:
+    """The first characters of a fingerprint, which is what people see and type; commands take any unique prefix."""
+    return fingerprint[:8]
+
+
 def listed(words: Sequence[str], most: int = 8) -> str:
     """`a, b and c`; beyond `most`, the rest is counted: `a, b and 7 more`."""
     if not words:

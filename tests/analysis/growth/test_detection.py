@@ -220,6 +220,12 @@ def test_a_measurement_more_every_other_day_is_growth():
     assert growth.growth_per_day == pytest.approx(0.5 / 50, rel=0.2)
 
 
+def test_a_steady_growth_doubles_when_it_has_added_its_size():
+    growth = judge(days(40), [768.0] * 28 + [768 + 3072.0 * (n + 1) for n in range(12)])
+    assert (growth.shape, growth.growth_per_day) == ("steady", pytest.approx(3072 / 37_632, rel=0.01))
+    assert growth.doubling_days == pytest.approx(37_632 / 3072, rel=0.01)
+
+
 def test_doubling_is_told_for_growth_alone():
     doubling = judge(days(40), [1000 * 2 ** (i / 12) for i in range(40)]).doubling_days
     assert doubling == pytest.approx(12, rel=0.01)

@@ -30,7 +30,7 @@ def test_worst_case_and_actual_when_one_tag_depends_on_the_other() -> None:
     (finding,) = judge(rule, a_profile(measurement)).findings
     figures = {e.label: e.value for e in finding.evidence}
     assert figures["worst case (tag values x fields)"] == "12"
-    assert figures["actual (tag sets x fields)"] == "6"
+    assert figures["actual (tag sets x fields)"] == "6 (2 series with 3 fields each)"
     assert figures["determined by"] == "tag1"
     assert finding.subject == Subject("main", "m", "tag2")
 

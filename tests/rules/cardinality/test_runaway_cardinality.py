@@ -289,7 +289,7 @@ def _course_told(*series: float) -> str:
 def test_the_trend_is_its_pace_and_whether_it_changes() -> None:
     """From a level of 10,000, as much every day; more and more; less and less."""
     steady = _course_told(*[10_000.0] * 30, *(10_000 + 1_500.0 * n for n in range(1, 11)))
-    assert steady == "steady, 1,500 series a day, doubling in 11.9 days at the present rate"
+    assert steady == "steady, 1,500 series a day, doubling in 16.7 days at the present rate"
     faster = _course_told(*(1_000 * 2 ** (n / 8) for n in range(41)))
     assert faster.startswith("speeding up, 2,896 series a day, doubling in 8 days")
     slower = _course_told(*[10_000.0] * 30, *(10_000 + 30_000 * (1 - 0.9**n) for n in range(1, 21)))

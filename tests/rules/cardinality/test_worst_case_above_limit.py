@@ -34,7 +34,7 @@ def test_silence_when_at_the_limit() -> None:
 def test_information_when_just_over() -> None:
     (finding,) = judge(rule, a_profile(_measurement(101, 101, 2)), {"max_series": 300}).findings
     assert finding.severity is Severity.INFO
-    assert [e.value for e in finding.evidence] == ["303", "303", "6"]
+    assert [e.value for e in finding.evidence] == ["303", "303", "6 (2 series with 3 fields each)"]
     assert "tag1" in finding.fix
 
 

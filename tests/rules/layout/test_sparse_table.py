@@ -12,6 +12,7 @@ from tsaudit.model.profile import Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
+from tsaudit.text import quantity
 
 FIELDS = {"price": "float", "cost": "float", "volume": "float", "tax": "float"}
 
@@ -84,8 +85,12 @@ def test_warning_when_a_column_empties() -> None:
     assert finding.severity is Severity.WARN
     assert finding.message == f"Nulls in f1 rose from 0% on {DAY - timedelta(days=2)} to 30%."
     assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=1))
-    # Of all nulls it may have any part: what is told is its rise.
-    assert (finding.share, finding.unit) == (None, "increase in the share of rows without a value")
+    assert finding.headline == f"Nulls in f1 rose from 0% to 30% of the rows since {DAY - timedelta(days=1)}"
+    # Of all nulls it may have any part: what is told is its own share, before and now.
+    assert (finding.share, finding.observed, finding.baseline) == (None, 0.3, 0.0)
+    assert quantity(finding.observed, finding.unit) == "30% of rows without a value"
+    assert finding.limit is not None
+    assert quantity(finding.limit.value, finding.limit.unit) == "25% of rows that newly lack a value"
     assert judge(rule, profile, timeline=history(0.05, 0.1)).outcome is Outcome.PASS
     assert judge(rule, profile, {"max_rise": 0.2}, history(0.05, 0.1)).outcome is Outcome.FAIL
     assert judge(rule, profile).outcome is Outcome.PASS

@@ -58,8 +58,15 @@ class Growth:
 
     @property
     def doubling_days(self) -> float | None:
-        """In how many days it doubles at the rate of the last day; None unless growing."""
-        return math.log(2) / math.log1p(self.growth_per_day) if self.kind == "growth" else None
+        """In how many days it doubles at the rate of the last day; None unless growing.
+
+        Only growth that speeds up compounds. Any other adds as much each day as on the last one, so that it doubles
+        when it has added its present size.
+        """
+        if self.kind != "growth":
+            return None
+        compounds = self.shape == "speeding up"
+        return math.log(2) / math.log1p(self.growth_per_day) if compounds else 1 / self.growth_per_day
 
 
 def judge(days: Sequence[date], values: Sequence[float], least: float = _ONE) -> Growth:

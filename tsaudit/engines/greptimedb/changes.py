@@ -297,7 +297,9 @@ _KINDS: Final[tuple[type[Change], ...]] = (
     SplitMeasurement,
 )
 RENDERERS: Final[Renderers] = {
-    Inspect: renderer(Looks(recent=lambda time: f"WHERE {time} >= now() - INTERVAL '1 day' ")),
+    Inspect: renderer(
+        Looks(recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= now() - INTERVAL '1 day'")
+    ),
     LeaveOut: collector.leave_out,
     MergeMeasurements: merging.renderer(rebuild.create_merged, lambda _: set(), fold=False),
     **dict.fromkeys(_KINDS, table_changes),

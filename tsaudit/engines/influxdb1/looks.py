@@ -28,7 +28,7 @@ def _query(place: Place, change: Inspect) -> tuple[str, str] | None:
         database = place.quoted([next(iter(place.here.path), place.database)])
         if writers := place.writers_of(change.column):
             return (
-                f"Find what writes new values of {change.column}: the series of each source.",
+                f"Find which sources write new values of {change.column}: the number of series of each.",
                 f"SHOW SERIES EXACT CARDINALITY ON {database} FROM {table} GROUP BY {place.quoted(writers)}",
             )
         shown = f"SHOW TAG VALUES ON {database} FROM {table} WITH KEY = {column} LIMIT 20"

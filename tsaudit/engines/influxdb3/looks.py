@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.rendering import Place, by_source, by_time
 from tsaudit.model.change import Inspect
 from tsaudit.model.plan import Phase, Step
 
@@ -43,16 +43,16 @@ def _of_table(place: Place, change: Inspect) -> tuple[str, str, str] | None:
     if change.what == "new values" and (writers := place.writers_of(change.column)):
         by = place.quoted(writers)
         return (
-            f"Find what writes new values of {change.column}: the sources that write most of them come first.",
+            by_source(change.column),
             (
-                f"SELECT {by}, count(DISTINCT {column}), min({column}), max({column}) FROM {table} "  # noqa: S608 -- shown
+                f"SELECT {by}, count(DISTINCT {column}) AS distinct_values FROM {table} "  # noqa: S608 -- shown, never run
                 f"{_RECENT} GROUP BY {by} ORDER BY {len(writers) + 1} DESC LIMIT 20"
             ),
             "reads a day of rows",
         )
     if change.what == "new values":
         return (
-            f"Find what writes new values of {change.column}: the latest ones come first.",
+            by_time(change.column),
             (
                 f"SELECT {column}, min(time) AS first, count(*) FROM {table} {_RECENT} "  # noqa: S608 -- shown, never run
                 f"GROUP BY {column} ORDER BY 2 DESC LIMIT 20"

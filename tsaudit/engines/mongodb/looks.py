@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tsaudit.engines.mongodb.mongosh import collection, script, text
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.rendering import Place, by_source, by_time
 from tsaudit.model.change import Inspect
 from tsaudit.model.plan import Phase, Step
 
@@ -70,17 +70,16 @@ def _new_values(place: Place, change: Inspect) -> Iterator[Found]:
     if writers := place.writers_of(change.column):
         by = {key.replace(".", "_"): f"${key}" for key in writers}
         each = {"$group": {"_id": {"by": by, "value": f"${change.column}"}}}
-        counted = {"$group": {"_id": "$_id.by", "values": {"$sum": 1}, "example": {"$first": "$_id.value"}}}
+        counted = {"$group": {"_id": "$_id.by", "values": {"$sum": 1}}}
         stages = [*recent, each, counted, {"$sort": {"values": -1}}, {"$limit": 20}]
-        words = f"Find what writes new values of {change.column}: the sources that write most of them come first."
-        yield words, _aggregate(place, stages), cost
+        yield by_source(change.column), _aggregate(place, stages), cost
         return
     group: dict[str, Any] = {"_id": f"${change.column}", "documents": {"$sum": 1}}
     order = "documents"
     if place.here.time_column:
         group["first"], order = {"$min": f"${place.here.time_column}"}, "first"
     stages = [*recent, {"$group": group}, {"$sort": {order: -1}}, {"$limit": 20}]
-    yield f"Find what writes new values of {change.column}: the latest come first.", _aggregate(place, stages), cost
+    yield by_time(change.column), _aggregate(place, stages), cost
 
 
 def _sources(place: Place, change: Inspect) -> Iterator[Found]:

@@ -37,11 +37,10 @@ def make_fields(
     if not columns:
         return
     later = [names.get(column, column) for column in columns]
-    it = "it" if len(columns) == 1 else "them"
     yield Step(
         Phase.WRITE,
-        f"Keep {listed(columns, 20)} as {_plain(columns)} of {place.here.name}, outside its key and its composite "
-        f"indexes, and declare {it} as {'a field' if len(columns) == 1 else 'fields'} in tsaudit.yaml.",
+        f"Keep {listed(columns, 20)} as {_plain(columns)} of {place.here.name}, outside its key and its indexes on "
+        f"several columns. {_why(columns)}",
         f"columns:\n  {_yaml(table or place.here.name)}:\n    fields: {json.dumps(later, ensure_ascii=False)}",
         "yaml",
     )
@@ -49,6 +48,16 @@ def make_fields(
 
 def _plain(columns: Sequence[str]) -> str:
     return "a plain column" if len(columns) == 1 else "plain columns"
+
+
+def _why(columns: Sequence[str]) -> str:
+    """Why a setting is part of the change: it silences nothing, but corrects what the audit took the columns for."""
+    one = len(columns) == 1
+    return (
+        "There, many different values do no harm. A SQL database has no tags: the audit decides which columns identify "
+        f"a source of rows, and took {'this one for a tag' if one else 'these for tags'}. The setting in tsaudit.yaml "
+        f"corrects that, so that series are counted without {'it' if one else 'them'}."
+    )
 
 
 def _yaml(name: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.rendering import Place, Renderer
+from tsaudit.engines.rendering import Place, Renderer, by_source, by_time
+from tsaudit.engines.sql.dialect import a_day_of
 from tsaudit.model.change import Inspect
 from tsaudit.model.plan import Phase, Step
 
@@ -18,8 +19,8 @@ _ENDS: Final = ("begins with", "ends with")
 class Looks:
     """How one database is asked what it has."""
 
-    recent: Callable[[str], str] = lambda _: ""
-    """The condition, with WHERE and a space after it, for rows of the last day, by the time column; empty: all rows."""
+    recent: Callable[[Place], str] = lambda place: a_day_of(place)[0]
+    """The condition for rows of the newest day, of a place with a time column; empty: its times cannot be compared."""
     columns: Callable[[Place], str] = lambda place: _standard(place, "columns", "column_name, data_type")
     tables: Callable[[Place], str] = lambda place: _standard(place, "tables", "table_name")
     databases: str = ""
@@ -57,9 +58,8 @@ def _of_database(place: Place, change: Inspect, looks: Looks) -> tuple[str, str,
         return f"List the databases{f': the name of each of these {named}' if named else ''}.", looks.databases, ""
     having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
     if change.what == "customers" and (example := next(having, None)) is not None:
-        recent = looks.recent(place.quoted([example.time_column])) if example.time_column else ""
-        where = f"{recent}AND" if recent else "WHERE"
-        chosen = f"{where} {place.quoted([change.column])} = '...' LIMIT 20"
+        recent = _recent(replace(place, measurement=example), looks)
+        chosen = f"{f'{recent}AND' if recent else 'WHERE'} {place.quoted([change.column])} = '...' LIMIT 20"
         query = f"SELECT * FROM {place.table(example.name)} {chosen}"  # noqa: S608 -- shown, never run
         return f"See what one of them has, here in {example.name}.", query, _cost(recent)
     return None
@@ -68,20 +68,20 @@ def _of_database(place: Place, change: Inspect, looks: Looks) -> tuple[str, str,
 def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
     here, column, table = place.here, place.quoted([change.column]), place.table()
     time = place.quoted([here.time_column]) if here.time_column else ""
-    recent = looks.recent(time) if time else ""
+    recent = _recent(place, looks)
     is_label = any(tag.label_of and tag.key == change.column for tag in here.tags)
     if is_label:
         return None
     if change.what == "new values" and (writers := place.quoted(place.writers_of(change.column))):
-        counted = f"count(DISTINCT {column}), min({column}), max({column})"
+        # Counted, not shown: reports redact the values, and a query that is pasted into a chat should not reveal them.
+        counted = f"count(DISTINCT {column}) AS distinct_values"
         query = f"SELECT {writers}, {counted} FROM {table} {recent}GROUP BY {writers} "  # noqa: S608 -- shown, never run
         last = len(place.writers_of(change.column)) + 1
-        words = f"Find what writes new values of {change.column}: the sources that write most of them come first."
-        return words, f"{query}ORDER BY {last} DESC LIMIT 20", _cost(recent)
+        return by_source(change.column), f"{query}ORDER BY {last} DESC LIMIT 20", _cost(recent)
     if change.what == "new values" and time:
         newest = f"{recent}GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
         query = f"SELECT {column}, min({time}), count(*) FROM {table} {newest}"  # noqa: S608 -- shown, never run
-        return f"Find what writes new values of {change.column}: the latest ones come first.", query, _cost(recent)
+        return by_time(change.column), query, _cost(recent)
     if change.what == "sources":
         tags = place.quoted(tag.key for tag in here.tags if not tag.label_of)
         by, group = (f"{tags}, ", f"GROUP BY {tags} ORDER BY filled") if tags else ("", "")
@@ -90,6 +90,11 @@ def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, st
     if change.what == "schema":
         return f"See which columns {here.name} has.", looks.columns(place), ""
     return None
+
+
+def _recent(place: Place, looks: Looks) -> str:
+    condition = looks.recent(place) if place.here.time_column else ""
+    return f"WHERE {condition} " if condition else ""
 
 
 def _cost(recent: str) -> str:

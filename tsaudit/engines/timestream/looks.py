@@ -9,7 +9,7 @@ from tsaudit.engines.sql.looks import Looks, renderer
 
 inspect: Final[Renderer] = renderer(
     Looks(
-        recent=lambda time: f"WHERE {time} >= ago(1d) ",
+        recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= ago(1d)",
         columns=lambda place: f"DESCRIBE {place.table()}",
         tables=lambda place: f"SHOW TABLES FROM {place.quoted([place.database])}",
         databases="SHOW DATABASES",

@@ -18,7 +18,7 @@ from tsaudit.text import listed, many, number, percent, plural, under
 
 @rule(
     code="LAY003",
-    title="Most cells of a table are empty",
+    title="A table has many empty cells",
     severity=Severity.WARN,
     guidelines=("D3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
@@ -36,7 +36,7 @@ from tsaudit.text import listed, many, number, percent, plural, under
         Threshold(
             "max_rise",
             0.25,
-            "increase in the share of rows without a value",
+            "share of rows that newly lack a value",
             "our default: not a coincidence, and noticed before half is lost",
         ),
         Threshold(
@@ -117,14 +117,16 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
         before, now = risen[0], nulls[risen[1]].value
         message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
         finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARN, message, now)
-        limit = case.limit("max_rise", measurement)
+        began = before.day + timedelta(days=1)
+        rise = f"from {percent(before.value)} to {percent(now)} of the rows"
         yield dataclasses.replace(
             finding,
-            observed=now - before.value,
-            unit=limit.unit,
+            headline=f"Nulls in {risen[1]} rose {rise} since {began}",
+            unit=case.limit("max_column_null_ratio", measurement).unit,
+            baseline=before.value,
             share=None,
-            since=before.day + timedelta(days=1),
-            limit=limit,
+            since=began,
+            limit=case.limit("max_rise", measurement),
             fix=f"If the source was meant to stop sending {risen[1]}, nothing has to be done.",
             changes=(Inspect(subject_of(measurement), "sources", risen[1]),),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
 from tsaudit.model.subject import Subject
@@ -80,7 +81,8 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
     before = earlier[-1] if earlier else points[0]
     doubling = judged.doubling_days if not limit.value else None
-    yield _finding(case, severity, limit, forecast, before, points[-1], doubling)
+    finding = _finding(case, severity, limit, forecast, before, points[-1], doubling)
+    yield replace(finding, per_day=held * judged.growth_per_day or None)
 
 
 def _severity(case: Case, held: int, grows: bool, limit: Limit, forecast: Forecast | None) -> Severity | None:

@@ -143,6 +143,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
             *_idle(inside),
         ),
         since=growth.before.day if growth else None,
+        per_day=growth.per_day if growth else None,
         facts=("retention", "database_series", "row_count", "measure_name_counts"),
         source=series.source if series else None,
     )
@@ -171,6 +172,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
             *([Evidence("compression", compressed)] if (compressed := _compression(measurement)) else []),
         ),
         since=growth.before.day if growth else None,
+        per_day=growth.per_day if growth else None,
         facts=("table_retention", "storage"),
     )
 
@@ -190,6 +192,7 @@ class _Grown:
     before: Point
     """The last one before its growth began, or the first that is known."""
     now: float
+    per_day: float
     doubling_days: float
     """At its present pace."""
 
@@ -212,7 +215,8 @@ def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | 
     if judged.doubling_days is None:
         return None
     earlier = [p for p in points if judged.onset is None or p.day < judged.onset]
-    return _Grown(earlier[-1] if judged.onset and earlier else points[0], now.value, judged.doubling_days)
+    before, per_day = earlier[-1] if judged.onset and earlier else points[0], now.value * judged.growth_per_day
+    return _Grown(before, now.value, per_day, judged.doubling_days)
 
 
 def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:
