@@ -5,9 +5,11 @@ pods are replaced, and one with a new request ID in every row. Their year is the
 and audited for some more days: so its size is that of the file, and the last audits work on the full history. Only the
 report is left out. Also: a target with 10,000 open incidents, and a configuration of 20,000 targets.
 
-Exits with 1 if a goal is missed. With `--month`, 10,000 targets of handmade profiles have 29 days, and some of them are
-audited on the next one by several processes at once: throughput, bytes, and locks waited for (bench.simulated.month).
-This has no goal.
+The goal for the time is one of the processor: by the clock, an audit also waits for other processes of the machine, and
+for its disk. Exits with 1 if a goal is missed.
+
+With `--month`, 10,000 targets of handmade profiles have 29 days, and some of them are audited on the next one by
+several processes at once: throughput, bytes, and locks waited for (bench.simulated.month). This has no goal.
 
     python bench/history_size.py [--postgresql] [--days 365] [--targets 500]
     python bench/history_size.py --month [--targets 10000] [--days 30] [--audits 1500] [--workers 2]
@@ -85,15 +87,19 @@ def measure_year(goals: Goals, address: str, days: int, targets: int) -> None:
             print(f"  {table:14} {rows:12,} rows {bytes_ / 1e6:10,.1f} MB")
         for day in range(days, days + MORE_DAYS):
             simulated.audit(store, FIRST + timedelta(days=day), spent)
-    start, end = spent.median(slice(0, 10)), spent.median(slice(-MORE_DAYS, None))
-    middle = spent.median(slice(min(days, 100) - 10, min(days, 100)))
+    (start_wall, start), (end_wall, end) = spent.median(slice(0, 10)), spent.median(slice(-MORE_DAYS, None))
+    middle = spent.median(slice(min(days, 100) - 10, min(days, 100)))[1]
+    usual = spent.mean(slice(-MORE_DAYS - 30, -MORE_DAYS))
     goals.check(f"history of {targets} targets after {days} days", size / 1e6, MOST_BYTES / 1e6 * targets / 500, "MB")
-    goals.check("reading and writing of an audit, first 10 days", start, MOST_MS, "ms")
+    goals.check("reading and writing of an audit, first 10 days, processor", start, MOST_MS, "ms")
     goals.check("the same, last days, whole history", end, MOST_MS, "ms")
+    goals.check("mean of the 30 days before: with days of full value sets", usual[1], MOST_MS, "ms")
+    walls = f"{start_wall:.1f}, {end_wall:.1f}, {usual[0]:.1f}"
+    print(f"{'by the clock: first days, last days, and that mean':58} {walls} ms")
     print(f"{'last days / first 10 days':58} {end / start:10.2f}")
     print(f"{'last days / days 90 to 100, as many earlier days read':58} {end / middle:10.2f}")
-    for name, ms in spent.parts(slice(-MORE_DAYS, None)):
-        print(f"  {name:30} {ms:8.1f} ms")
+    for name, (wall, processor) in spent.parts(slice(-MORE_DAYS, None)):
+        print(f"  {name:30} {processor:8.1f} ms of the processor, {wall:8.1f} by the clock")
 
 
 def measure_open_incidents(goals: Goals, address: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import statistics
 import threading
 import time
 from collections import defaultdict
@@ -14,6 +13,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from tsaudit import alerts, report, run
 from tsaudit.config.file import load_mapping
 from tsaudit.history import clock, incidents
@@ -22,6 +23,7 @@ from tsaudit.history.value_sets import RememberedValues
 
 KINDS: Final = ("steady", "pods", "requests")
 ROWS_A_DAY: Final = 48
+Array = np.ndarray
 BEFORE: Final = timedelta(days=30)
 """How long the databases have been written when the first audit comes."""
 
@@ -42,10 +44,10 @@ _COUNTED: Final[dict[str, tuple[Any, ...]]] = {
 
 
 class HistoryTime:
-    """Milliseconds that audits spent in the functions that read and write the history, by day."""
+    """What audits spent in the functions that read and write the history, by day: ms, and ms of the processor."""
 
     def __init__(self) -> None:
-        self._days: list[list[dict[str, float]]] = []
+        self._days: list[list[dict[str, Array]]] = []
         self._own = threading.local()
         for owner, names in _COUNTED["history"]:
             for name in names:
@@ -58,19 +60,26 @@ class HistoryTime:
     @contextmanager
     def audit(self) -> Iterator[None]:
         """Everything until the end of the context belongs to one audit."""
-        self._spent: dict[str, float] = defaultdict(float)
+        self._spent: dict[str, Array] = defaultdict(lambda: np.zeros(2))
         yield
         self._days[-1].append(dict(self._spent))
 
-    def median(self, days: slice) -> float:
+    def median(self, days: slice) -> Array:
         """Of an audit in these days, in all functions together."""
-        return statistics.median(sum(audit.values()) for day in self._days[days] for audit in day)
+        return np.asarray(np.median(self._sums(days), axis=0))
 
-    def parts(self, days: slice) -> list[tuple[str, float]]:
-        """The median of each function."""
+    def mean(self, days: slice) -> Array:
+        """The same; includes the days on which more has to be done than usual."""
+        return np.asarray(np.mean(self._sums(days), axis=0))
+
+    def parts(self, days: slice) -> list[tuple[str, Array]]:
+        """The mean of each function."""
         audits = [audit for day in self._days[days] for audit in day]
         names = sorted({name for audit in audits for name in audit})
-        return [(name, statistics.median(audit.get(name, 0.0) for audit in audits)) for name in names]
+        return [(name, np.mean([audit.get(name, np.zeros(2)) for audit in audits], axis=0)) for name in names]
+
+    def _sums(self, days: slice) -> list[Array]:
+        return [np.sum(list(audit.values()), axis=0) for day in self._days[days] for audit in day]
 
     def _wrap(self, owner: Any, name: str) -> None:
         inner: Callable[..., Any] = getattr(owner, name)
@@ -78,14 +87,19 @@ class HistoryTime:
         def counted(*arguments: Any, **named: Any) -> Any:
             if getattr(self._own, "inside", False) or not hasattr(self, "_spent"):
                 return inner(*arguments, **named)
-            self._own.inside, began = True, time.perf_counter()
+            self._own.inside, began = True, _clocks()
             try:
                 return inner(*arguments, **named)
             finally:
                 self._own.inside = False
-                self._spent[name] += (time.perf_counter() - began) * 1000
+                self._spent[name] += _clocks() - began
 
         setattr(owner, name, counted)
+
+
+def _clocks() -> Array:
+    """Milliseconds of time, and of this thread on a processor."""
+    return np.array([time.perf_counter(), time.thread_time()]) * 1000
 
 
 class Year:

@@ -147,6 +147,24 @@ def test_compact_deletes_bases_that_nothing_needs(store: Store) -> None:
     assert store.profile("demo", on(9)) == profile_of("b", on(9))
 
 
+def test_compact_packs_the_few_snapshots_of_a_base_with_the_next_one(store: Store) -> None:
+    """Among those are days without a profile, and findings."""
+    for day in range(20):
+        save(store, day, "ab"[day // 10])
+    assert bases(store) == 2
+    first = value(store, func.min(base.c.id))
+    with store.writing("test") as connection:
+        for table in (snapshot, incident_day):
+            connection.execute(table.delete().where(table.c.base_id == first, table.c.day != on(4)))
+        result, expected = result_of(on(4)), profile_of("a", on(4))
+    for less_used, left in (([], 2), ([first], 1)):
+        with store.writing("test") as connection:
+            base_texts.tidy(connection, "demo", less_used)
+        assert bases(store) == left
+        assert (store.profile("demo", on(4)), store.result("demo", on(4))) == (expected, result)
+        assert incidents.current(store, day=on(4))[0].finding == a_finding()
+
+
 def test_audited_again_when_nothing_could_be_measured_keeps_the_profile(store: Store) -> None:
     save(store, 0)
     save(store, 1)

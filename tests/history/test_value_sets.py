@@ -20,7 +20,7 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.compaction import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import Store
-from tsaudit.history.value_sets import MOST_CHANGES, REMEMBERED, RememberedValues
+from tsaudit.history.value_sets import MOST_CHANGES, REMEMBERED, Form, RememberedValues
 from tsaudit.model.subject import Subject
 
 FIRST = date(2026, 1, 5)
@@ -103,6 +103,36 @@ def test_any_order_of_audits_gives_the_days_in_order(
                 assert stored(store, on(until), target=target) == expected
 
 
+daily_audits = st.lists(
+    st.tuples(st.sampled_from([1, 1, 1, 2, 5, 0, -1, -3]), st.sets(st.sampled_from("abcdefghij"), max_size=8)),
+    min_size=10,
+    max_size=40,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(daily_audits, st.integers(1, 5))
+def test_sets_are_the_same_however_little_of_them_is_stored(
+    store: Store, audits: list[tuple[int, set[str]]], most: int
+) -> None:
+    """As in a history that is never compacted and keeps every set in full. Audits go on, repeat a day, or come late."""
+    kept, thinned, newest = uuid.uuid4().hex, uuid.uuid4().hex, 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tsaudit.history.value_sets.MOST_CHANGES", most)
+        patch.setattr("tsaudit.history.value_sets.REMEMBERED", timedelta(days=6))
+        patch.setattr("tsaudit.history.compaction.DAILY", timedelta(days=12))
+        for step, names in audits:
+            number = max(newest + step, 0)
+            newest = max(newest, number)
+            with pytest.MonkeyPatch.context() as whole:
+                whole.setattr("tsaudit.history.value_sets._shorten", lambda *_: None)
+                audit(store, on(number), (HOST, names), target=kept)
+            audit(store, on(number), (HOST, names), target=thinned)
+            compact(store, thinned, on(newest))
+            for until in range(max(newest - 12, 0), newest + 2):
+                assert stored(store, on(until), target=thinned) == stored(store, on(until), target=kept)
+
+
 def test_a_past_day_of_a_sketch_is_put_in_its_place(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(value_sets, "MAX_EXACT", 20)
     monkeypatch.setattr(value_sets, "SKETCH_SIZE", 8)
@@ -125,6 +155,16 @@ def test_an_unchanged_day_costs_few_bytes_and_a_whole_set_comes_in_time(store: S
     kinds = [row.whole for row in rows(store)]
     assert kinds == [1] + [0] * MOST_CHANGES + [1, 0]
     assert max(len(row.data) for row in rows(store) if not row.whole) < 100
+
+
+def test_sets_in_the_middle_are_left_as_changes(store: Store) -> None:
+    names = [f"host-{i}" for i in range(2000)]
+    for number in range(5 * (MOST_CHANGES + 1)):
+        audit(store, on(number), (HOST, names[number:]))
+    found = [row.whole for row in rows(store) if row.whole]
+    assert found == [Form.WHOLE, Form.WAS_WHOLE, Form.WAS_WHOLE, Form.WAS_WHOLE, Form.WHOLE]
+    assert sum(len(row.data) for row in rows(store)) < 3 * len(rows(store)[0].data)
+    assert stored(store, on(50)) == in_order({number: names[number:] for number in range(50)})
 
 
 def test_a_whole_set_is_due_when_changes_outgrow_the_last_one(store: Store) -> None:

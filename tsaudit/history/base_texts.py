@@ -2,15 +2,17 @@
 
 A target gets a new base when the audits since its newest one have become so different from it that they together take
 more than the new one will. A base is itself stored as what differs from an older one, its root, unless little of that
-is left; so every text is read in two steps at most. Compaction deletes bases that nothing needs any more.
+is left; so every text is read in two steps at most. Compaction deletes bases that nothing needs any more,
+and those whose few remaining snapshots take less with the next base.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
@@ -19,6 +21,8 @@ from tsaudit.history.schema import base, incident_day, snapshot
 
 _REPACKED: Final = 10
 """Most snapshots of an earlier version that one compaction packs again, so that no audit takes long for it."""
+_FEW: Final = 2
+"""Most snapshots of a base that compaction packs with the next one, so that no audit takes long for it."""
 _FIRST: Final = 5
 """Number of snapshots that show how much a base saves at first."""
 _LEAST: Final = 1_000
@@ -79,12 +83,23 @@ def pack_with(connection: Connection, base_id: int | None, profile: bytes | None
     return _packed(Packers(connection).of(base_id), base_id, profile, result)
 
 
-def tidy(connection: Connection, target: str) -> None:
-    """Pack some snapshots that an earlier version stored, and delete the target's bases that nothing needs."""
+def of_days(connection: Connection, target: str, days: Collection[date]) -> list[int]:
+    """The IDs of the bases that the snapshots of these days are stored with."""
+    mine = (snapshot.c.target == target, snapshot.c.day.in_(sorted(days)), snapshot.c.base_id.is_not(None))
+    return list(connection.execute(select(snapshot.c.base_id).where(*mine).distinct()).scalars())
+
+
+def tidy(connection: Connection, target: str, less_used: Collection[int] = ()) -> None:
+    """Pack some snapshots that an earlier version stored, and delete the target's bases that nothing needs.
+
+    `less_used`: the bases with which fewer snapshots are stored than before.
+    """
     kept = newest(connection, target)
     if kept is None:
         return
     _pack_again(connection, target, kept)
+    for base_id in sorted(less_used):
+        _move_to_next(connection, target, base_id)
     needed = (
         select(table.c.base_id).where(table.c.target == target, table.c.base_id.is_not(None))
         for table in (snapshot, incident_day)
@@ -107,6 +122,40 @@ def _pack_again(connection: Connection, target: str, base_id: int) -> None:
             continue  # Damaged: it stays as it is, like everything that this version cannot read.
         values = {"base_id": found.base_id, "profile": found.profile, "result": found.result}
         connection.execute(update(snapshot).where(snapshot.c.id == row.id).values(values))
+
+
+def _move_to_next(connection: Connection, target: str, base_id: int) -> None:
+    """Pack the base's few snapshots, and the findings of incidents, with the next base, if the base takes more."""
+    following = connection.execute(
+        select(func.min(base.c.id)).where(base.c.target == target, base.c.id > base_id)
+    ).scalar()
+    is_root = connection.execute(select(base.c.id).where(base.c.target == target, base.c.root_id == base_id)).first()
+    mine = (snapshot.c.target == target, snapshot.c.base_id == base_id)
+    rows = connection.execute(select(snapshot).where(*mine).limit(_FEW + 1)).all()
+    if following is None or is_root is not None or len(rows) > _FEW:
+        return
+    old, new = (Packers(connection).of(one) for one in (base_id, following))
+    own = (incident_day.c.target == target, incident_day.c.base_id == base_id)
+    findings = connection.execute(select(incident_day).where(*own)).all()
+    try:
+        texts = [(None if r.profile is None else old.unpacked(r.profile), old.unpacked(r.result)) for r in rows]
+        found = [_packed(new, following, *each) for each in texts]
+        again = [new.packed(old.unpacked(row.finding)) for row in findings]
+    except ValueError:
+        return  # Damaged: it stays as it is.
+    taken = connection.execute(select(_bytes(base.c.data)).where(base.c.id == base_id)).scalar_one()
+    if sum(map(_size, found)) >= sum(map(_size, rows)) + taken:
+        return
+    for row, each in zip(rows, found, strict=True):
+        values = {"base_id": following, "profile": each.profile, "result": each.result}
+        connection.execute(update(snapshot).where(snapshot.c.id == row.id).values(values))
+    for row, data in zip(findings, again, strict=True):
+        of_day = (*own, incident_day.c.fingerprint == row.fingerprint, incident_day.c.day == row.day)
+        connection.execute(update(incident_day).where(*of_day).values(base_id=following, finding=data))
+
+
+def _size(texts: Any) -> int:
+    return len(texts.profile or b"") + len(texts.result)
 
 
 def _packed(packer: Packer, base_id: int | None, profile: bytes | None, result: bytes) -> Packed:

@@ -11,9 +11,9 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, or_, select, true
 
-from tsaudit.history import base_texts, database, lifecycle, reaction_log, rule_outcomes
+from tsaudit.history import base_texts, database, lifecycle, reaction_log, rule_outcomes, value_sets
 from tsaudit.history.deliveries import Kind, State, threads_about
-from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot, value_set
+from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot
 from tsaudit.history.store import Store
 
 DAILY: Final = timedelta(days=90)
@@ -46,14 +46,15 @@ def compact(store: Store, target: str, today: date) -> int:
         newest = min(max(days), today)
         kept = kept_days(days.items(), newest)
         dropped = sorted(day for day in days if day not in kept)
+        less_used = base_texts.of_days(connection, target, dropped)
         if dropped:
             rule_outcomes.keep_past(connection, target, dropped)
         for day in dropped:
             connection.execute(delete(snapshot).where(snapshot.c.target == target, snapshot.c.day == day))
         _thin_incidents(connection, target, newest, kept)
-        _thin_value_sets(connection, target, newest)
+        value_sets.thin(connection, target, newest - DAILY, newest - WEEKLY)
         _drop_told(connection, target, newest)
-        base_texts.tidy(connection, target)
+        base_texts.tidy(connection, target, less_used)
     return len(dropped)
 
 
@@ -109,16 +110,6 @@ def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
     for mark in connection.execute(finished).scalars().all():
         connection.execute(delete(incident_day).where(incident_day.c.fingerprint == mark))
         connection.execute(delete(decision).where(decision.c.fingerprint == mark))
-
-
-def _thin_value_sets(connection: Connection, target: str, newest: date) -> None:
-    rows = value_set.alias()
-    same = (rows.c.target == target, rows.c.subject == value_set.c.subject)
-    whole = select(func.max(rows.c.day)).where(*same, rows.c.whole == 1, rows.c.day < newest - DAILY)
-    last = select(func.max(rows.c.day)).where(*same)
-    old = (value_set.c.target == target, value_set.c.day < newest - DAILY)
-    connection.execute(delete(value_set).where(*old, value_set.c.day < whole.scalar_subquery()))
-    connection.execute(delete(value_set).where(*old, last.scalar_subquery() < newest - WEEKLY))
 
 
 def _drop_told(connection: Connection, target: str, newest: date) -> None:

@@ -61,6 +61,6 @@ def points(connection: Connection, target: str, first: date, last: date) -> Poin
         .order_by(snapshot.c.day)
     )
     found = Points()
-    for name, subject, snapshot_id, value in connection.execute(query):
+    for name, subject, snapshot_id, value in connection.execute(query).all():
         found.add(name, subject, days[snapshot_id], value)
     return found

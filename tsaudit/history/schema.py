@@ -94,9 +94,10 @@ value_set: Final = Table(
     Column("target", String(100), primary_key=True),
     Column("subject", Text, primary_key=True, comment="Subject.key of a tag; of a measurement: its series"),
     Column("day", Date, primary_key=True),
-    Column("whole", Integer, nullable=False, comment="1: the set with this day; 0: what this day changed"),
+    Column("whole", Integer, nullable=False, comment="tsaudit.history.value_sets.Form: what data is"),
     Column("checksum", BigInteger, nullable=False, comment="of the set with this day; the next day must follow it"),
-    Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.values.value_sets"),
+    Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.values.stored_value_sets"),
+    Column("changes", LargeBinary, comment="with a set in full: what this day changed; null: it follows no set"),
     comment="hashes of all values a tag had, and of all series, with the first and last day each was seen",
 )
 

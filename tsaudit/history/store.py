@@ -307,7 +307,7 @@ def _episodes(connection: Connection, target: str, first: date, last: date) -> t
         select(row.code, row.subject, row.opened, row.resolved, row.finding, row.base_id)
         .where(row.target == target, row.day == row.resolved, row.resolved.between(first, last))
         .where(row.opened.is_not(None))
-        .order_by(row.resolved, row.fingerprint)
+        .order_by(row.resolved, row.code, row.subject)
     )
     packers = Packers(connection)
     found = []

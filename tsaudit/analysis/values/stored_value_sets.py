@@ -4,13 +4,15 @@ Per tag, the history stores one complete set (`to_bytes`), and for each followin
 size depends on how much the tag churns. Applying the deltas in the order of days with `with_delta` reconstructs the set
 of any day; to audit a day again, start from the day before. A new complete set is due when the deltas together are
 larger, after values were dropped, and when the set has become a sketch. Old complete sets can be removed with their
-deltas. A set without some of the values that are gone has a longer header, which earlier versions do not read.
+deltas. A set without some of the values that are gone has a longer header, which earlier versions do not read, and so
+does a delta that begins with values being forgotten.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
+from datetime import date
 from typing import Final
 
 import numpy as np
@@ -28,6 +30,8 @@ _THINNED_HEAD: Final = struct.Struct("<IHQIQ")
 """The same, and which of the values that are gone are missing."""
 _DELTA_HEAD: Final = struct.Struct("<IiQQI")
 """Checksum of the previous set, the day, its distinct values, bound, values added."""
+_FORGETTING_HEAD: Final = struct.Struct("<IiQQIi")
+"""The same, and the day before which values are forgotten first; the checksum is of what is left."""
 
 
 def to_bytes(values: ValueSet) -> bytes:
@@ -77,10 +81,11 @@ def continues(before: ValueSet, after: ValueSet) -> bool:
     return kept == len(before.below(after.bound).hashes)
 
 
-def delta(before: ValueSet, after: ValueSet) -> bytes:
+def delta(before: ValueSet, after: ValueSet, forget: date | None = None) -> bytes:
     """The changes of the last day: values added, and which of the others were seen. ValueError unless `after` is
-    `before` plus one day.
+    `before`, without the values last seen before `forget`, plus one day.
     """
+    before = before.forget(forget) if forget else before
     kept = before.below(after.bound)
     old = members(after.hashes, kept.hashes)
     follows = len(after.days) and np.array_equal(after.days[:-1], before.days)
@@ -89,17 +94,22 @@ def delta(before: ValueSet, after: ValueSet) -> bytes:
     # A day sees most of the values of the previous day: nearly all of these are zeros.
     flips = after.on_last_day()[old] ^ kept.on_last_day()
     added = after.hashes[~old]
-    head = _DELTA_HEAD.pack(checksum(before), int(after.days[-1]), int(after.distinct[-1]), after.bound, len(added))
+    numbers = checksum(before), int(after.days[-1]), int(after.distinct[-1]), after.bound, len(added)
+    head = _FORGETTING_HEAD.pack(*numbers, forget.toordinal()) if forget else _DELTA_HEAD.pack(*numbers)
     columns = (*packed.ascending(added, _HASH_BYTES), np.packbits(flips).tobytes())
-    return packed.sealed(packed.DELTA, HASH_VERSION, head, columns)
+    return packed.sealed(packed.FORGETTING if forget else packed.DELTA, HASH_VERSION, head, columns)
 
 
 def with_delta(before: ValueSet, data: bytes) -> ValueSet:
     """The set one day later. ValueError with a one-line message if the bytes are not a delta, are damaged, or belong to
     another set.
     """
-    head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
-    follows, day, distinct, bound, added = head
+    if data[:1] == packed.FORGETTING:
+        head, body = packed.opened(data, packed.FORGETTING, HASH_VERSION, _FORGETTING_HEAD)
+    else:
+        head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
+    follows, day, distinct, bound, added, *forget = head
+    before = before.forget(date.fromordinal(forget[0])) if forget else before
     if follows != checksum(before):
         raise ValueError("value set: the delta belongs to another set; apply deltas in the order of their days")
     kept = before.below(bound)
@@ -114,5 +124,5 @@ def checksum(values: ValueSet) -> int:
     if values.thinned_before:
         found = zlib.crc32(struct.pack("<IQ", values.thinned_before, values.thinned_bound), found)
     for column in values.columns():
-        found = zlib.crc32(column.tobytes(), found)
+        found = zlib.crc32(np.ascontiguousarray(column).data, found)
     return found

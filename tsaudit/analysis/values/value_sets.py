@@ -192,7 +192,7 @@ class ValueSet:
 
     def below(self, bound: int) -> ValueSet:
         """The part of the set with hashes below `bound`; the set itself if that is its own bound."""
-        return replace(self._where(self.hashes < bound), bound=bound)
+        return self if bound == self.bound else replace(self._where(self.hashes < bound), bound=bound)
 
     def _merged(self, today: Hashes, day: int) -> ValueSet:
         old = members(today, self.hashes)
@@ -204,6 +204,8 @@ class ValueSet:
 
     def _plus(self, added: Hashes, day: int) -> ValueSet:
         """The set plus these values, ascending and none of them in it, which were seen on the day."""
+        if not len(added):
+            return self
         at = np.searchsorted(self.hashes, added)
         hashes = np.insert(self.hashes, at, added)
         first, last = (np.insert(column, at, np.int32(day)) for column in (self.first, self.last))
