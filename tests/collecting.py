@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,10 +17,11 @@ from tests.engines.traits import KEEP_DOCUMENTS
 from tests.servers import without_unsupported
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
-from tsaudit.engines.connection import Connection, Rows
+from tsaudit.engines.connection import Connection, Rows, RowsOfSeveral
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import Given
+from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Profile
 
 
@@ -31,6 +32,24 @@ def collected(target: Target, asked_as: Target | None = None, **settings: Any) -
     if target.engine == "influxdb2":
         return dataclasses.replace(profile, gaps=tuple(g for g in profile.gaps if not is_kept_back(g)))
     return without_unsupported(profile) if target.engine == "mongodb" else profile
+
+
+def apart(target: Target, monkeypatch: pytest.MonkeyPatch) -> Profile:
+    """A profile for which nothing was queried together."""
+    with monkeypatch.context() as context:
+        alone = dataclasses.replace(ENGINES[target.engine], asked_together=frozenset())
+        context.setitem(ENGINES._all(), target.engine, alone)
+        return collected(target)
+
+
+def figures(profile: Profile) -> Profile:
+    """The profile without what says how much was queried, and when."""
+    return dataclasses.replace(profile, costs=(), collected_at=NOW)
+
+
+def statements(profile: Profile, *facts: str) -> int:
+    """How many were sent for these facts."""
+    return sum(cost.statements for cost in profile.costs if cost.fact in facts)
 
 
 Tampering = Callable[[str, Mapping[str, Any]], Rows | None]
@@ -47,6 +66,12 @@ class Tampered:
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         rows = self._tampering(fact, given.variables())
         return self._connection.query(fact, timeout_s, given) if rows is None else rows
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        """Nothing is answered together, so that every query can be tampered with."""
+        rows = RowsOfSeveral("", {})
+        rows.statements = 0
+        return rows
 
     def reconnect(self) -> Connection:
         return Tampered(self._connection.reconnect(), self._tampering)

@@ -14,7 +14,7 @@ from tsaudit.analysis.cardinality.merging import Groups, MergingSeries
 from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
 from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import assign_roles
+from tsaudit.collect.columns import assign_roles, find_time
 from tsaudit.collect.listing import SERIES_KEPT, SeriesSeen, list_tag_sets, scope
 from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series_rows import read_points
@@ -112,7 +112,7 @@ def _stored_how(profile: Profile, measurement: Measurement) -> str:
 def _live(asker: Asker, name: str, change: TagReduction, database: str | None, with_collisions: bool) -> Answer:
     files = frozenset(query_files(asker.target.engine))
     draft, database_series = _draft(asker, name, database, files)
-    draft = assign_roles(asker, draft, sample_wanted=with_collisions)
+    draft = assign_roles(asker, find_time(asker, draft), sample_wanted=with_collisions)
     _check_tags(change, draft.finished())
     counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
     merging = MergingSeries(change)
@@ -137,7 +137,7 @@ def _live(asker: Asker, name: str, change: TagReduction, database: str | None, w
         if draft.is_indexed:
             # Points collide across series: if there are too many to read, read those that would become one.
             draft = draft.knowing(SeriesSeen(list(groups.series) or draft.some_series))
-            draft = read_points(asker, draft, database_series, frozenset({"row_sample"}))
+            draft = read_points(asker, draft, database_series)
         if draft.sampled_series and left and left == Left(left.now, left.now):
             found, found_how = Collisions(0, 0, 0), "exact: no two series would become one"
         else:

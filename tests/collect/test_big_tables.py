@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -28,23 +27,10 @@ from tsaudit.what_if import answer
 
 ROWS = 2_000_000
 FEW = {"max_scan_rows": 20_000, "max_rows": 1_000}
-_numbers = itertools.count()
 
 
 def _made(server: Postgresql, *statements: str, **settings: Any) -> Target:
-    schema = f"big_{next(_numbers)}"
-    with server.connect() as connection:
-        for statement in (
-            f"CREATE SCHEMA {schema}",
-            f"SET search_path = {schema}",
-            *statements,
-            f"GRANT USAGE ON SCHEMA {schema} TO tsaudit",
-            f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit",
-        ):
-            if "ANALYZE" in statement:
-                # What this session wrote and has not reported yet would be counted on top of what ANALYZE finds.
-                connection.execute("SELECT pg_stat_force_next_flush()")
-            connection.execute(statement.encode())
+    schema = server.new_schema(*statements)
     about = {"name": "t", "engine": "postgresql", "url": server.audit_url, "databases": (schema,)}
     return Target(**about | settings)
 
@@ -402,6 +388,11 @@ def test_nothing_is_read_when_the_planner_gives_no_answer(postgresql: Postgresql
     assert {g.reason for g in profile.gaps} == {Reason.DENIED}
     assert {"series_listing", "null_counts", "row_sample", "scan_estimate"} <= {g.fact for g in profile.gaps}
     assert "row_sample" not in {c.fact for c in profile.costs}
+    m = _only(profile)
+    assert m.time_column == "ts"
+    assert {t.key for t in m.tags} | {f.key for f in m.fields} == {"host", "sensor_id", "v", "w"}
+    (unsure,) = (gap for gap in profile.gaps if gap.fact == "columns")
+    assert unsure.detail.startswith("without any rows, ")
 
 
 def test_nothing_big_is_read_when_the_statistics_make_no_sense(postgresql: Postgresql) -> None:

@@ -52,10 +52,13 @@ def test_many_tags_of_many_values_do_not_run_over() -> None:
     assert len(set(series_of_rows([column] * 12, 2000).tolist())) == 2000
 
 
-def test_sample_is_spread_over_all_values() -> None:
+def test_sample_is_spread_over_all_values_and_mostly_stays() -> None:
     field = _described([f"v{i:04}" for i in range(1000)], kind="VARCHAR")
     assert len(field.sample) == SAMPLE_SIZE
     assert (field.sample[0], field.sample[-1]) == ("v0000", "v0999")
+    assert sum(value < "v0500" for value in field.sample) == pytest.approx(SAMPLE_SIZE / 2, abs=12)
+    later = _described([f"v{i:04}" for i in range(30, 1030)], kind="VARCHAR")
+    assert len({*field.sample} & {*later.sample}) > 0.9 * SAMPLE_SIZE
     assert field.distinct is not None
     assert field.distinct.value == 1000
 

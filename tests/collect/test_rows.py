@@ -12,10 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.builders import DAY, NOW, a_count, a_source
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.rows import epoch_us
 from tsaudit.collect.series_rows import _joined, _scaled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
@@ -26,6 +29,7 @@ from tsaudit.model.facts import Given
 from tsaudit.model.profile import Count, How, Reason, Window
 
 BERLIN = timezone(timedelta(hours=2))
+ZONES = st.sampled_from([None, UTC, BERLIN, timezone(timedelta(hours=-5, minutes=-30))])
 
 
 @pytest.mark.parametrize(
@@ -185,3 +189,26 @@ def test_errors_of_rows_scaled_up_are_as_large_as_they_say() -> None:
         found = _scaled_up([c for c in chosen if c], len(chosen), len(population))
         misses.append((found.value - sum(population)) / (found.standard_error or 0.0))
     assert 0.85 < math.sqrt(mean(m**2 for m in misses)) < 1.15
+
+
+@given(
+    times=st.lists(st.none() | st.tuples(st.datetimes(), ZONES), max_size=5),
+    separator=st.sampled_from(" T"),
+    precision=st.sampled_from(["auto", "hours", "minutes", "seconds", "milliseconds"]),
+    others=st.lists(
+        st.sampled_from(["", "noon", "2026-03-31", "2026", "infinity", "0044-03-15 00:00:00 BC"]), max_size=1
+    ),
+    zoned=st.booleans(),
+)
+@example(times=[], separator=" ", precision="auto", others=["2026-03-31 06:00:00.123456789"], zoned=False)
+def test_times_in_text_are_read_at_once_as_one_by_one(
+    times: list[Any], separator: str, precision: str, others: list[str], zoned: bool
+) -> None:
+    texts = [
+        time and time[0].replace(tzinfo=time[1] if zoned else None).isoformat(separator, precision) for time in times
+    ] + others
+    read = [instant_of(text, TimeKind.TEXT) for text in texts]
+    epoch = datetime.fromtimestamp(0, UTC)
+    expected = [time and (time - epoch) // timedelta(microseconds=1) for time in read]
+    column = pa.chunked_array([pa.array(texts, pa.string())])
+    assert epoch_us(column, TimeKind.TEXT).to_pylist() == expected

@@ -52,13 +52,7 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
 
 
 def _in_postgresql(server: Postgresql, statements: tuple[str, ...], settings: dict[str, Any]) -> Target:
-    schema = f"unseen_{next(_numbers)}"
-    with server.connect() as connection:
-        for statement in (f"CREATE SCHEMA {schema}", f"SET search_path = {schema}, public", *statements):
-            connection.execute(statement.encode())
-        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit".encode())
-        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit".encode())
-        connection.execute(f"ANALYZE {schema}.t".encode())
+    schema = server.new_schema(*statements, "ANALYZE t")
     return Target(name="t", engine="postgresql", url=server.audit_url, databases=(schema,), **settings)
 
 

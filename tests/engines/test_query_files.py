@@ -47,6 +47,7 @@ PARAMETERS = {
     "timescaledb": HOSTILE,
     "inherited": True,
     "measurements": [HOSTILE, "m"],
+    "several": [HOSTILE, "m"],
     "part": "newest",
     "org": HOSTILE,
     "org_id": HOSTILE,

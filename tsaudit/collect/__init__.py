@@ -6,7 +6,7 @@ gap, and the audit continues.
 
 from __future__ import annotations
 
-import functools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tsaudit.collect import catalogue, database_figures, unused_settings
 from tsaudit.collect.agreement import reconciled
 from tsaudit.collect.asking import Asker, not_understood
-from tsaudit.collect.columns import assign_roles
+from tsaudit.collect.columns import assign_roles, find_time
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.ladders import Climb, Step, asked_on, rungs_of
 from tsaudit.collect.policies import with_own_series
@@ -85,9 +85,11 @@ def collect(
         moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
         settled = [draft for draft in drafts if draft.reused or draft.is_empty]
         comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
-        series = {database.name: database.series.value for database in databases if database.series}
-        for fact, step in rungs_of(ladder, Climb(asker, asked, series, comparison)):
-            moved = asker.each(_contained(asker, fact, step), moved)
+        climb = Climb(asker, asked, _series_at_most(databases), _series_in(settled), comparison)
+        for rung in rungs_of(ladder, climb):
+            if rung.ahead:
+                rung.ahead(moved)
+            moved = asker.each(_contained(asker, rung.fact, rung.step), moved)
     profile = replace(
         _profile(asker, found, [*settled, *moved], day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),
@@ -139,7 +141,7 @@ def probe(
             return Probed(profile)
         drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
         reader = asker.with_window(Window(end - target.window, end))
-        step = _contained(reader, "columns", functools.partial(assign_roles, reader, sample_wanted=True))
+        step = _contained(reader, "columns", lambda d: assign_roles(reader, find_time(reader, d), sample_wanted=True))
         read = [draft.finished() for draft in reader.each(step, drafts[:most_tables])]
     return Probed(profile, tuple(sorted(read, key=lambda m: (m.database, m.name))), len(drafts) - len(read))
 
@@ -209,6 +211,21 @@ def _profile(asker: Asker, found: _Outline, measured: Sequence[Draft], day: date
     )
 
 
+def _series_at_most(databases: Sequence[Database]) -> dict[str, int]:
+    """Database to its series count; for a retention policy, that of all policies together. As far as they are known."""
+    counts = {database.name: database.series.value for database in databases if database.series}
+    whole = {database.name: counts.get(database.policy_of or database.name) for database in databases}
+    return {name: count for name, count in whole.items() if count is not None}
+
+
+def _series_in(drafts: Sequence[Draft]) -> dict[str, int]:
+    """Database to the sum of the series of these measurements."""
+    found: dict[str, int] = defaultdict(int)
+    for draft in drafts:
+        found[draft.database] += draft.series.value if draft.series else 0
+    return found
+
+
 def _is_of_many(gap: Gap) -> bool:
     """Whether figures of several measurements together were contradicted: it is not known which of them are wrong."""
     return gap.reason is Reason.DISPUTED and gap.measurement is None
@@ -225,10 +242,12 @@ def _contained(asker: Asker, fact: str, step: Step) -> Step:
     """The step with its errors turned into gaps, so that the other measurements continue."""
 
     def run(draft: Draft) -> Draft:
+        reads_rows = fact != "columns"
         if not draft.roles_known:
-            asker.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
+            if reads_rows:  # otherwise the step that failed has left the gap
+                asker.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
             return draft
-        if draft.unreadable:
+        if draft.unreadable and reads_rows:
             asker.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
             return draft
         try:

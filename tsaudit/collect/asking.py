@@ -4,22 +4,24 @@ recorded.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from tsaudit.collect.agreement import in_order
+from tsaudit.collect.ahead import Ahead
 from tsaudit.collect.bill import Bill
 from tsaudit.collect.connections import Connections
-from tsaudit.engines.connection import Connection, ConnectorError, FactError
+from tsaudit.engines.connection import AsksTogether, Connection, ConnectorError, FactError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, Given, Scope
-from tsaudit.model.facts.given import OfTarget
+from tsaudit.model.facts.given import OfMeasurement, OfTarget
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
 from tsaudit.net import watchdog
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded
@@ -77,6 +79,7 @@ class Asker:
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
         self._bill = Bill(target.budget.max_bytes_scanned)
+        self._ahead = Ahead()
         self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
         """(fact, database, measurement) to query file and scope, for responses obtained in another way than usual."""
         self._since: dict[tuple[str, str | None, str | None], datetime] = {}
@@ -124,7 +127,7 @@ class Asker:
         return self._at_most.get((fact, database, measurement), "")
 
     def path_of(self, fact: str, database: str) -> tuple[str, ...]:
-        """The path used for the fact's response about the database; see `connector.Rows`."""
+        """The path used for the fact's response about the database; see `connection.Rows`."""
         return self._paths.get((fact, database), ())
 
     def window_of(self, fact: str, database: str, measurement: str) -> Window:
@@ -178,6 +181,21 @@ class Asker:
             # Whatever a database responds, the response to one statement must not end the audit.
             self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
         return None
+
+    def ask_ahead(self, fact: str, given: Sequence[OfMeasurement]) -> None:
+        """Query the fact of several measurements of one database with one statement, for later calls of `ask` with the
+        same parameters. What is not obtained is left to them, and so are gaps.
+
+        Only for facts in `Engine.asked_together`.
+        """
+        timeout = min(self.target.budget.statement_timeout_s, self._deadline.left())
+        if self._gone or timeout <= 0 or self._bill.overspent():
+            return
+        with contextlib.suppress(Exception):
+            connection = cast("AsksTogether", self._connections.here())
+            with self._bill.statement(fact) as count, self._bounded(timeout, connection):
+                rows = connection.query_together(fact, timeout, given)
+                self._ahead.read(fact, given, rows, lambda: bool(self._bill.overspent(count(0, rows))))
 
     @contextmanager
     def understanding(self, fact: str, database: str, measurement: str | None = None) -> Iterator[None]:
@@ -251,9 +269,9 @@ class Asker:
         given: Given,
         measurement: str | None,
     ) -> str:
-        connection = self._connections.here()
-        with self._bill.statement(fact) as count, self._bounded(timeout, connection):
-            rows = connection.query(fact, timeout, given)
+        connection, kept = self._connections.here(), self._ahead.taken(fact, given)
+        with self._bill.statement(fact, timed=kept is None) as count, self._bounded(timeout, connection):
+            rows = kept or connection.query(fact, timeout, given)
             held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
                 for batch in rows:

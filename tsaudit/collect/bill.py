@@ -26,9 +26,10 @@ class Bill:
         return tuple(self._costs[fact] for fact in sorted(self._costs))
 
     @contextmanager
-    def statement(self, fact: str) -> Iterator[Callable[[int, Rows], Cost]]:
+    def statement(self, fact: str, *, timed: bool = True) -> Iterator[Callable[[int, Rows], Cost]]:
         """Record one statement when it is done. Call the returned function with the number of rows since the last call,
-        and with the response: it returns the cost of the statement so far.
+        and with the response: it returns the cost of the statement so far. `timed`: False for a response that was
+        received earlier.
         """
         began = time.monotonic()
         total = Cost(fact, 1, 0.0, 0, None)
@@ -54,7 +55,7 @@ class Bill:
                 self._costs[fact] = Cost(
                     fact=fact,
                     statements=before.statements + total.statements,
-                    seconds=before.seconds + time.monotonic() - began,
+                    seconds=before.seconds + (time.monotonic() - began if timed else 0.0),
                     rows=before.rows + total.rows,
                     bytes=_sum(before.bytes, total.bytes),
                     bytes_scanned=_sum(before.bytes_scanned, total.bytes_scanned),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -12,10 +13,11 @@ from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.excerpts import measure_extent
 from tsaudit.collect.label_columns import open_labels
 from tsaudit.collect.table_kinds import kind_of_table
+from tsaudit.collect.together import tables_ahead
 from tsaudit.collect.value_texts import as_text, measured_share
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.columns import TimeColumn
+from tsaudit.engines.sql.columns import Column, TimeColumn
 from tsaudit.engines.sql.time_columns import Extent, instant_of, time_candidates, time_column
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, Part
 from tsaudit.model.profile import Field, Reason, Role, Tag, Window
@@ -60,19 +62,37 @@ class RowsRead(Found):
     sample: pa.Table
 
 
-def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
-    """Determine the time column, tags, and fields; keep the rows read for that."""
+def find_time(asker: Asker, draft: Draft) -> Draft:
+    """Determine the time column, and which rows may be read."""
     if not draft.columns:
         return draft
     chosen = _chosen(asker, draft)
     typed = asker.engine.enforces_types
-    candidates = time_candidates(draft.columns, chosen, typed=typed)
+    candidates = _candidates(asker, draft)
     extents = _extents(asker, draft, [c.name for c in candidates]) if candidates else {}
     indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if c.name in i.columns)
     before = draft.previous.time_column if draft.previous else None
     time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed, before=before)
-    draft = measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
-    most = asker.target.budget.max_rows if sample_wanted else min(asker.target.budget.max_rows, _ROLE_ROWS)
+    return measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
+
+
+def find_time_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
+    """Query the extents that `find_time` needs, of several tables at once."""
+    needed = {id(draft): _candidates(asker, draft) for draft in drafts}
+    tables_ahead(
+        asker,
+        "time_extents",
+        [draft for draft in drafts if needed[id(draft)]],
+        lambda draft: _extents_of(asker, draft, [c.name for c in needed[id(draft)]]),
+        lambda draft: tuple(c.data_type for c in needed[id(draft)]),
+    )
+
+
+def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
+    """Determine the kind of the table, and its tags and fields; keep the rows read for that. After `find_time`."""
+    if not draft.columns:
+        return draft
+    most = _rows_read(asker, sample_wanted)
     if not draft.unreadable:
         draft = read_sample(asker, draft, most)
         if "row_sample" in draft.statements and (draft.sample is None or not draft.sample.num_rows):
@@ -87,6 +107,23 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
         detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
         asker.gap("columns", reason, detail, draft.database, draft.name)
     return draft
+
+
+def assign_roles_ahead(asker: Asker, drafts: Sequence[Draft], sample_wanted: bool) -> None:
+    """Read the rows that `assign_roles` needs, of several tables at once."""
+    most = _rows_read(asker, sample_wanted)
+    tables_ahead(
+        asker,
+        "row_sample",
+        drafts,
+        lambda draft: _sample_of(asker, draft, most),
+        lambda draft: tuple(c.data_type for c in draft.columns),
+    )
+
+
+def _rows_read(asker: Asker, sample_wanted: bool) -> int:
+    most = asker.target.budget.max_rows
+    return most if sample_wanted else min(most, _ROLE_ROWS)
 
 
 def roles_without_rows(asker: Asker, draft: Draft) -> Draft:
@@ -109,6 +146,10 @@ def _assigned(asker: Asker, draft: Draft, time: TimeColumn | None, values: dict[
         tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason, metrics=a.column.metrics) for a in tags),
         tuple(Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in fields),
     )
+
+
+def _candidates(asker: Asker, draft: Draft) -> list[Column]:
+    return time_candidates(draft.columns, asker.target.columns.get(draft.name), typed=asker.engine.enforces_types)
 
 
 def _chosen(asker: Asker, draft: Draft) -> Columns | None:
@@ -136,15 +177,19 @@ def _extents(asker: Asker, draft: Draft, names: list[str], *, whole: bool = Fals
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(map(single_value, batch.columns))
 
-    percent = None
-    if _is_big(draft) and not whole:
-        percent = f"{100.0 * _SPREAD_ROWS / (draft.estimated_rows or 1):.6f}"
-    given = OfTimeExtents(**draft.about(asker.window), columns=names, percent=percent)
-    if asker.ask("time_extents", consume, given) is None or not found:
+    if asker.ask("time_extents", consume, _extents_of(asker, draft, names, whole=whole)) is None or not found:
         return {}
     rows_read, *figures = found
     each = zip(names, figures[0::3], figures[1::3], figures[2::3], strict=True)
     return {name: Extent(int(str(rows_read)), int(str(values)), first, last) for name, values, first, last in each}
+
+
+def _extents_of(asker: Asker, draft: Draft, names: list[str], *, whole: bool = False) -> OfTimeExtents:
+    """The parameters of `time_extents`."""
+    percent = None
+    if _is_big(draft) and not whole:
+        percent = f"{100.0 * _SPREAD_ROWS / (draft.estimated_rows or 1):.6f}"
+    return OfTimeExtents(**draft.about(asker.window), columns=names, percent=percent)
 
 
 def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
@@ -182,14 +227,18 @@ def read_sample(asker: Asker, draft: Draft, limit: int) -> Draft:
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
-    names = [c.name for c in draft.columns]
-    window = Window(draft.sampled_since or asker.window.start, asker.window.end)
-    part = draft.excerpt.of(limit) if draft.excerpt else None
-    statement = asker.ask("row_sample", batches.append, sampled(draft, window, names, limit, part))
+    statement = asker.ask("row_sample", batches.append, _sample_of(asker, draft, limit))
     if statement is None:
         return draft
     draft = draft.asked("row_sample", statement)
     return draft.knowing(RowsRead(pa.Table.from_batches(batches))) if batches else draft
+
+
+def _sample_of(asker: Asker, draft: Draft, limit: int) -> OfRowSample:
+    """The parameters of `row_sample`."""
+    window = Window(draft.sampled_since or asker.window.start, asker.window.end)
+    part = draft.excerpt.of(limit) if draft.excerpt else None
+    return sampled(draft, window, [c.name for c in draft.columns], limit, part)
 
 
 def _values(draft: Draft) -> dict[str, roles.Values]:

@@ -172,6 +172,11 @@ class Draft:
         """The number in `rows_total`."""
         return self.rows_total.value if self.rows_total else None
 
+    @property
+    def time_type(self) -> str | None:
+        """The type of the time column, as in the catalog; None without one."""
+        return next((c.data_type for c in self.columns if self.time and c.name == self.time.name), None)
+
     def about(self, window: Window) -> About:
         """The parameters of every query about it. `window`: applies unless it has one of its own."""
         window = self.own_window or window
@@ -242,7 +247,7 @@ class Draft:
             rows_apart=self.rows_apart,
             stored=self.stored,
             time_reason=self.time.reason if self.time else "",
-            time_type=next((c.data_type for c in self.columns if self.time and c.name == self.time.name), None),
+            time_type=self.time_type,
             rhythms=self.rhythms,
             point_sample=self.point_sample,
             activity=self.activity,

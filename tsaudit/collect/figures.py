@@ -115,17 +115,22 @@ def is_float(data_type: str) -> bool:
 
 
 def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
-    """Up to SAMPLE_SIZE distinct values as strings, spread over all of them, sorted."""
+    """Up to SAMPLE_SIZE distinct values as strings, sorted: mostly the same ones on the next day."""
     texts = some_texts(set(as_text(column).drop_null().to_pylist()))
     return tuple(sorted({text[:TEXT_KEPT] for text in texts}))
 
 
 def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Up to SAMPLE_SIZE of the distinct strings, spread over all of them, sorted."""
-    from tsaudit.analysis.shapes.positions import spread
+    """Up to SAMPLE_SIZE of the distinct strings, sorted: mostly the same ones if a few strings are others.
+
+    Includes the first and the last, because what stands for no value, such as `-`, often sorts there.
+    """
+    from tsaudit.analysis.values.value_sample import sample
 
     ordered = sorted(texts)
-    return tuple(ordered[place] for place in spread(len(ordered), SAMPLE_SIZE))
+    if len(ordered) <= SAMPLE_SIZE:
+        return tuple(ordered)
+    return (ordered[0], *sample(pa.array(ordered[1:-1], pa.string()), SAMPLE_SIZE - 2), ordered[-1])
 
 
 def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None:

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import assign_roles
+from tsaudit.collect.columns import assign_roles, assign_roles_ahead, find_time, find_time_ahead
 from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.label_columns import note_unopened_labels
-from tsaudit.collect.listing import list_tag_sets
+from tsaudit.collect.listing import list_tables_ahead, list_tag_sets, listing_of
 from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
-from tsaudit.collect.rows import count_nulls, describe_fields
-from tsaudit.collect.series_rows import read_points
+from tsaudit.collect.rows import count_nulls, count_nulls_ahead, describe_fields
+from tsaudit.collect.series_rows import count_points, count_points_ahead, read_points, read_points_ahead
+from tsaudit.collect.together import list_ahead
 from tsaudit.collect.unseen_rows import look_outside
 from tsaudit.collect.value_memory import Comparison
 from tsaudit.engines.engine import Ladder
 from tsaudit.model.facts import STRUCTURE, asked_for
 
 Step = Callable[[Draft], Draft]
-Rung = tuple[str, Step]
-"""The fact in which a failure of the step leaves a gap, and the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A step for each measurement."""
+
+    fact: str
+    """The fact in which a failure of the step leaves a gap."""
+    step: Step
+    ahead: Callable[[Sequence[Draft]], None] | None = None
+    """What to query about several measurements at once, before the step is taken with each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,9 @@ class Climb:
     asked: frozenset[str]
     """The query files to run."""
     database_series: Mapping[str, int]
-    """Database to its series count, if the engine counts them."""
+    """Database to its series count, if the engine counts them; for a retention policy, that of all of them."""
+    settled_series: Mapping[str, int]
+    """Database to the series of the measurements that are not examined again."""
     comparison: Comparison | None
     """What complete listings are compared with; None for nothing."""
 
@@ -55,40 +67,60 @@ def rungs_of(ladder: Ladder, climb: Climb) -> list[Rung]:
 
 def _by_columns(climb: Climb) -> Iterator[Rung]:
     asker, asked = climb.asker, climb.asked
-    yield "columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked)
+    yield Rung("columns", functools.partial(find_time, asker), functools.partial(find_time_ahead, asker))
+    wanted = "row_sample" in asked
+    yield Rung(
+        "columns",
+        lambda draft: assign_roles(asker, draft, sample_wanted=wanted),
+        lambda drafts: assign_roles_ahead(asker, drafts, sample_wanted=wanted),
+    )
     if "series_listing" in asked:
-        yield "series_listing", _listing(climb)
+        yield Rung("series_listing", _listing(climb), functools.partial(list_tables_ahead, asker))
     if "null_counts" in asked:
-        yield "null_counts", functools.partial(count_nulls, asker)
+        yield Rung("null_counts", functools.partial(count_nulls, asker), functools.partial(count_nulls_ahead, asker))
     if "row_sample" in asked:
-        yield "row_sample", functools.partial(describe_fields, asker)
-        yield "series_listing", functools.partial(note_unopened_labels, asker)
-        yield "row_sample", functools.partial(look_outside, asker, asked=asked)
+        yield Rung("row_sample", functools.partial(describe_fields, asker))
+        yield Rung("series_listing", functools.partial(note_unopened_labels, asker))
+        yield Rung("row_sample", functools.partial(look_outside, asker, asked=asked))
 
 
 def _by_tag_listing(climb: Climb) -> Iterator[Rung]:
     asker, asked = climb.asker, climb.asked
+    series = climb.database_series
     if "series_listing" in asked:
-        yield "series_listing", _listing(climb)
+
+        def list_all(drafts: Sequence[Draft]) -> None:
+            list_ahead(asker, drafts, functools.partial(listing_of, asker), series, climb.settled_series)
+
+        yield Rung("series_listing", _listing(climb), list_all)
     if asked & {"row_sample", "row_count"}:
-        series = climb.database_series.get
-        yield "row_sample", lambda draft: read_points(asker, draft, series(draft.database), asked)
+        yield Rung(
+            "row_sample",
+            lambda draft: read_points(asker, draft, series.get(draft.database)),
+            lambda drafts: read_points_ahead(asker, drafts, series),
+        )
+    if "row_count" in asked:
+        yield Rung(
+            "row_count",
+            lambda draft: count_points(asker, draft, series.get(draft.database)),
+            lambda drafts: count_points_ahead(asker, drafts, series),
+        )
     if "row_sample" in asked:
-        yield "row_sample", functools.partial(describe_fields, asker)
+        yield Rung("row_sample", functools.partial(describe_fields, asker))
 
 
 def _by_measure_names(climb: Climb) -> Iterator[Rung]:
     asker, asked = climb.asker, climb.asked
-    yield "measure_name_counts", functools.partial(count_rows, asker, counted="measure_name_counts" in asked)
+    yield Rung("measure_name_counts", functools.partial(count_rows, asker, counted="measure_name_counts" in asked))
     if "series_listing" in asked:
-        yield "series_listing", functools.partial(list_where_worth_it, asker, comparison=climb.comparison)
+        yield Rung("series_listing", functools.partial(list_where_worth_it, asker, comparison=climb.comparison))
     if "row_sample" in asked:
-        yield "row_sample", functools.partial(read_newest, asker)
+        yield Rung("row_sample", functools.partial(read_newest, asker))
 
 
 def _by_documents(climb: Climb) -> Iterator[Rung]:
     if "documents" in climb.asked:
-        yield "documents", functools.partial(read_documents, climb.asker)
+        yield Rung("documents", functools.partial(read_documents, climb.asker))
 
 
 def _listing(climb: Climb) -> Step:

@@ -11,6 +11,7 @@ from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker, TooMuchError
 from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.together import tables_ahead
 from tsaudit.collect.value_texts import as_text
 from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
@@ -86,15 +87,12 @@ def list_tag_sets(
         if read > most:
             raise TooMuchError(f"the listing was stopped after {many(most, 'tag set')}; raise budget.max_listed")
 
-    rows = min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
-    part = draft.excerpt.of(rows) if draft.excerpt else None
-    given = OfSeriesListing(**draft.about(asker.window), limit=most + 1, excerpt=part)
-    statement = asker.ask(fact, consume, given)
+    statement = asker.ask(fact, consume, listing_of(asker, draft))
     draft = draft.knowing(SeriesSeen(kept.series()))
     if statement is None:
         return draft
     draft = draft.asked(fact, statement)
-    source = _source(asker, draft, rows)
+    source = _source(asker, draft)
     if draft.is_divided:
         draft = _without_foreign_tags(draft, counter)
         if not draft.tags:
@@ -106,14 +104,29 @@ def list_tag_sets(
     return draft
 
 
-def _source(asker: Asker, draft: Draft, rows: int) -> Source:
-    """The source of a listing's figures; leaves a gap if the listing has too few tag sets, or may have too many.
+def list_tables_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
+    """List the tag sets of several tables at once."""
+    tagged = [draft for draft in drafts if draft.tags]
+    tables_ahead(asker, "series_listing", tagged, lambda draft: listing_of(asker, draft), lambda d: len(d.tags))
 
-    `rows`: for a table too big to read, the number of rows read.
-    """
+
+def listing_of(asker: Asker, draft: Draft) -> OfSeriesListing:
+    """The parameters of the listing."""
+    part = draft.excerpt.of(_rows_listed(asker)) if draft.excerpt else None
+    return OfSeriesListing(**draft.about(asker.window), limit=asker.target.budget.max_listed + 1, excerpt=part)
+
+
+def _rows_listed(asker: Asker) -> int:
+    """The number of rows to read of a table too big to read."""
+    return min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
+
+
+def _source(asker: Asker, draft: Draft) -> Source:
+    """The source of a listing's figures; leaves a gap if the listing has too few tag sets, or may have too many."""
     fact = "series_listing"
     source = asker.source(fact, scope=scope(asker, draft, fact), database=draft.database, measurement=draft.name)
     if draft.excerpt:
+        rows = _rows_listed(asker)
         words = f"at least; according to {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
         detail = f"only {draft.excerpt.words(rows)} were listed; {excerpts.too_many(asker, draft)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +13,8 @@ from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import interval, scope
-from tsaudit.engines.sql.columns import TimeKind
+from tsaudit.collect.together import tables_ahead
+from tsaudit.engines.sql.columns import UNITS, TimeKind
 from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import (
@@ -73,8 +76,7 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(map(single_value, batch.columns))
 
-    given = OfNullCounts(**draft.about(asker.window), later=_later_rows_wanted(draft))
-    statement = asker.ask(fact, consume, given)
+    statement = asker.ask(fact, consume, _counts_of(asker, draft))
     if statement is None:
         return draft
     rows, first, last, *counts = found
@@ -89,6 +91,22 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
     kind = draft.time.kind if draft.time else None
     found_out = Nulls(Count(rows, source), instant_of(first, kind), instant_of(last, kind), later, fields)
     return draft.asked(fact, statement).knowing(found_out)
+
+
+def count_nulls_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
+    """Query the counts of several tables at once."""
+    tables_ahead(
+        asker,
+        "null_counts",
+        drafts,
+        lambda draft: _counts_of(asker, draft),
+        lambda draft: (draft.time_type, len(draft.fields), _later_rows_wanted(draft)),
+    )
+
+
+def _counts_of(asker: Asker, draft: Draft) -> OfNullCounts:
+    """The parameters of the query for the counts."""
+    return OfNullCounts(**draft.about(asker.window), later=_later_rows_wanted(draft))
 
 
 def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
@@ -220,6 +238,11 @@ def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
     if pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
         # Not by way of Python, whose datetime does not have all the years that databases store.
         return times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    if kind not in UNITS and pa.types.is_string(times.type):
+        for zone in ("UTC", None):
+            # All have a zone, or none has; others are read one by one.
+            with contextlib.suppress(pa.ArrowInvalid):
+                return times.cast(pa.timestamp("us", zone)).cast(pa.int64())
     epoch = datetime.fromtimestamp(0, UTC)
     read = [instant_of(value, kind) for value in times.to_pylist()]
     return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])

@@ -14,7 +14,8 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.rows import is_complete, series_of_read
-from tsaudit.model.facts.given import OfRowCount
+from tsaudit.collect.together import rows_ahead
+from tsaudit.model.facts.given import OfRowCount, OfRowSample
 from tsaudit.model.profile import Count, How, Reason, Role
 from tsaudit.text import span
 
@@ -45,34 +46,28 @@ class Rows(Found):
     rows: Count | None
 
 
-def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> Draft:
-    """Read the newest rows, of a few series if there are many, and count them if there are too many to read."""
-    known = draft.series.value if draft.series else database_series
-    restricted = known is None or known > ALL_SERIES_UP_TO
-    if impossible := _cannot_read(draft, restricted):
+def read_points(asker: Asker, draft: Draft, database_series: int | None) -> Draft:
+    """Read the newest rows, of a few series if there are many. `database_series`: see `_series_to_read`."""
+    series = _series_to_read(draft, database_series)
+    if impossible := _cannot_read(draft, series):
         reason = asker.why(("series_listing", "retention"), draft.database, draft.name)
-        for fact in sorted(asked & {"row_sample", "row_count"}):
-            asker.gap(fact, reason, impossible, draft.database, draft.name)
+        asker.gap("row_sample", reason, impossible, draft.database, draft.name)
         return draft
-    series = _identifying_tags(draft) if restricted else []
-    read, draft = _read_newest(asker, draft, series)
-    if not read:
-        if "row_count" in asked:
-            reason = asker.why(("row_sample",), draft.database, draft.name)
-            behind = asker.gap_in("row_sample", draft.database, draft.name)
-            detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
-            asker.gap("row_count", reason, detail, draft.database, draft.name)
-        return draft
-    if "row_count" in asked:
-        draft = _with_rows(asker, draft, series)
-    if draft.sample is None and restricted and "row_sample" in asked:
+    read, draft = _read_newest(asker, draft, series or ())
+    if read and draft.sample is None and series:
         detail = f"none of {len(series)} series chosen from the listing has rows within the window"
         asker.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
     return draft
 
 
-def _with_rows(asker: Asker, draft: Draft, series: Series) -> Draft:
-    """The draft with its rows, if they can be counted."""
+def count_points(asker: Asker, draft: Draft, database_series: int | None) -> Draft:
+    """Count the rows within the window, unless all of them were read. `database_series`: see `_series_to_read`."""
+    if "row_sample" not in draft.statements:
+        reason = asker.why(("row_sample",), draft.database, draft.name)
+        behind = asker.gap_in("row_sample", draft.database, draft.name)
+        detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
+        asker.gap("row_count", reason, detail, draft.database, draft.name)
+        return draft
     if is_complete(asker, draft):
         return draft.knowing(Rows(_scaled(asker, draft, _per_series(draft), "row_sample")))
     counts: list[int] = []
@@ -80,15 +75,42 @@ def _with_rows(asker: Asker, draft: Draft, series: Series) -> Draft:
     def consume(batch: pa.RecordBatch) -> None:
         counts.extend(batch.column(0).to_pylist())
 
-    statement = asker.ask("row_count", consume, OfRowCount(**draft.about(asker.window), series=series))
+    statement = asker.ask("row_count", consume, _count_of(asker, draft, _series_to_read(draft, database_series) or ()))
     if statement is None:
         return draft
     return draft.asked("row_count", statement).knowing(Rows(_scaled(asker, draft, counts, "row_count")))
 
 
-def _cannot_read(draft: Draft, restricted: bool) -> str:
+def read_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+    """Read the newest rows of measurements with few series, of several with one statement."""
+    few = _of_all_series(drafts, database_series)
+    rows_ahead(asker, "row_sample", few, lambda draft: _newest_of(asker, draft, ()))
+
+
+def count_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+    """Count the rows of measurements with few series, of several with one statement."""
+    few = _of_all_series(drafts, database_series)
+    uncounted = [draft for draft in few if "row_sample" in draft.statements and not is_complete(asker, draft)]
+    rows_ahead(asker, "row_count", uncounted, lambda draft: _count_of(asker, draft, ()))
+
+
+def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:
+    found = ((draft, _series_to_read(draft, database_series.get(draft.database))) for draft in drafts)
+    return [draft for draft, series in found if series is None and not _cannot_read(draft, series)]
+
+
+def _series_to_read(draft: Draft, database_series: int | None) -> Series | None:
+    """The series whose rows to read; None for all. Empty if rows of known series are needed, and none is known.
+
+    `database_series`: the series count of its database, which limits its own; None if it is not known.
+    """
+    known = draft.series.value if draft.series else database_series
+    return _identifying_tags(draft) if known is None or known > ALL_SERIES_UP_TO else None
+
+
+def _cannot_read(draft: Draft, series: Series | None) -> str:
     """Why no rows can be read; empty if they can."""
-    if restricted and not draft.some_series:
+    if series is not None and not series:
         return "rows are read for known series only, and the series could not be listed"
     if not draft.policies:
         return "the retention policies that contain the rows are not known"
@@ -110,9 +132,7 @@ def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draf
     import pyarrow.compute as pc
 
     batches: list[pa.RecordBatch] = []
-    limit = asker.target.budget.max_rows
-    given = replace(sampled(draft, asker.window, [], limit), series=series)
-    statement = asker.ask("row_sample", batches.append, given)
+    statement = asker.ask("row_sample", batches.append, _newest_of(asker, draft, series))
     if statement is None:
         return False, draft.knowing(RowsOfSeries(len(series), draft.sample, draft.first_time, draft.last_time))
     draft = draft.asked("row_sample", statement)
@@ -123,6 +143,16 @@ def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draf
     times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
     ends = pc.min_max(times).as_py()
     return True, draft.knowing(RowsOfSeries(len(series), sample, ends["min"], ends["max"]))
+
+
+def _newest_of(asker: Asker, draft: Draft, series: Series) -> OfRowSample:
+    """The parameters for reading the newest rows."""
+    return replace(sampled(draft, asker.window, [], asker.target.budget.max_rows), series=series)
+
+
+def _count_of(asker: Asker, draft: Draft, series: Series) -> OfRowCount:
+    """The parameters for counting the rows."""
+    return OfRowCount(**draft.about(asker.window), series=series)
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:

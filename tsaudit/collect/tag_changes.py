@@ -30,9 +30,11 @@ def tag_changes(
     codes = [_codes(column) for column in columns]
     numbers = [_numbers(column, of) for column, of in zip(columns, codes, strict=True)]
     rank = [(numbers[k] is None, int(codes[k].max(initial=-1)), -k) for k in range(len(keys))]
+    varies = [len(of) > 0 and bool((of != of[0]).any()) for of in codes]
     found: dict[str, tuple[TagChanges, ...]] = {}
     for i, others in enumerate(other_sources(codes)):
         rest = [k for k in range(len(keys)) if k != i]
+        with_others = {k: shared(codes[i], codes[k]) for k in rest if varies[k]}
         ways: list[tuple[list[int], Codes]] = [(rest, others)]
         if len(rest) > 1:
             id_ = max(rest, key=lambda k: rank[k])
@@ -40,7 +42,7 @@ def tag_changes(
         found[keys[i]] = tuple(
             TagChanges(
                 by=tuple(keys[k] for k in by),
-                shared=min((shared(codes[i], codes[k]) for k in by if len(np.unique(codes[k])) > 1), default=0),
+                shared=min((with_others[k] for k in by if k in with_others), default=0),
                 source=source,
                 **dataclasses.asdict(course(codes[i], of, instants, numbers[i])),
             )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tsaudit import secrets
 from tsaudit.model.facts import Given
@@ -14,6 +14,8 @@ from tsaudit.secrets import MaskedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tsaudit.model.facts.given import OfMeasurement
 
 
 class ConnectorError(MaskedError):
@@ -62,7 +64,7 @@ class Rows:
         """Where the response begins, if later than requested: the engine cannot read a longer window in one query."""
         self._batches = batches
 
-    def reading(self, batches: Iterator[pa.RecordBatch]) -> Rows:
+    def reading(self, batches: Iterator[pa.RecordBatch]) -> Self:
         """The same response, read from `batches`: for a source that updates these rows itself."""
         self._batches = batches
         return self
@@ -75,6 +77,19 @@ class Rows:
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()
+
+
+class RowsOfSeveral(Rows):
+    """The response to one statement about several measurements of a database, each batch about one of them."""
+
+    def __init__(self, statement: str, alone: dict[str, str]) -> None:
+        super().__init__(statement, iter(()))
+        self.alone = alone
+        """Measurement to the statement that returns the same about it alone, for the measurements that the response
+        covers. Once the response is complete, one without batches has no rows.
+        """
+        self.measurement = ""
+        """What the last batch is about."""
 
 
 class Connection(Protocol):
@@ -103,6 +118,17 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+        ...
+
+
+class AsksTogether(Connection, Protocol):
+    """A connection that answers some facts about several measurements at once: those in `Engine.asked_together`."""
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        """As `query`, for several measurements of one database, whose columns of the same name have the same type.
+
+        May leave some of them out, which are then queried one by one.
+        """
         ...
 
 

@@ -225,6 +225,10 @@ class Engine:
     """Fact to the number of measurements per statement, one statement after the other; for other facts, one statement
     covers all.
     """
+    asked_together: frozenset[str] = frozenset()
+    """Facts about one measurement for which one statement may cover several of a database: its connection is a
+    `connection.AsksTogether`.
+    """
     total_falls_short: float | None = None
     """By what share the engine's count of all rows may be lower than the number of readable rows, because of rows that
     arrived since. None: its count proves nothing, because it is lost in a crash, is as old as the last ANALYZE, or does

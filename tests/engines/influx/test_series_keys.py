@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tsaudit.engines.influx import series_keys
-from tsaudit.engines.influx.series_keys import parse
+from tsaudit.engines.influx.series_keys import by_measurement, parse
 
 TEXTS = st.text(st.sampled_from("ab\\,= \n'\"ü漢😀") | st.characters(codec="utf-8"), min_size=1, max_size=8)
 NO_LAST_BACKSLASH = TEXTS.filter(lambda text: not text.endswith("\\"))
@@ -128,3 +128,21 @@ def test_parse_names_the_text_that_is_no_series_key(key):
 def test_parse_refuses_null():
     with pytest.raises(ValueError, match="null"):
         parse(pa.array(["m,a=1", None]))
+
+
+@given(st.dictionaries(MEASUREMENTS, st.lists(TAG_SETS, min_size=1, max_size=3), max_size=4))
+def test_keys_of_several_measurements_are_told_apart(written: dict[str, list[dict[str, str]]]) -> None:
+    keys = [(name, formatted(name, tags)) for name, sets in written.items() for tags in sets]
+    found = by_measurement(pa.array([key for _, key in keys], pa.string()))
+    assert [(name, key) for name, start, end in found for _, key in keys[start:end]] == keys
+
+
+@given(st.dictionaries(MEASUREMENTS, st.lists(TAG_SETS, min_size=1, max_size=3), max_size=4))
+def test_parse_reads_keys_of_several_measurements(written: dict[str, list[dict[str, str]]]) -> None:
+    keys = [formatted(name, tags) for name, sets in written.items() for tags in sets]
+    assert rows(parse(pa.array(keys, pa.string()))) == [tags for sets in written.values() for tags in sets]
+
+
+def test_measurement_that_ends_in_a_backslash_takes_no_keys_from_another() -> None:
+    keys = pa.array([formatted("m\\", {"a": "1"}), formatted("m", {"a": "1"})])
+    assert [name for name, _, _ in by_measurement(keys)] == ["m,a=1", "m"]

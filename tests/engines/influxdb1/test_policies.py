@@ -289,7 +289,7 @@ def test_one_policy_costs_no_more_statements_than_before(tsi1: Server) -> None:
     once = dict.fromkeys(
         ("databases", "policies", "measurements", "tag_keys", "field_types", "database_series", "database_bytes"), 1
     )
-    assert asked({"": lines}) == once | {"series_listing": 2, "row_sample": 2}
+    assert asked({"": lines}) == once | {"series_listing": 1, "row_sample": 1}
     assert asked({"": lines, "void": []})["policies"] == 2
     several = asked({"": lines, "raw": [*lines, "c,host=y v=1"]})
     assert sum(several.values()) <= sum(asked({"": lines}).values()) + 3 * 2 + 6

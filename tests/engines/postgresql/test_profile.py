@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import threading
 import time
@@ -22,7 +21,6 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import FOREVER, Index, Measurement, Profile, Reason
 
 Made = Callable[..., Target]
-_numbers = itertools.count()
 
 
 @pytest.fixture
@@ -30,15 +28,7 @@ def made(postgresql: Postgresql) -> Made:
     """Runs statements in a new schema, which the audit's role may read; a target for it."""
 
     def make(*statements: str, grant: bool = True, **settings: Any) -> Target:
-        schema = f"made_{next(_numbers)}"
-        with postgresql.connect() as connection:
-            for statement in (f"CREATE SCHEMA {schema}", f"SET search_path = {schema}, public", *statements):
-                connection.execute(statement.encode())
-            if grant:
-                connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit".encode())
-                connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit".encode())
-            # Otherwise the rows are counted when the session has ended, which may be after an ANALYZE has counted them.
-            connection.execute(b"SELECT pg_stat_force_next_flush()")
+        schema = postgresql.new_schema(*statements, grant=grant)
         about = {"name": "t", "engine": "postgresql", "url": postgresql.audit_url, "databases": (schema,)}
         return Target(**about | settings)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from tsaudit.analysis.threads import in_threads
 
 _CHUNK: Final = 1 << 14
 """Rows summed in one batch: few enough to fit in the CPU cache."""
@@ -24,7 +25,6 @@ _TRY_ON: Final = 1 << 16
 """Rows on which to test whether separating unique rows pays off."""
 _MOST_EQUALS: Final = 1.0
 """Separating pays off if a row has at most this many duplicates on average."""
-_THREADS: Final = 2
 
 Codes = npt.NDArray[Any]
 Choice = frozenset[int]
@@ -54,11 +54,10 @@ class RowCounter:
         def share(part: Sequence[Choice]) -> dict[Choice, int]:
             return dict(self._divided(columns, nothing, frozenset(), part, 0))
 
-        # numpy releases the GIL while it sorts and adds; each thread needs a few words per row.
-        with ThreadPoolExecutor(_THREADS) as threads:
-            found |= zip(few, threads.map(self._marked, few), strict=True)
-            for part in threads.map(share, _halves(many)):
-                found |= part
+        # Each thread needs a few words per row.
+        found |= zip(few, in_threads(self._marked, few, self._rows), strict=True)
+        for part in in_threads(share, _halves(many), self._rows):
+            found |= part
         return found
 
     def groups(self, choice: Choice) -> tuple[int, int]:

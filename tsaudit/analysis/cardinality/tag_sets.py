@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -24,6 +23,7 @@ from tsaudit.analysis.cardinality.hash_sample import Counted, Thinning, series_h
 from tsaudit.analysis.cardinality.hashed_tag_sets import HashedTag
 from tsaudit.analysis.cardinality.numbered_column import ABSENT, NumberedColumn
 from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable
+from tsaudit.analysis.threads import in_threads
 from tsaudit.analysis.values.value_sample import hashes, sample
 from tsaudit.model.profile import (
     SAMPLE_SIZE,
@@ -40,7 +40,6 @@ _NUMBER_AT: Final = 1 << 19
 """Rows to collect before their values are numbered together."""
 _BATCH: Final = 64
 """Rows that take as much memory as a batch by itself, however few are in it."""
-_THREADS: Final = 2
 _COMPACT_AT: Final = 1 << 20
 """Minimum number of rows to collect before repeated tag sets among them are dropped."""
 _ENOUGH_LEFT: Final = 100
@@ -231,7 +230,7 @@ class TagSetCounter:
             yield Bucketing(curve[0].tag, count, self._at_most(left, seen_once))
 
     def _table(self) -> SeriesTable:
-        codes = _in_threads(lambda name: self._columns[name].codes, self._columns)
+        codes = in_threads(lambda name: self._columns[name].codes, self._columns, self._rows)
         return SeriesTable(codes, [c.levels for c in self._columns.values()], self._rows, self._rows)
 
     def _number(self) -> None:
@@ -251,7 +250,7 @@ class TagSetCounter:
                 [_texts(column, batch.num_rows) for column, batch in zip(pieces, waiting, strict=True)]
             )
 
-        _in_threads(hand_over, self._columns)
+        in_threads(hand_over, self._columns, self._rows)
         self._numbered_rows = self._rows
 
     def _compact(self) -> None:
@@ -260,7 +259,7 @@ class TagSetCounter:
             self._number()
         if self._distinct_rows == self._rows:
             return
-        levels = _in_threads(lambda name: self._columns[name].levels, self._columns)
+        levels = in_threads(lambda name: self._columns[name].levels, self._columns, self._rows)
         if self._rows not in levels:
             first = self._table().first_rows()
             if len(first) < self._rows:
@@ -286,12 +285,6 @@ class TagSetCounter:
         for column in self._columns.values():
             column.keep(rows)
         self._rows = self._numbered_rows = len(rows)
-
-
-def _in_threads(found_of: Callable[[str], Found], names: Iterable[str]) -> list[Found]:
-    # Arrow and numpy release the GIL while they look up, sort, and copy.
-    with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(found_of, names))
 
 
 def _texts(column: pa.Array | None, rows: int) -> pa.StringArray:

@@ -57,9 +57,15 @@ class Labels:
 def label_sets(values: Iterable[object]) -> Labels | None:
     """The label sets of the column, if its values have that form; otherwise None. `values`: as read, without nulls."""
     rows, sets = 0, Counter[tuple[tuple[str, str], ...]]()
+    read: dict[str, dict[str, str] | None] = {}
     for value in values:
         rows += 1
-        found = labels_of(value)
+        if isinstance(value, str):
+            if value not in read:
+                read[value] = labels_of(value)
+            found = read[value]
+        else:
+            found = labels_of(value)
         if found:
             sets[tuple(sorted(found.items()))] += 1
     in_form = sets.total()

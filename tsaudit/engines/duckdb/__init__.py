@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine
+from tsaudit.engines.sql import TOGETHER
 from tsaudit.engines.sql.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
@@ -19,6 +20,8 @@ ENGINE: Final = Engine(
     file_magic=(8, b"DUCK"),
     infers_roles=True,
     asked_in_pieces={"row_estimate": 50},
+    # Each part that is sorted takes megabytes, and the parts of one statement run at once.
+    asked_together=TOGETHER - {"row_sample"},
     total_falls_short=0.0,
     counts_writes=True,
     several_columns_unused="DuckDB uses no index on several columns to answer a query",

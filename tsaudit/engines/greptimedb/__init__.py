@@ -5,6 +5,7 @@ from typing import Final
 
 from tsaudit.engines.engine import Engine, LocalServer, Words
 from tsaudit.engines.greptimedb.guidelines import MOOT, OWN
+from tsaudit.engines.sql import TOGETHER
 
 ENGINE: Final = Engine(
     name="greptimedb",
@@ -31,6 +32,7 @@ ENGINE: Final = Engine(
     default_schema="",
     divides_by_time=True,
     judges_key_types=True,
+    asked_together=TOGETHER - {"time_extents"},
     # Its count has every version of a row that is there more than once.
     total_falls_short=0.05,
     parameters={

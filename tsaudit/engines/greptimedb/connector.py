@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Rows
+from tsaudit.engines.connection import Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import database_facts, measurement_facts, wire
 from tsaudit.engines.greptimedb.asked import Asked, Known
 from tsaudit.model.facts import FACTS, Given
+from tsaudit.model.facts.given import OfMeasurement
 
 
 @contextmanager
@@ -39,7 +40,7 @@ class GreptimeConnection:
         self._known = known or Known()
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/greptimedb/<fact>.sql`, or put the response together; see `connector.Connection`."""
+        """Run `sql/greptimedb/<fact>.sql`, or put the response together; see `connection.Connection`."""
         parameters = given.variables()
         rows = Rows("", iter(()))
         asked = Asked(self._way, self._known, rows, time.monotonic() + timeout_s)
@@ -53,6 +54,15 @@ class GreptimeConnection:
             return measurement_facts.answer(fact, asked, within)
 
         return rows.reading(self._known.limit.read(rows, parameters, send))
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        """The same for several tables; see `connection.AsksTogether`.
+
+        If they are in more files than the server reads, it refuses, and each is queried by itself.
+        """
+        rows = RowsOfSeveral("", {})
+        asked = Asked(self._way, self._known, rows, time.monotonic() + timeout_s)
+        return rows.reading(measurement_facts.answer_together(fact, asked, given, rows))
 
     def reconnect(self) -> GreptimeConnection:
         """Another connection to the same server, which shares what this one knows."""

@@ -3,20 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
+from tsaudit.engines.connection import RowsOfSeveral
 from tsaudit.engines.greptimedb import catalogue, typed
 from tsaudit.engines.greptimedb.asked import Asked
 from tsaudit.engines.greptimedb.catalogue import Table
 from tsaudit.engines.greptimedb.database_facts import statement, tables_of
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
+from tsaudit.engines.sql import together
+from tsaudit.model.facts.given import OfMeasurement
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A statement, and how to read its response."""
+
+    statement: str
+    names: Sequence[str]
+    kinds: Sequence[pa.DataType]
+    longest: int | None = None
+    """Characters to keep of a string."""
 
 
 def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """The fact's rows for one measurement, as they arrive."""
-    return _ANSWERS[fact](asked, _bounded(asked, parameters))
+    query = _query(fact, asked, parameters)
+    batches = asked.stream(query.statement, query.names, query.kinds, query.longest)
+    if not _lists_metrics(fact, asked, parameters):
+        yield from batches
+        return
+    names = catalogue.metric_names(asked.once(statement("measurements")))
+    place = parameters["tags"].index(METRIC_OF_ROW)
+    for batch in batches:
+        # Rows of dropped tables remain for a while: only the IDs of the tables are known.
+        metrics = [number and names.get(number, number) for number in batch.column(place).to_pylist()]
+        yield batch.set_column(place, METRIC_OF_ROW, pa.array(metrics, pa.string()))
+
+
+def answer_together(
+    fact: str, asked: Asked, given: Sequence[OfMeasurement], rows: RowsOfSeveral
+) -> Iterator[pa.RecordBatch]:
+    """The same for several, each batch about one of them. All responses have as many columns, of the same types."""
+    given = [one for one in given if not _lists_metrics(fact, asked, one.variables())]
+    queries = [_query(fact, asked, one.variables()) for one in given]
+    rows.alone = {one.measurement: query.statement for one, query in zip(given, queries, strict=True)}
+    if not queries:
+        rows.statements = 0
+        return
+    first = queries[0]
+    names, kinds = [together.PLACE, *first.names], [pa.int64(), *first.kinds]
+    batches = asked.stream(together.united(rows.alone.values()), names, kinds, first.longest)
+    yield from together.divided(batches, given, rows)
+
+
+def _query(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> _Query:
+    return _QUERIES[fact](_bounded(asked, parameters), _table(asked, parameters))
 
 
 def _bounded(asked: Asked, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -28,33 +73,28 @@ def _bounded(asked: Asked, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**parameters, **{b: typed.rounded_up(parameters[b], data_type) for b in ("start", "end")}}
 
 
-def _series_listing(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+def _lists_metrics(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> bool:
+    """Whether the response has IDs of tables in place of the names of metrics."""
+    table = _table(asked, parameters)
+    is_of_metrics = table is not None and table.engine == "metric" and METRIC_OF_ROW in parameters["tags"]
+    return fact == "series_listing" and is_of_metrics
+
+
+def _series_listing(parameters: Mapping[str, Any], _: Table | None) -> _Query:
     tags: Sequence[str] = parameters["tags"]
-    batches = asked.stream(statement("series_listing", **parameters), tags, [pa.string()] * len(tags))
-    table = _table(asked, parameters)
-    if table is None or table.engine != "metric" or METRIC_OF_ROW not in tags:
-        yield from batches
-        return
-    names = catalogue.metric_names(asked.once(statement("measurements")))
-    place = tags.index(METRIC_OF_ROW)
-    for batch in batches:
-        # Rows of dropped tables remain for a while: only the IDs of the tables are known.
-        metrics = [number and names.get(number, number) for number in batch.column(place).to_pylist()]
-        yield batch.set_column(place, METRIC_OF_ROW, pa.array(metrics, pa.string()))
+    return _Query(statement("series_listing", **parameters), tags, [pa.string()] * len(tags))
 
 
-def _null_counts(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    table = _table(asked, parameters)
+def _null_counts(parameters: Mapping[str, Any], table: Table | None) -> _Query:
     time_type = typed.arrow_type(table.time.data_type if table and table.time else "bigint")
     counts = [f"count_{place}" for place in range(1, len(parameters["fields"]) + 1)]
     more = [*counts, "later"] if parameters.get("later") else counts
     names = ["rows", "first_time", "last_time", *more]
     kinds = [pa.int64(), time_type, time_type, *[pa.int64()] * len(more)]
-    yield from asked.stream(statement("null_counts", **parameters), names, kinds)
+    return _Query(statement("null_counts", **parameters), names, kinds)
 
 
-def _row_sample(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    table = _table(asked, parameters)
+def _row_sample(parameters: Mapping[str, Any], table: Table | None) -> _Query:
     types = {c.name: c.data_type for c in table.columns} if table else {}
     names: Sequence[str] = parameters["columns"]
     # Only plain strings can be cut there: documents have a storage format of their own.
@@ -62,10 +102,10 @@ def _row_sample(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.Reco
     instants = [name for name in names if types.get(name, "").startswith("timestamp")]
     sample = statement("row_sample", **{**parameters, "texts": texts, "instants": instants})
     kinds = [typed.arrow_type(types.get(name, "string")) for name in names]
-    yield from asked.stream(sample, names, kinds, parameters["longest"])
+    return _Query(sample, names, kinds, parameters["longest"])
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Asked, Mapping[str, Any]], Iterator[pa.RecordBatch]]]] = {
+_QUERIES: Final[Mapping[str, Callable[[Mapping[str, Any], Table | None], _Query]]] = {
     "series_listing": _series_listing,
     "null_counts": _null_counts,
     "row_sample": _row_sample,

@@ -171,7 +171,7 @@ def listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator
     tags: Sequence[str] = parameters["tags"]
     for series in answer:
         try:
-            found = parse(_keys(series))
+            found = parse(keys_of(series))
         except ValueError as error:
             raise FactError(Reason.FAILED, str(error)) from error
         unknown = set(found.schema.names) - set(tags)
@@ -182,7 +182,8 @@ def listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator
         yield pa.RecordBatch.from_arrays(arrays, names=list(tags))
 
 
-def _keys(series: Series) -> pa.StringArray:
+def keys_of(series: Series) -> pa.StringArray:
+    """The series keys in a part of the response to `SHOW SERIES`."""
     values = series.get("values", ())
     return values if isinstance(values, pa.StringArray) else pa.array(column(series, "key"), pa.string())
 

@@ -10,6 +10,8 @@ read as part of the name.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,14 +25,16 @@ _ROWS_AT_ONCE: Final = 1 << 12
 
 _COMMA, _EQUALS, _BACKSLASH = b",=\\"
 _ESCAPED: Final = r"\\([,= ])"
+_MEASUREMENT: Final = r"(?s)^(?P<name>(?:\\.|[^,])*)"
+_ESCAPED_IN_NAME: Final = r"\\([, ])"
 
 _Positions = npt.NDArray[np.int64]
 
 
 def parse(keys: pa.StringArray) -> pa.RecordBatch:
-    """One string column per tag, sorted by tag key; null if a series lacks the tag.
+    """One string column per tag of any key, sorted by tag key; null if a series lacks the tag.
 
-    All keys must be of one measurement. A key without tags is a row of nulls. ValueError for a string that is not a
+    A key without tags is a row of nulls. ValueError for a string that is not a
     series key, and for null.
     """
     if keys.null_count:
@@ -45,6 +49,22 @@ def parse(keys: pa.StringArray) -> pa.RecordBatch:
     ]
     rows = pa.array([{}] * len(keys), pa.struct([])) if not names else pa.StructArray.from_arrays(columns, names)
     return pa.RecordBatch.from_struct_array(rows)
+
+
+def by_measurement(keys: pa.StringArray) -> Iterator[tuple[str, int, int]]:
+    """The runs of keys of one measurement: its name, the first key, and the one after the last. A measurement may have
+    several runs.
+
+    The keys of a measurement whose name ends in a backslash appear under another name.
+    """
+    if not len(keys):
+        return
+    names = pc.extract_regex(keys, _MEASUREMENT).field("name").dictionary_encode()
+    plain = pc.replace_substring_regex(names.dictionary, _ESCAPED_IN_NAME, r"\1").to_pylist()
+    codes = names.indices.to_numpy()
+    starts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(keys)]
+    for start, end in itertools.pairwise(starts):
+        yield plain[codes[start]], start, end
 
 
 def _joined(parts: list[pa.StringArray]) -> pa.StringArray:

@@ -28,8 +28,10 @@ ENGINE: Final = Engine(
     local=LocalServer(8086, "/ping", re.compile(r"^v*1\."), "http://127.0.0.1:8086", header="X-Influxdb-Version"),
     takes_line_protocol=True,
     parameters={
+        "several": "the names of measurements to query together; empty: only `measurement`",
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
     },
+    asked_together=frozenset({"series_listing", "row_sample", "row_count"}),
     own_guidelines=OWN,
     moot=MOOT,
 )

@@ -13,13 +13,15 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.influx import influxql, streaming
 from tsaudit.engines.influx.influxql import Reader
 from tsaudit.engines.influxdb1 import policies as retention
+from tsaudit.engines.influxdb1 import together
 from tsaudit.engines.influxdb1.answers import as_batch, database_series, databases, described, retention_rows, summed
 from tsaudit.engines.influxdb1.client import Address, Client
 from tsaudit.model.facts import Given
+from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb1"
@@ -97,15 +99,30 @@ class InfluxConnection:
         """The policies, or why they are not known; None before they were queried."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/influxdb1/<fact>.influxql`; see `connector.Connection`."""
+        """Run `sql/influxdb1/<fact>.influxql`; see `connection.Connection`."""
         parameters = given.variables()
         part = self._known.of(parameters.get("database") or "")
-        about = {"policies": []} | parameters | {"database": part.database, "named_policy": ""}
-        if part.is_divided:
-            about["policies"] = [part.policy_name] if part.policy else []
+        about = _about(part, parameters)
         rows = Rows(queries.render(_ENGINE, fact, **about), iter(()))
         ask = _Ask(fact, part, about, rows, timeout_s)
         return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        """Run the same query for several measurements of a database; see `connector.AsksTogether`."""
+        part = self._known.of(given[0].database)
+        policy = part.policy_name if fact == "series_listing" and part.is_divided else ""
+        if policy and _version(self.server_version) < _TAKES_POLICY:
+            given = ()
+        taken = [one for one in given if not (policy and self._known.is_ambiguous(part, one.measurement))]
+        alone = {one.measurement: queries.render(_ENGINE, fact, **_about(part, one.variables())) for one in taken}
+        if not taken:
+            nothing = RowsOfSeveral("", {})
+            nothing.statements = 0
+            return nothing
+        rows = RowsOfSeveral(queries.render(_ENGINE, fact, **_about(part, together.united(taken))), alone)
+        return rows.reading(
+            together.READERS[fact](self._client.series(rows.statement, timeout_s, rows, policy=policy), taken, rows)
+        )
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server."""
@@ -271,6 +288,14 @@ class InfluxConnection:
                 Reason.UNSUPPORTED, ("the server does not record statistics about itself: [monitor] store-enabled")
             )
         return _FileBytes(statement, found)
+
+
+def _about(part: retention.Part, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a query file about the part."""
+    about: dict[str, Any] = {"policies": [], "several": [], **parameters, "database": part.database, "named_policy": ""}
+    if part.is_divided:
+        about["policies"] = [part.policy_name] if part.policy else []
+    return about
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.RecordBatch:

@@ -77,7 +77,7 @@ class InfluxConnection:
         self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/influxdb2/<fact>.*`, in the way that this server supports; see `connector.Connection`."""
+        """Run `sql/influxdb2/<fact>.*`, in the way that this server supports; see `connection.Connection`."""
         parameters = given.variables()
         rows = Rows("", iter(()))
         rows.statements = 0

@@ -63,7 +63,7 @@ class InfluxConnection:
         self._limit = FileLimit()
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/influxdb3/<fact>.sql`; see `connector.Connection`."""
+        """Run `sql/influxdb3/<fact>.sql`; see `connection.Connection`."""
         parameters = given.variables()
         rows = Rows("", iter(()))
         deadline = time.monotonic() + timeout_s

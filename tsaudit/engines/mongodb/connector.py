@@ -54,7 +54,7 @@ class MongoConnection:
         self.server_version = server.version
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/mongodb/<fact>.json`, once or for each collection; see `connector.Connection`."""
+        """Run `sql/mongodb/<fact>.json`, once or for each collection; see `connection.Connection`."""
         parameters = given.variables()
         rows = Rows("", iter(()))
         rows.statements = 0

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from tsaudit.engines.engine import Engine, LocalServer
+from tsaudit.engines.sql import TOGETHER
 from tsaudit.engines.sql.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
@@ -21,6 +22,7 @@ ENGINE: Final = Engine(
     default_schema="",
     has_one_database=True,
     infers_roles=True,
+    asked_together=TOGETHER,
     counts_writes=True,
     parameters={
         "timescaledb": "the schema of the TimescaleDB extension; empty without it",

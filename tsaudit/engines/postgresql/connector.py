@@ -7,7 +7,7 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
@@ -20,10 +20,12 @@ from psycopg.types.string import TextLoader
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.postgresql import wire
 from tsaudit.engines.postgresql.query_plan import scan_estimate
+from tsaudit.engines.sql import together
 from tsaudit.model.facts import FACTS, Given, Scope
+from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
 from tsaudit.net.port_probe import what_listens
@@ -127,18 +129,23 @@ class PostgresqlConnection:
         self.server_version += f", TimescaleDB {version or ''}".rstrip() if self._timescaledb else ""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/postgresql/<fact>.sql`; see `connector.Connection`."""
-        inherited, parameters = given.subject in self._inherited, given.variables()
-        settings: dict[str, Any] = {"timescaledb": self._timescaledb, "inherited": inherited}
-        render = functools.partial(queries.render, _ENGINE, fact, **settings, **parameters)
+        """Run `sql/postgresql/<fact>.sql`; see `connection.Connection`."""
         if fact == "scan_estimate":
-            plans = [render(part=part) for part in ("inside", "every", *(["newest"] if parameters["time"] else []))]
+            parts = ("inside", "every", *(["newest"] if given.variables()["time"] else []))
+            plans = [self._statement(fact, given, part=part) for part in parts]
             rows = Rows("\n".join(plans), self._stream(functools.partial(_read_plans, statements=plans), timeout_s))
             rows.statements = len(plans)
             return rows
-        statement, as_text = render(), FACTS[fact].scope is Scope.MEASUREMENT
+        statement, as_text = self._statement(fact, given), FACTS[fact].scope is Scope.MEASUREMENT
         read = functools.partial(_read_rows, statement=statement, as_text=as_text)
         return Rows(statement, self._stream(read, timeout_s))
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        """The same for several tables; see `connection.AsksTogether`."""
+        alone = {one.measurement: self._statement(fact, one) for one in given}
+        rows = RowsOfSeveral(together.united(alone.values()), alone)
+        read = functools.partial(_read_rows, statement=rows.statement, as_text=True)
+        return rows.reading(together.divided(self._stream(read, timeout_s), given, rows))
 
     def reconnect(self) -> PostgresqlConnection:
         """Another connection to the same database."""
@@ -166,6 +173,11 @@ class PostgresqlConnection:
         for kind in (None, *psycopg.postgres.types):
             for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
                 self._raw.adapters.register_loader(oid, TextLoader)
+
+    def _statement(self, fact: str, given: Given, **parameters: str) -> str:
+        inherited = given.subject in self._inherited
+        about = {**given.variables(), "timescaledb": self._timescaledb, "inherited": inherited, **parameters}
+        return queries.render(_ENGINE, fact, **about)
 
     def _look_up(self, statement: str) -> set[tuple[str, str]]:
         try:

@@ -6,7 +6,7 @@ import re
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.opening import missing_driver
+from tsaudit.engines.sql import together
 from tsaudit.engines.sql.file_kinds import HEAD_BYTES, what_else
 from tsaudit.model.facts import Given
+from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
 from tsaudit.net.watchdog import OutOfTimeError, bounded
@@ -86,9 +88,19 @@ class SqlConnection:
         self.server_version = version.removeprefix("v")
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/<engine>/<fact>.sql`; see `connector.Connection`."""
-        statement = queries.render(self._name, fact, catalog=self._catalog, **given.variables())
+        """Run `sql/<engine>/<fact>.sql`; see `connection.Connection`."""
+        statement = self._statement(fact, given)
         return Rows(statement, self._stream(statement, fact in _TEXT_FACTS, timeout_s))
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        """The same for several tables; see `connection.AsksTogether`. Not on SQLite, whose columns have no types."""
+        alone = {one.measurement: self._statement(fact, one) for one in given}
+        rows = RowsOfSeveral(together.united(alone.values()), alone)
+        batches = self._stream(rows.statement, fact in _TEXT_FACTS, timeout_s)
+        return rows.reading(together.divided(batches, given, rows))
+
+    def _statement(self, fact: str, given: Given) -> str:
+        return queries.render(self._name, fact, catalog=self._catalog, **given.variables())
 
     def reconnect(self) -> SqlConnection:
         """Another connection to the same file."""
@@ -188,9 +200,14 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _duckdb_read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
     del lock_s  # it does not wait at all
-    # An audit neither downloads extensions nor leaves temporary files next to the database.
-    spill = str(Path(tempfile.gettempdir(), "tsaudit-duckdb"))
-    config = {"autoinstall_known_extensions": "false", "temp_directory": spill}
+    config = {
+        # An audit neither downloads extensions nor leaves temporary files next to the database.
+        "autoinstall_known_extensions": "false",
+        "temp_directory": str(Path(tempfile.gettempdir(), "tsaudit-duckdb")),
+        # By default, DuckDB takes all processors, and keeps what it has read until that is most of the memory.
+        "threads": 2,
+        "memory_limit": "256MB",
+    }
     return sa.URL.create("duckdb", database=str(path)), {"read_only": True, "config": config}
 
 
@@ -200,9 +217,13 @@ def _duckdb_batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.Reco
     found = raw.sql(statement)
     # DuckDB before 1.5 has another name for it.
     read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader
-    reader = read(BATCH_ROWS)
+    reader, first = read(BATCH_ROWS), True
     try:
-        yield from reader
+        for batch in reader:
+            first = False
+            yield batch
+        if first:
+            yield pa.RecordBatch.from_pylist([], schema=reader.schema)
     finally:
         reader.close()
 

@@ -106,7 +106,7 @@ class TimestreamConnection:
         """The database whose tables were listed last, and these tables."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Query the fact with `sql/timestream/<fact>.*`; see `connector.Connection`."""
+        """Query the fact with `sql/timestream/<fact>.*`; see `connection.Connection`."""
         parameters = given.variables()
         own: dict[str, Callable[[Rows, float, Mapping[str, Any]], Iterator[pa.RecordBatch]]] = {
             "databases": self._list_databases,

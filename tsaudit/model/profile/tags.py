@@ -133,7 +133,7 @@ class Tag:
     values: Count | None = None
     """Distinct values, not counting absence."""
     sample: tuple[str, ...] = ()
-    """Up to SAMPLE_SIZE distinct values, spread over all of them, sorted."""
+    """Up to SAMPLE_SIZE distinct values, sorted."""
     absent: Ratio | None = None
     """Share of the series that lack this tag."""
     role_reason: str = ""

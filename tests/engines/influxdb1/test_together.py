@@ -1,0 +1,160 @@
+"""What one statement returns about several measurements of InfluxDB 1.x is what a statement about each returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.builders import NOW
+from tests.collecting import apart, collected, figures, statements
+from tests.databases import influxql, write_lines
+from tests.servers import Influxd, run_influxd
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.influxdb1.client import Client
+from tsaudit.model.profile import utc_now
+
+_NEWEST = round(NOW.timestamp()) - 600
+SMALL = [f"m{i:03},host=h{j} v={i}.5,w={j}i" for i in range(250) for j in range(3)]
+ODD = [
+    r"a\,b,host=x v=1",
+    r"sp\ ace,host=x v=1",
+    "eq=x,host=x v=1",
+    "back\\\\,host=x v=1",
+    "same,host=x host=1,v=2",
+    'word,host=x v="text"',
+    "whole,host=x v=1i",
+    "yes,host=x v=true",
+    "none v=1",
+    "wide,host=x,dc=y " + ",".join(f"f{i}={i}" for i in range(60)),
+    *(f"many,host=h{i} v=1" for i in range(1200)),
+]
+FULL = [f"full{i},host=h{j % 2} v={j}" for i in range(3) for j in range(140)]
+LAYOUTS: Mapping[str, Mapping[str, Iterable[str]]] = {
+    "small": {"": SMALL},
+    "odd": {"": ODD},
+    "more rows than are read": {"": FULL},
+    "two policies": {"": SMALL[:30], "year": [*SMALL[15:60], "only,host=y v=1"]},
+}
+
+
+@pytest.fixture(scope="module", params=["tsi1", "inmem"])
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    for running in run_influxd(tmp_path_factory.mktemp("together"), index=request.param):
+        yield running.url
+
+
+def written(
+    url: str, layout: Mapping[str, Iterable[str]], database: str, newest: datetime = NOW, **budget: Any
+) -> Target:
+    """The layout in a database, a point every millisecond up to ten minutes before `newest`."""
+    last = round(newest.timestamp()) - 600
+    influxql(url, f'CREATE DATABASE "{database}"')
+    for policy, lines in layout.items():
+        if policy:
+            influxql(url, f'CREATE RETENTION POLICY "{policy}" ON "{database}" DURATION INF REPLICATION 1')
+        write_lines(url, database, (f"{x} {last * 10**9 - i * 10**6}" for i, x in enumerate(lines)), policy=policy)
+    return Target(name="t", engine="influxdb1", url=url, databases=(database,), budget=Budget(**budget))
+
+
+ABOUT_EACH = ("series_listing", "row_sample", "row_count")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_profile_is_the_same_as_with_a_statement_for_each(
+    url: str, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = written(url, LAYOUTS[layout], layout, max_rows=100, concurrency=2)
+    together, alone = collected(target), apart(target, monkeypatch)
+    assert figures(together) == figures(alone)
+    assert statements(together, *ABOUT_EACH) < statements(alone, *ABOUT_EACH)
+
+
+def test_statements_do_not_grow_with_the_number_of_small_measurements(influxd: Influxd) -> None:
+    profile = collected(written(influxd.url, {"": SMALL}, "few_statements"))
+    assert statements(profile, "series_listing") == 1
+    assert statements(profile, "row_sample") == 3
+    assert sum(cost.statements for cost in profile.costs) <= 11
+    assert all(m.series is not None and m.series.value == 3 for m in profile.measurements)
+
+
+def test_what_is_suspicious_is_asked_alone(influxd: Influxd) -> None:
+    big = [f"big,host=h{i} v=1" for i in range(1500)]
+    profile = collected(written(influxd.url, {"": [*SMALL[:60], *big]}, "one_big"))
+    rows = {m.name: m.statements["row_sample"] for m in profile.measurements}
+    assert "::tag = " in rows["big"]
+    assert statements(profile, "row_sample") == 2
+    assert statements(profile, "series_listing") == 1
+
+
+def test_database_with_too_many_series_is_listed_by_measurement(influxd: Influxd) -> None:
+    profile = collected(written(influxd.url, {"": SMALL[:30]}, "too_many", max_series=29))
+    assert statements(profile, "series_listing") == 10
+
+
+def test_few_that_changed_are_listed_alone(influxd: Influxd) -> None:
+    """The others have more series than a statement is worth."""
+    crowd = [f"crowd{i},host=h{j} v=1" for i in range(2) for j in range(1500)]
+    now = utc_now()
+    target = written(influxd.url, {"": [*SMALL[:6], *crowd]}, "two_changed", newest=now)
+    first = collected(target, now=now)
+    changed = (f"{name},host=h0 added=1 {round(now.timestamp())}000000000" for name in ("m000", "m001"))
+    write_lines(influxd.url, "two_changed", changed)
+    second = collected(target, previous=first, now=now)
+    assert second.reused == 2
+    assert statements(second, "series_listing") == 2
+
+
+def test_failure_of_a_statement_about_several_is_no_gap(influxd: Influxd, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = written(influxd.url, {"": SMALL[:30]}, "broken_once")
+    series = Client.series
+
+    def breaks(self: Client, statement: str, *more: Any, **named: Any) -> Any:
+        if statement == 'SHOW SERIES ON "broken_once"' or statement.count('"m0') > 1:
+            raise OSError("the connection broke")
+        return series(self, statement, *more, **named)
+
+    whole = collected(target)
+    monkeypatch.setattr(Client, "series", breaks)
+    broken = collected(target)
+    assert not broken.gaps
+    assert figures(broken) == figures(whole)
+
+
+NAMES = st.sampled_from(["a", "a,b", "a b", "a=b", "b\\", "b,c=1", "ü", '"q"', "x\\y"])
+KINDS = st.sampled_from(["1", "1i", "true", '"t"'])
+POINTS = st.tuples(
+    NAMES, st.dictionaries(NAMES, NAMES, max_size=2), st.dictionaries(NAMES, KINDS, min_size=1, max_size=3)
+)
+
+
+def line(point: tuple[str, dict[str, str], dict[str, str]]) -> str:
+    def escaped(text: str, characters: str) -> str:
+        return "".join("\\" + c if c in characters else c for c in text)
+
+    name, tags, fields = point
+    head = ",".join(
+        [escaped(name, ", "), *(f"{escaped(k, ',= ')}={escaped(v, ',= ')}" for k, v in sorted(tags.items()))]
+    )
+    return f"{head} " + ",".join(f"{escaped(k, ',= ')}={v}" for k, v in fields.items())
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(points=st.lists(POINTS, min_size=2, max_size=12), number=st.uuids())
+def test_any_names_and_types(
+    points: list[Any], number: object, influxd: Influxd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = f"any_{number}"
+    influxql(influxd.url, f'CREATE DATABASE "{database}"')
+    for i, point in enumerate(points):
+        try:
+            write_lines(influxd.url, database, iter([f"{line(point)} {_NEWEST * 10**9 - i * 10**6}"]))
+        except AssertionError:
+            continue  # The server refuses a field of another type.
+    target = Target(name="t", engine="influxdb1", url=influxd.url, databases=(database,))
+    assert figures(collected(target)) == figures(apart(target, monkeypatch))
+    influxql(influxd.url, f'DROP DATABASE "{database}"')

@@ -1,0 +1,159 @@
+"""What one statement returns about several tables is what a statement about each returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import NOW
+from tests.collecting import apart, collected, figures, statements
+from tests.servers import Postgresql
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import RowsOfSeveral
+from tsaudit.engines.registry import ENGINES
+from tsaudit.engines.sql import together
+from tsaudit.model.facts.given import OfNullCounts
+from tsaudit.model.profile import Reason
+
+Made = Callable[..., Target]
+_RECENT = "TIMESTAMP '2026-03-30 12:00' - i * INTERVAL '1 minute'"
+
+
+def table(name: str, columns: str, values: str, rows: int) -> list[str]:
+    """The statements for a table with that many rows. `values`: expressions in which `i` is the row."""
+    made = f"INSERT INTO {name} SELECT {values} FROM generate_series(1, {rows}) AS each_row(i)"
+    return [f"CREATE TABLE {name} ({columns})", *([made] if rows else [])]
+
+
+ALIKE = [
+    statement
+    for n in range(230)
+    for statement in table(
+        f"t{n:03}",
+        f"ts TIMESTAMP, host VARCHAR, place INTEGER, v{n} DOUBLE PRECISION",
+        f"{_RECENT}, 'h' || i % 3, i % {n + 1}, i / 7.0",
+        5 + n % 3,
+    )
+]
+ODD = [
+    statement
+    for part in (
+        table("no_rows", "ts TIMESTAMP, host VARCHAR, place INTEGER, v0 DOUBLE PRECISION", "", 0),
+        table("no_rows_either", "ts TIMESTAMP, host VARCHAR, place INTEGER, v0 DOUBLE PRECISION", "", 0),
+        table(
+            "old",
+            "ts TIMESTAMP, host VARCHAR, place INTEGER, v0 DOUBLE PRECISION",
+            f"{_RECENT} - INTERVAL '900 days', 'h', 1, i",
+            7,
+        ),
+        table("many_rows", "ts TIMESTAMP, host VARCHAR, v DOUBLE PRECISION", f"{_RECENT}, 'h' || i % 150, i", 300),
+        table("as_many", "ts TIMESTAMP, host VARCHAR, v DOUBLE PRECISION", f"{_RECENT}, 'h' || i % 7, NULL", 300),
+        table("no_time", "host VARCHAR, v DOUBLE PRECISION", "'h' || i, i", 4),
+        table("no_time_either", "host VARCHAR, v DOUBLE PRECISION", "'g', NULL", 4),
+        table("two_times", "made TIMESTAMP, changed TIMESTAMP, host VARCHAR", f"{_RECENT}, {_RECENT}, 'h' || i", 4),
+        table("two_more", "made TIMESTAMP, changed TIMESTAMP, host VARCHAR", f"NULL, {_RECENT}, 'h' || i", 4),
+        table('"new\nline"', "ts BIGINT, host VARCHAR, v REAL", "1774872000 - i, 'h' || i, i", 6),
+        table('"a""b; --c %q"', "ts BIGINT, host VARCHAR, v REAL", "1774872000 - i, 'g', 0.1", 6),
+        table("in_text", 'ts VARCHAR, "rows" VARCHAR, v REAL', f"CAST({_RECENT} AS VARCHAR), 'h', i", 6),
+        table("in_text_too", 'ts VARCHAR, "later" VARCHAR, w REAL', f"CAST({_RECENT} AS VARCHAR), 'g', i", 6),
+        table("long_text", "ts TIMESTAMP, note VARCHAR, v DOUBLE PRECISION", f"{_RECENT}, repeat('x', 3000), i", 6),
+        table("a_date", "day DATE, host VARCHAR, ok BOOLEAN", "DATE '2026-03-29', 'h' || i, i % 2 = 0", 6),
+        table("another_date", "day DATE, host VARCHAR, ok BOOLEAN", "DATE '2026-03-28', NULL, NULL", 6),
+    )
+    for statement in part
+]
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
+    """Runs statements in a new database; a target for it."""
+
+    def make(made: Sequence[str], **budget: int) -> Target:
+        if request.param == "duckdb":
+            with closing(duckdb.connect(str(tmp_path / "a.duckdb"))) as connection:
+                for statement in made:
+                    connection.execute(statement)
+            where = {"url": f"duckdb:///{tmp_path}/a.duckdb"}
+        else:
+            server: Postgresql = request.getfixturevalue("postgresql")
+            where = {"url": server.audit_url, "databases": (server.new_schema(*made),)}
+        return Target(name="t", engine=request.param, budget=Budget(**budget), **where)
+
+    return make
+
+
+@pytest.mark.parametrize(("made_of", "fewer"), [(ALIKE, 20), (ODD, 1.2)])
+def test_profile_is_the_same_as_with_a_statement_for_each(
+    made: Made, made_of: list[str], fewer: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = made(made_of, max_rows=100, concurrency=2)
+    together, alone = collected(target), apart(target, monkeypatch)
+    assert not together.gaps
+    assert len(together.measurements) > 15
+    assert figures(together) == figures(alone)
+    facts = ENGINES[target.engine].asked_together
+    assert statements(together, *facts) * fewer < statements(alone, *facts)
+
+
+def test_table_of_many_rows_is_asked_alone(made: Made) -> None:
+    columns, values = "ts TIMESTAMP, host VARCHAR, v DOUBLE PRECISION", f"{_RECENT}, 'h' || i % 9, i"
+    tables = [("a", 10), ("b", 10), ("c", 60_000), ("d", 60_000), ("big", 100_001)]
+    profile = collected(made([s for name, rows in tables for s in table(name, columns, values, rows)]))
+    # a, b, and c; d; the big one.
+    assert [statements(profile, fact) for fact in ("series_listing", "null_counts")] == [3, 3]
+    assert all(m.rows and m.rows.value for m in profile.measurements)
+
+
+def test_failure_of_a_statement_about_several_is_no_gap(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = made(ALIKE[:20])
+    whole = collected(target)
+    monkeypatch.setattr(together, "united", lambda _: "SELECT nothing")
+    broken = collected(target)
+    assert figures(broken) == figures(whole)
+
+
+def test_table_that_may_not_be_read_is_the_only_gap(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(*ALIKE[:20])
+    postgresql.execute(f"REVOKE SELECT ON {schema}.t003 FROM tsaudit")
+    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
+    assert {gap.measurement for gap in profile.gaps} == {"t003"}
+    assert {gap.reason for gap in profile.gaps if gap.fact != "columns"} == {Reason.DENIED}
+    assert {m.name for m in profile.measurements if m.rows} == {f"t{n:03}" for n in range(10) if n != 3}
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", None]), max_size=4), min_size=1, max_size=6), st.integers(1, 3))
+def test_response_is_taken_apart_by_table(tables: list[list[str | None]], size: int) -> None:
+    columns = {"place": [], "name": []}
+    for place, values in enumerate(tables):
+        columns["place"] += [place] * len(values)
+        columns["name"] += values
+    whole = pa.record_batch(columns, pa.schema([("place", pa.int32()), ("name", pa.string())]))
+    cut = [whole.slice(start, size) for start in range(0, whole.num_rows, size)] or [whole]
+    given_ = [
+        OfNullCounts(
+            database="d",
+            measurement=str(place),
+            tags=(),
+            fields=(),
+            time=None,
+            time_kind=None,
+            policies=(),
+            start=NOW,
+            end=NOW,
+            later=None,
+        )
+        for place in range(len(tables))
+    ]
+    rows = RowsOfSeveral("", {})
+    found: dict[str, list[str | None]] = {}
+    for batch in together.divided(iter(cut), given_, rows):
+        assert batch.schema.names == ["name"]
+        found.setdefault(rows.measurement, []).extend(batch.column(0).to_pylist())
+    assert found == {str(place): values for place, values in enumerate(tables)}

@@ -1,0 +1,145 @@
+"""Asks about several measurements with one statement, on engines that can do that (`Engine.asked_together`).
+
+Only what is known to be small is asked together: what is suspicious keeps a statement of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft
+from tsaudit.model.facts.given import OfMeasurement
+
+SERIES_PER_STATEMENT: Final = 1000
+"""Listing this many series takes InfluxDB about as long as one more statement does."""
+_MOST_MEASUREMENTS: Final = 100
+_MOST_SERIES: Final = 2_000
+"""InfluxDB opens a cursor per series and shard for rows."""
+_MOST_TABLES: Final = 100
+_MOST_ROWS: Final = 100_000
+"""Reading this many rows takes longer than the statement itself, wherever the server is."""
+_MOST_COLUMNS: Final = 2_000
+"""Of all tables in a statement: servers plan one of many wide tables for seconds."""
+_SPARE: Final = 2
+"""Columns read together that a measurement may lack, beside half as many as it has: each costs a null per row."""
+
+
+def list_ahead(
+    asker: Asker,
+    drafts: Sequence[Draft],
+    given: Callable[[Draft], OfMeasurement],
+    series: Mapping[str, int],
+    settled: Mapping[str, int],
+) -> None:
+    """List all tag sets of a database with one statement, unless there are too many, or most are not wanted.
+
+    `series`: database to its series count, as far as it is known. `settled`: database to the series of the measurements
+    that are not examined again.
+    """
+    if "series_listing" not in asker.engine.asked_together:
+        return
+    wanted: dict[str, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        if draft.tags and draft.roles_known and not draft.unreadable:
+            wanted[draft.database].append(draft)
+    for database, inside in wanted.items():
+        total = series.get(database)
+        if total is None or total > asker.target.budget.max_series or len(inside) < 2:
+            continue
+        if settled.get(database, 0) <= SERIES_PER_STATEMENT * len(inside):
+            asker.ask_ahead("series_listing", [given(draft) for draft in inside])
+
+
+def rows_ahead(asker: Asker, fact: str, drafts: Sequence[Draft], given: Callable[[Draft], OfMeasurement]) -> None:
+    """Query a fact about the rows of several measurements at once. `drafts`: with few series, and known columns."""
+    if fact in asker.engine.asked_together:
+        groups = [group for group in _alike(drafts) if len(group) > 1]
+
+        def ask(group: list[Draft]) -> list[Draft]:
+            asker.ask_ahead(fact, [given(draft) for draft in group])
+            return group
+
+        asker.each(ask, groups)
+
+
+def tables_ahead(
+    asker: Asker,
+    fact: str,
+    drafts: Sequence[Draft],
+    given: Callable[[Draft], OfMeasurement],
+    shape: Callable[[Draft], Hashable],
+) -> None:
+    """Query a fact about the rows of several small tables at once.
+
+    `shape`: equal for tables whose responses have as many columns, of the same types.
+    """
+    if fact not in asker.engine.asked_together:
+        return
+    alike: dict[Hashable, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        # With statistics, it may be too big to read, whatever its estimate says.
+        if draft.columns and draft.roles_known and draft.statistics is None:
+            alike[draft.database, shape(draft)].append(draft)
+
+    def ask(group: list[Draft]) -> list[Draft]:
+        asker.ask_ahead(fact, [given(draft) for draft in group])
+        return group
+
+    asker.each(ask, [group for same in alike.values() for group in _small(same) if len(group) > 1])
+
+
+def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+    """Groups of tables with few rows and columns in all. A table with many rows, or nobody knows how many, is in
+    none.
+    """
+    group: list[Draft] = []
+    rows = columns = 0
+    for draft in drafts:
+        more = draft.estimated_rows
+        if more is None or more > _MOST_ROWS:
+            continue
+        rows, columns = rows + more, columns + len(draft.columns)
+        if group and (len(group) == _MOST_TABLES or rows > _MOST_ROWS or columns > _MOST_COLUMNS):
+            yield group
+            group, rows, columns = [], more, len(draft.columns)
+        group.append(draft)
+    yield group
+
+
+def _alike(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
+    """Groups of measurements of one database with almost the same columns, of the same types."""
+    group: list[Draft] = []
+    columns: dict[str, str] = {}
+    series = 0
+    for draft in sorted(drafts, key=lambda d: (d.database, d.policies, sorted(_columns(d).items()), d.name)):
+        own, more = _columns(draft), draft.series.value if draft.series else _MOST_SERIES
+        joined = columns | own
+        fits = (
+            group
+            and (group[0].database, group[0].policies, group[0].own_window)
+            == (draft.database, draft.policies, draft.own_window)
+            and len(group) < _MOST_MEASUREMENTS
+            and series + more <= _MOST_SERIES
+            and all(columns.get(name, kind) == kind for name, kind in own.items())
+            and all(len(joined) <= 1.5 * len(_columns(one)) + _SPARE for one in (*group, draft))
+        )
+        if not fits:
+            if group:
+                yield group
+            group, joined, series = [], own, 0
+        group.append(draft)
+        columns, series = joined, series + more
+    if group:
+        yield group
+
+
+def _columns(draft: Draft) -> dict[str, str]:
+    """Each tag and field with its type. A field with several types has one that no other measurement shares."""
+    fields = {
+        f"field {field.key}": field.types[0] if len(field.types) == 1 else f"several in {draft.name}"
+        for field in draft.fields
+    }
+    return fields | {f"tag {tag.key}": "tag" for tag in draft.tags}

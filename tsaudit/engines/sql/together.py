@@ -1,0 +1,61 @@
+"""One statement about several tables, put together from their own statements, and its response taken apart again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from tsaudit.engines.connection import RowsOfSeveral
+from tsaudit.model.facts.given import OfMeasurement, OfRowSample, OfSeriesListing
+
+PLACE: Final = "place_of_statement"
+"""A name that no column of a table should have: not every engine returns two columns of one name."""
+
+
+def united(statements: Iterable[str]) -> str:
+    """A statement whose rows are those of all statements, each behind the place of its statement.
+
+    The responses have as many columns, of the same types.
+    """
+    parts = [
+        f"SELECT {place} AS {PLACE}, of_{place}.* FROM (\n{statement}\n) AS of_{place}"  # noqa: S608  of query files
+        for place, statement in enumerate(statements)
+    ]
+    return "\nUNION ALL\n".join(parts)
+
+
+def divided(
+    batches: Iterator[pa.RecordBatch], given: Sequence[OfMeasurement], rows: RowsOfSeveral
+) -> Iterator[pa.RecordBatch]:
+    """The response to such a statement, in batches about one table each; a table without rows has one without any.
+
+    `batches`: at least one, and if it is empty.
+    """
+    silent = set(range(len(given)))
+    for batch in batches:
+        places = batch.column(0).to_numpy(zero_copy_only=False)
+        ends = [*(int(end) for end in np.flatnonzero(np.diff(places)) + 1), len(places)] if len(places) else []
+        for start, end in zip([0, *ends], ends, strict=False):
+            place = int(places[start])
+            silent.discard(place)
+            rows.measurement = given[place].measurement
+            yield _about(given[place], batch.slice(start, end - start))
+        none = batch.slice(0, 0)
+    for place in sorted(silent):
+        rows.measurement = given[place].measurement
+        yield _about(given[place], none)
+
+
+def _about(one: OfMeasurement, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Without the place, and with the names of the table's own columns: the first table gives theirs to all."""
+    own = batch.select(range(1, batch.num_columns))
+    match one:
+        case OfRowSample():
+            return own.rename_columns(list(one.columns))
+        case OfSeriesListing():
+            return own.rename_columns(list(one.tags))
+        case _:
+            return own
