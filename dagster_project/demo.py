@@ -127,7 +127,7 @@ def _show_end(store: "Store", report: str | None, seconds: float) -> None:
     if result is not None:
         click.echo("\n" + "\n".join(worst_message(store, TARGET)))
         click.echo("\n" + "\n".join(ending(result, report)))
-    click.echo(f"Took         {seconds:.0f} s; the same in Dagster: make dev")
+    click.echo(f"Took           {seconds:.0f} s; the same in Dagster: make dev")
 
 
 def _report(outcome: dg.ExecuteInProcessResult) -> str | None:

@@ -6,13 +6,17 @@ import re
 import sqlite3
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from pydantic import SecretStr
 
 import tsaudit
+from tsaudit import run
+from tsaudit.alerts import SendReport
 
 PAGE = (Path(__file__).parents[1] / "docs" / "library.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -37,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_examples_when_run_one_after_the_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     ran = [text for language, _, text in BLOCKS if language == "python"]
-    assert len(ran) == 4
+    assert len(ran) == 5
     for text in ran:
         exec(compile(text, "docs/library.md", "exec"), names)
     assert "warn" in capsys.readouterr().out
@@ -51,6 +55,55 @@ def test_examples_when_run_one_after_the_other(folder: Path, capsys: pytest.Capt
     assert Path("7.txt").read_text() == "default: t\nmore\n"
     with pytest.raises(tsaudit.SinkError, match="there is no folder"):
         names["Pager"]({"folder": "nowhere"}).send(notice, 1.0)
+
+
+def test_run_audit_when_a_target_and_a_message_fail_names_both(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "tell", lambda *_: SendReport(errors=("#x: not in the channel",)))
+    Path("both.yaml").write_text(
+        "targets:\n"
+        "  - {name: lost, engine: sqlite, url: 'sqlite:///lost.db'}\n"
+        "  - {name: metrics, engine: sqlite, url: 'sqlite:///${FILE}'}\n"
+    )
+    settings = tsaudit.load_settings("both.yaml", variables={"FILE": "metrics.db"})
+
+    outcome = tsaudit.run_audit(settings, run_url="https://ci.example/7")
+
+    assert [run.target for run in outcome.runs] == ["lost", "metrics"]
+    assert outcome.verdict == "unknown"
+    lost, message = outcome.problems
+    assert lost.startswith("lost: ")
+    assert message == "alert not delivered: #x: not in the channel"
+    assert outcome.runs[1].report
+    assert "https://ci.example/7" in Path(outcome.runs[1].report.path).read_text()
+
+
+def test_run_audit_when_messages_wait_sends_them_with_the_next(folder: Path) -> None:
+    settings, said = tsaudit.load_settings(), list[str]()
+    settings = settings.model_copy(update={"incidents": settings.incidents.model_copy(update={"open_after": 1})})
+    lost = settings.targets[0].model_copy(update={"name": "lost", "url": SecretStr("sqlite:////nowhere/lost.db")})
+    settings = settings.model_copy(update={"targets": (*settings.targets, lost)})
+    quiet = tsaudit.run_audit(settings, ["lost"], tell=False, out=said.append)
+    assert (len(quiet.runs), said) == (1, [])
+    tsaudit.run_audit(settings, ["metrics"], out=said.append)
+    assert any("lost" in line for line in said)
+
+
+def test_run_audit_when_a_name_or_a_day_is_wrong(folder: Path) -> None:
+    with pytest.raises(tsaudit.ConfigError, match="no target is named `metrix`, did you mean metrics"):
+        tsaudit.run_audit(tsaudit.load_settings(), ["metrix"])
+    with pytest.raises(ValueError, match="2999-01-01 is in the future"):
+        tsaudit.run_audit(tsaudit.load_settings(), day=date(2999, 1, 1))
+
+
+def test_settings_when_variables_are_passed_ignore_the_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FILE", "of_the_environment.db")
+    Path("v.yaml").write_text("targets:\n  - {name: m, engine: sqlite, url: 'sqlite:///${FILE}'}\n")
+    url = tsaudit.load_settings("v.yaml", variables={"FILE": "passed.db"}).targets[0].url.get_secret_value()
+    assert url == f"sqlite:///{folder}/passed.db"
+    with pytest.raises(tsaudit.ConfigError, match="FILE is not among those that were passed"):
+        tsaudit.load_settings("v.yaml", variables={})
 
 
 def test_other_blocks_when_read() -> None:

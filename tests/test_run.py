@@ -25,7 +25,7 @@ from tsaudit.config.slack import Slack
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
-from tsaudit.history import clock, incidents
+from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
 from tsaudit.history.store import Store
@@ -93,6 +93,20 @@ def test_second_audit_of_a_day_changes_nothing_when_the_database_has_not(tmp_pat
     assert [c.kind for c in again.changes] == [ChangeKind.OPENED]
     assert len(incidents.current(store)) == 1
     assert run.tell(settings, store, lambda _line: None).not_sent == 0
+
+
+def test_accepted_and_snoozed_findings_are_settled_and_acknowledged_ones_are_not(tmp_path: Path, store: Store) -> None:
+    target = write(Dataset([a_table(name, text_numbers=True) for name in "abc"]), "duckdb", tmp_path / "a.duckdb")
+    settings = settings_for(tmp_path, target)
+    today = clock.today()
+    first = run.audit_target(target, settings, store, day=today)
+    assert first.settled == frozenset()
+    marks = {change.incident.subject.measurement: change.incident.fingerprint for change in first.changes}
+    for name, kind in (("a", "accept"), ("b", "snooze"), ("c", "ack")):
+        until = None if kind == "ack" else today + timedelta(days=30)
+        decisions.decide(store, marks[name], kind, "ada", "known", until)
+
+    assert run.audit_target(target, settings, store, day=today).settled == {marks["a"], marks["b"]}
 
 
 def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_path: Path, store: Store) -> None:

@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Settings, Target
     from tsaudit.engines.connection import ConnectorError, FactError, Rows
     from tsaudit.engines.engine import Engine
-    from tsaudit.library import audit, collect, load_settings
+    from tsaudit.library import AuditOutcome, audit, collect, load_settings, run_audit
     from tsaudit.model.change import Change
     from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Verdict
     from tsaudit.model.plan import Plan, Step
     from tsaudit.model.profile import Measurement, Profile
     from tsaudit.model.subject import Subject
     from tsaudit.rule import Case, Rule, Threshold, rule
+    from tsaudit.run import AuditRun
 
 __all__ = [
+    "AuditOutcome",
     "AuditResult",
+    "AuditRun",
     "Case",
     "Change",
     "ConfigError",
@@ -56,6 +59,7 @@ __all__ = [
     "collect",
     "load_settings",
     "rule",
+    "run_audit",
 ]
 
 __version__ = VERSION
@@ -66,12 +70,13 @@ _HOMES: Final = {
     "config.settings": ("Settings", "Target"),
     "engines.connection": ("ConnectorError", "FactError", "Rows"),
     "engines.engine": ("Engine",),
-    "library": ("audit", "collect", "load_settings"),
+    "library": ("AuditOutcome", "audit", "collect", "load_settings", "run_audit"),
     "model.change": ("Change",),
     "model.finding": ("AuditResult", "Finding", "Outcome", "RuleResult", "Severity", "Verdict"),
     "model.plan": ("Plan", "Step"),
     "model.profile": ("Measurement", "Profile"),
     "model.subject": ("Subject",),
+    "run": ("AuditRun",),
     "rule": ("Case", "Rule", "Threshold", "rule"),
 }
 """Module to the names that it defines."""

@@ -1,35 +1,173 @@
-"""What other programs call: the stages of an audit, each by itself, without a history."""
+"""What other programs call: a complete audit, or its stages, each by itself and without a history."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from tsaudit import run
 from tsaudit.audit import audit as judge
 from tsaudit.audit import required_facts
 from tsaudit.collect import collect as measure
 from tsaudit.config import file as config_file
+from tsaudit.config import words
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
-from tsaudit.model.finding import AuditResult
+from tsaudit.history.store import Store
+from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile, utc_now
 from tsaudit.rule import Rule
-from tsaudit.run import as_of
 
 if TYPE_CHECKING:
+    from tsaudit.alerts import SendReport
     from tsaudit.engines.connection import Connection
     from tsaudit.net.watchdog import Deadline
 
 
-def load_settings(path: str | Path | None = None) -> Settings:
+@dataclass(slots=True)
+class AuditSession:
+    """Complete audits with one history, and what has come of them so far.
+
+    The command, Dagster, and `run_audit` all audit in a session, so that they always agree.
+    """
+
+    settings: Settings
+    store: Store
+    runs: list[run.AuditRun] = field(default_factory=list)
+    """The finished audits, in the order in which they ended."""
+    told: SendReport | None = None
+    """What became of the messages; None before `tell`."""
+    index_problem: str | None = None
+    """Why the index of reports could not be written; None if it was, and before `write_index`."""
+
+    @classmethod
+    @contextmanager
+    def open(cls, settings: Settings) -> Iterator[Self]:
+        """With the history of the settings, closed on leaving the context. Raises HistoryError."""
+        with Store.open(settings.history.get_secret_value()) as store:
+            yield cls(settings, store)
+
+    def audit(
+        self,
+        targets: Iterable[Target],
+        *,
+        day: date,
+        workers: int = 4,
+        run_url: str | None = None,
+        progress: Callable[[str, str], None] | None = None,
+        reactions: bool = True,
+    ) -> Iterator[run.AuditRun]:
+        """Audit the targets for the logical day (in UTC), `workers` at a time, and yield each one when it is finished.
+
+        A failing target neither stops nor hides the others. `run_url`: a page about this run, for reports and messages.
+        `progress` gets a target's name and a line. `reactions`: whether to read those to messages before; False if
+        another process does.
+        """
+        for one in run.audit_targets(
+            targets,
+            self.settings,
+            self.store,
+            day=day,
+            workers=workers,
+            run_url=run_url,
+            progress=progress,
+            reactions=reactions,
+        ):
+            self.runs.append(one)
+            yield one
+
+    def write_index(self) -> None:
+        """Write the index of all reports, once all audits have ended."""
+        self.index_problem = run.write_index(self.settings, self.store)
+
+    def tell(self, out: Callable[[str], None]) -> SendReport:
+        """Send what is queued; `out` gets the messages if there is neither Slack nor another sink."""
+        self.told = run.tell(self.settings, self.store, out)
+        return self.told
+
+    @property
+    def not_audited(self) -> list[str]:
+        """One line for each audit that failed, with the day if there are several."""
+        several = len({one.day for one in self.runs}) > 1
+        return [f"{one.target}{f' on {one.day}' if several else ''}: {one.error}" for one in self.runs if one.error]
+
+    @property
+    def not_written(self) -> list[str]:
+        """One line if the index of reports could not be written."""
+        return [f"reports: {self.index_problem}"] if self.index_problem else []
+
+    @property
+    def not_delivered(self) -> list[str]:
+        """One line for each reason why a message was not delivered."""
+        return [f"alert not delivered: {error}" for error in (self.told.errors if self.told else ())]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOutcome:
+    """The result of `run_audit`."""
+
+    runs: tuple[run.AuditRun, ...]
+    """One for each target, in the order of the configuration."""
+    problems: tuple[str, ...]
+    """One line for each target that could not be audited, if the index of reports could not be written, and for each
+    reason why a message was not delivered.
+    Findings are no problems; a database that nobody watches is one.
+    """
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst one; `unknown` without targets."""
+        return Verdict.worst(one.verdict for one in self.runs) if self.runs else Verdict.UNKNOWN
+
+
+def load_settings(path: str | Path | None = None, *, variables: Mapping[str, str] | None = None) -> Settings:
     """The configuration in the file; None: in what TSAUDIT_CONFIG names, else in `./tsaudit.yaml`.
 
-    Raises ConfigError, with a line for each problem.
+    `variables`: what `${NAME}` in the file stands for; None for the environment. Raises ConfigError, with a
+    line for each problem.
     """
-    return config_file.load(config_file.find(path))
+    return config_file.load(config_file.find(path), variables=variables)
+
+
+def run_audit(
+    settings: Settings,
+    targets: Iterable[str] | None = None,
+    *,
+    day: date | None = None,
+    workers: int = 4,
+    run_url: str | None = None,
+    tell: bool = True,
+    out: Callable[[str], None] = print,
+    progress: Callable[[str, str], None] | None = None,
+) -> AuditOutcome:
+    """Audit targets completely, as `tsaudit audit` does: with history, incidents, reports, and messages.
+
+    `targets`: their names; None for all. `day`: the logical day in UTC, None for today; a past day is audited as of its
+    end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for reports and messages.
+    `tell`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the messages if
+    there is neither Slack nor another sink; `progress` gets a target's name and a line.
+
+    A target that cannot be audited and a message that cannot be delivered are in `AuditOutcome.problems`. Raises
+    ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and ValueError
+    for a day in the future.
+    """
+    today = utc_now().date()
+    if day and day > today:
+        raise ValueError(f"{day} is in the future; in UTC it is {today}")
+    chosen = _named(settings, targets)
+    with AuditSession.open(settings) as session:
+        audits = session.audit(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)
+        runs = {one.target: one for one in audits}
+        session.write_index()
+        if tell:
+            session.tell(out)
+    ordered = tuple(runs[target.name] for target in chosen)
+    return AuditOutcome(ordered, (*session.not_audited, *session.not_written, *session.not_delivered))
 
 
 def collect(target: Target, *, day: date | None = None) -> Profile:
@@ -42,7 +180,7 @@ def collect(target: Target, *, day: date | None = None) -> Profile:
     def measured(connection: Connection, deadline: Deadline) -> Profile:
         wanted = required_facts(target.engine)
         chosen = day or utc_now().date()
-        return measure(target, connection, day=chosen, wanted=wanted, now=as_of(chosen), deadline=deadline)
+        return measure(target, connection, day=chosen, wanted=wanted, now=run.as_of(chosen), deadline=deadline)
 
     return with_connection(target, measured)
 
@@ -58,3 +196,12 @@ def audit(profile: Profile, *, settings: Settings | None = None, rules: Iterable
         return judge(profile, rules=rules)
     policy, switches = limit_policy(settings, target), rule_policy(settings, target)
     return judge(profile, policy=policy, rules=rules, switches=switches)
+
+
+def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:
+    """The targets of these names, in the order of the configuration. Raises ConfigError."""
+    known = [target.name for target in settings.targets]
+    chosen = known if names is None else list(names)
+    if problems := [words.no_target(name, known) for name in chosen if name not in known]:
+        raise config_file.ConfigError(*problems)
+    return [target for target in settings.targets if target.name in chosen]

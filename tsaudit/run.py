@@ -17,7 +17,6 @@ from typing import Final
 from tsaudit import alerts, not_audited, report
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
-from tsaudit.config import cron
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
@@ -35,11 +34,12 @@ from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
 from tsaudit.silenced_rules import outcomes_of, silenced_rules
+from tsaudit.story import Story, of_result
 from tsaudit.text import many
+from tsaudit.text.findings import severity_word
 
 Progress = Callable[[str], None]
 
-_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LEASE_GRACE_S: Final = lease.STALE_S + 30.0
 """Additional time for rules, report, and history after the deadline; later than that, the audit was killed."""
 
@@ -62,11 +62,20 @@ class AuditRun:
     """One line if anything went wrong that must fail the run; otherwise None."""
     is_first: bool = False
     """Whether it was audited, and on no earlier day."""
+    settled: frozenset[str] = frozenset()
+    """Fingerprints of the findings that are accepted or snoozed: they are counted apart, and are never the worst."""
 
     @property
     def verdict(self) -> Verdict:
         """Of the audit; `unknown` if there is none."""
         return self.result.verdict if self.result else Verdict.UNKNOWN
+
+    @property
+    def story(self) -> Story:
+        """The worst finding that is neither accepted nor snoozed, in brief; without an audit, what went wrong."""
+        if self.result is None:
+            return Story(self.error or "")
+        return of_result(self.result, self.profile, self.settled)
 
     @property
     def is_complete(self) -> bool:
@@ -132,8 +141,10 @@ def _audit_alone(
     )
     alerts.queue(store, settings, changes, context)
     store.took(target.name, time.monotonic() - working)
-    compact(store, target.name, clock.steady(store.days(target.name), day))
-    say(f"verdict {result.verdict}")
+    steady = clock.steady(store.days(target.name), day)
+    compact(store, target.name, steady)
+    removal_error = _remove_old_reports(settings, target, steady)
+    say(f"verdict {severity_word(result.verdict)}")
     return AuditRun(
         target=target.name,
         day=day,
@@ -142,8 +153,9 @@ def _audit_alone(
         changes=tuple(changes),
         report=location,
         seconds=time.monotonic() - began,
-        error="; ".join(filter(None, (_error(result), alarm, report_error))) or None,
+        error="; ".join(filter(None, (_error(result), alarm, report_error, removal_error))) or None,
         is_first=profile is not None and timeline.is_empty,
+        settled=incidents.settled(store, target.name, day),
     )
 
 
@@ -156,19 +168,22 @@ def audit_targets(
     workers: int = 4,
     run_url: str | None = None,
     progress: Callable[[str, str], None] | None = None,
+    reactions: bool = True,
 ) -> Iterator[AuditRun]:
     """Audit many targets, `workers` at a time, and yield each one when it is finished.
 
-    A failing target neither stops nor hides the others. `progress` gets the target's name and a line.
+    A failing target neither stops nor hides the others. `progress` gets the target's name and a line. `reactions`:
+    whether to read those to messages before; False if another process does.
     """
 
     def one(target: Target) -> AuditRun:
         say = (lambda line: progress(target.name, line)) if progress else None
         return audit_target(target, settings, store, day=day, run_url=run_url, progress=say)
 
-    with suppress(HistoryError):
-        # Before anything is queued: what people have decided since is no news. `tell` reports problems.
-        alerts.read_reactions(store, settings)
+    if reactions:
+        with suppress(HistoryError):
+            # Before anything is queued: what people have decided since is no news. `tell` reports problems.
+            alerts.read_reactions(store, settings)
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
         futures = {pool.submit(one, target): target for target in targets}
         try:
@@ -184,6 +199,20 @@ def audit_targets(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def write_index(settings: Settings, store: Store) -> str | None:
+    """Write the index of all reports, once all audits of a command or a step have ended.
+
+    Returns the line that says why it could not be written, None if it was.
+    """
+    try:
+        report.write_index(settings.report, store)
+    except (report.ReportError, HistoryError) as error:
+        return str(error)
+    except Exception as error:
+        return f"the index of reports could not be created: {_one_line(error)}"
+    return None
+
+
 def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
     """Read reactions, send queued messages, and the digest of a day once everything due on it has been audited.
 
@@ -192,8 +221,7 @@ def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.Send
     """
     for problem in alerts.read_reactions(store, settings).problems:
         out(problem)
-    if day := _digest_day(settings, store):
-        alerts.queue_digest(store, settings, day)
+    alerts.queue_due_digest(store, settings)
     return alerts.send(store, settings, out)
 
 
@@ -260,22 +288,6 @@ def _error(result: AuditResult) -> str | None:
     return result.not_audited.reason if result.not_audited else None
 
 
-def _digest_day(settings: Settings, store: Store) -> date | None:
-    """The newest audited day, if it is one for a digest and once all targets due on it are audited. None otherwise, and
-    with nowhere to send it.
-    """
-    if settings.slack.digest_weekday == "never" or not (
-        settings.slack.token or settings.slack.webhook or settings.sinks
-    ):
-        return None
-    newest = store.newest_days()
-    day = max((newest[target.name] for target in settings.targets if target.name in newest), default=None)
-    if day is None or settings.slack.digest_weekday not in ("daily", _WEEKDAYS[day.weekday()]):
-        return None
-    due = [target.name for target in settings.targets if cron.fires_on(target.schedule, day)]
-    return day if all(newest.get(target) == day for target in due) else None
-
-
 def _result_before(store: Store, target: str, day: date) -> AuditResult | None:
     earlier = [d for d in store.days(target) if d < day]
     return store.result(target, earlier[-1]) if earlier else None
@@ -311,6 +323,15 @@ def _report(
     except Exception as error:
         return None, f"the report could not be created: {_one_line(error)}"
     return location, None
+
+
+def _remove_old_reports(settings: Settings, target: Target, newest: date) -> str | None:
+    """The line that says why they could not be removed."""
+    try:
+        report.remove_old(target.name, settings.report, newest)
+    except report.ReportError as error:
+        return str(error)
+    return None
 
 
 def _one_line(error: Exception) -> str:

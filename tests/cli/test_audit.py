@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tsaudit.cli.audit import FAIL_ON
 from tsaudit.cli.errors import Exit
 from tsaudit.model.jsonfile import from_json
 from tsaudit.model.profile import Cost, Profile
+from tsaudit.report import index
 from tsaudit.run import AuditRun
 
 ON = ("--day", DAY.isoformat())
@@ -24,12 +26,12 @@ ON = ("--day", DAY.isoformat())
 def test_audit_when_something_is_wrong_says_what_and_how_to_fix_it(tsaudit: Tsaudit, folder: Path) -> None:
     done = tsaudit("audit", *ON)
     assert done.exit_code == Exit.FINDINGS
-    assert "shop  warn  sqlite" in done.stdout
+    assert "shop  warning  sqlite" in done.stdout
     assert "  main/cpu: Field usage is stored as TEXT" in done.stdout
     assert "First step of " in done.stdout
     assert "  plan    tsaudit plan shop cpu\n" in done.stdout
     assert f"report  file://{folder}/.tsaudit/reports/shop/{DAY}.html" in done.stdout
-    assert "2 targets: 1 warn, 1 ok" in done.stdout
+    assert "2 targets: 1 warning, 1 ok" in done.stdout
     assert (folder / ".tsaudit" / "reports" / "shop" / f"{DAY}.html").exists()
 
 
@@ -90,6 +92,30 @@ def test_exit_code_when_a_report_cannot_be_written(tsaudit: Tsaudit, folder: Pat
     assert "Traceback" not in done.stderr
 
 
+def test_index_is_written_once_after_all_targets(
+    tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, pages = index.page, list[int]()
+
+    def page(files: dict[str, bytes]) -> str:
+        pages.append(len(files))
+        return original(files)
+
+    monkeypatch.setattr(index, "page", page)
+    assert tsaudit("audit", *ON).exit_code == Exit.FINDINGS
+    assert pages == [2]
+    shown = (folder / ".tsaudit" / "reports" / "index.html").read_text()
+    assert all(f"{name}/latest.html" in shown for name in ("plant", "shop"))
+
+
+def test_exit_code_when_the_index_cannot_be_written(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / ".tsaudit" / "reports" / "index.html").mkdir(parents=True)
+    done = tsaudit("audit", "plant", *ON)
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert re.search(r"error: reports: cannot write \S*index\.html: .*; check `report\.folder`", done.stderr)
+    assert "Traceback" not in done.stderr
+
+
 def test_no_tell_when_given_calls_nobody(tsaudit: Tsaudit, folder: Path) -> None:
     config = (folder / "tsaudit.yaml").read_text()
     slack = "slack: {token: xoxb-1, base_url: 'http://127.0.0.1:1/api/'}\nowners: {default: {channel: '#x'}}\n"
@@ -101,7 +127,7 @@ def test_exit_code_when_a_message_is_not_delivered(tsaudit: Tsaudit, monkeypatch
     monkeypatch.setattr("tsaudit.run.tell", lambda *_: SendReport(failed=1, errors=("#x: not in the channel",)))
     done = tsaudit("audit", "plant", *ON)
     assert done.exit_code == Exit.NOT_DELIVERED
-    assert "error: delivery: #x: not in the channel" in done.stderr
+    assert "error: alert not delivered: #x: not in the channel" in done.stderr
 
 
 def test_collect_and_audit_when_apart_say_what_audit_says(tsaudit: Tsaudit, folder: Path) -> None:

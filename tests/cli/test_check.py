@@ -188,13 +188,13 @@ def test_check_when_the_report_folder_cannot_be_written_to(tsaudit: Tsaudit, fol
     configure(folder, "report: {folder: /proc/tsaudit}\n")
     done = tsaudit("check")
     assert done.exit_code == Exit.USAGE
-    assert "reports        failed   /proc/tsaudit is not writable" in done.stdout
+    assert "reports        failed   cannot write /proc/tsaudit/" in done.stdout
     assert "plant          ok " in done.stdout
 
 
 def test_check_when_the_report_folder_needs_a_driver(tsaudit: Tsaudit, folder: Path) -> None:
     configure(folder, "report: {folder: 'nosuch://bucket/x'}\n")
-    assert "reports        failed   nosuch://bucket/x is not writable" in tsaudit("check").stdout
+    assert "reports        failed   cannot open nosuch://bucket/x: " in tsaudit("check").stdout
 
 
 def test_check_when_the_history_cannot_be_opened(tsaudit: Tsaudit, folder: Path) -> None:

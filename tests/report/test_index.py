@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -16,11 +17,13 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit import report
 from tsaudit.config import settings as config
+from tsaudit.history import lease
+from tsaudit.history.store import Store
 from tsaudit.model.finding import Forecast, Verdict
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.subject import Subject
 from tsaudit.report import index
-from tsaudit.report.publish import Folder
+from tsaudit.report.publish import Folder, ReportError
 
 
 def an_entry(target: str = "demo", **changes: Any) -> index.Entry:
@@ -177,7 +180,23 @@ def test_headline_of_a_hostile_target_is_harmless() -> None:
     assert "\u202e" not in page
 
 
-def test_writers_of_different_targets_at_once_lose_no_row(tmp_path: Path) -> None:
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        yield store
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(str(tmp_path / "reports"))
+
+
+def listed(folder: Folder) -> set[str]:
+    """Targets on the page."""
+    return set(re.findall(r'href="([^"]+)/latest.html"', (folder.read(index.PAGE) or b"").decode()))
+
+
+def test_writers_of_different_targets_at_once_lose_no_row(store: Store, folder: Folder) -> None:
     names = [f"target-{n:02}" for n in range(12)]
     start = threading.Barrier(len(names))
     failures: list[BaseException] = []
@@ -185,7 +204,8 @@ def test_writers_of_different_targets_at_once_lose_no_row(tmp_path: Path) -> Non
     def write(name: str) -> None:
         try:
             start.wait()
-            index.update(Folder(str(tmp_path)), an_entry(name))
+            index.write_entry(folder, an_entry(name))
+            index.write_page(folder, store)
         except BaseException as error:
             failures.append(error)
 
@@ -195,40 +215,76 @@ def test_writers_of_different_targets_at_once_lose_no_row(tmp_path: Path) -> Non
     for thread in threads:
         thread.join()
     assert failures == []
-    assert [name for name in names if f'href="{name}/latest.html"' not in shown(tmp_path)] == []
+    assert listed(folder) == set(names)
 
 
-def test_page_written_over_by_a_slower_writer_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worst order: another writer finishes between our reading of the entries and our writing of the page."""
-    original = Folder.write
-    done: list[str] = []
-
-    def write(self: Folder, path: str, data: bytes) -> None:
-        if path == index.PAGE and not done:
-            done.append("other")
-            index.update(Folder(str(tmp_path)), an_entry("other"))
-        original(self, path, data)
-
-    monkeypatch.setattr(Folder, "write", write)
-    index.update(Folder(str(tmp_path)), an_entry("mine"))
-    assert "other/latest.html" in shown(tmp_path)
-    assert "mine/latest.html" in shown(tmp_path)
-
-
-def test_page_while_others_keep_writing_is_left_to_the_last_of_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_page_of_a_slow_writer_does_not_replace_a_newer_one(
+    store: Store, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, count = Folder.write, iter(range(1_000))
+    """The worst order: another process wants to write the page after we read the entries and before we write it."""
+    original, others = Folder.write, list[threading.Thread]()
 
     def write(self: Folder, path: str, data: bytes) -> None:
-        if path == index.PAGE:
-            original(self, f"_targets/other-{next(count)}.json", to_json(an_entry()))
+        if path == index.PAGE and not others:
+            index.write_entry(folder, an_entry("other"))
+            others.append(threading.Thread(target=index.write_page, args=(folder, store)))
+            others[0].start()
+            others[0].join(0.5)
         original(self, path, data)
 
     monkeypatch.setattr(Folder, "write", write)
-    index.update(Folder(str(tmp_path)), an_entry("mine"))
-    assert next(count) < 10
-    assert "mine/latest.html" in shown(tmp_path)
+    index.write_entry(folder, an_entry("mine"))
+    index.write_page(folder, store)
+    others[0].join()
+    assert listed(folder) == {"mine", "other"}
+
+
+def test_page_is_left_to_another_writer_that_does_not_end(
+    store: Store, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_WAIT_S", 0.0)
+    held = lease.name_held(store, lease.identity_of_folder(folder.address), 0.0)
+    with held, pytest.raises(ReportError, match=r"index\.html was not written: others have been writing it"):
+        index.write_page(folder, store)
+    index.write_page(folder, store)
+
+
+def test_entries_of_a_killed_run_are_on_the_next_page(store: Store, folder: Folder) -> None:
+    index.write_entry(folder, an_entry("killed"))
+    assert folder.read(index.PAGE) is None
+    index.write_entry(folder, an_entry("next"))
+    index.write_page(folder, store)
+    assert listed(folder) == {"killed", "next"}
+
+
+def test_page_reads_only_the_entries_that_have_changed(
+    store: Store, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("same", "changed", "removed"):
+        index.write_entry(folder, an_entry(name))
+    index.write_page(folder, store)
+    original, asked = Folder.read_all, list[str]()
+
+    def read_all(self: Folder, subfolder: str, names: Iterable[str]) -> dict[str, bytes]:
+        asked.extend(names)
+        return original(self, subfolder, names)
+
+    monkeypatch.setattr(Folder, "read_all", read_all)
+    index.write_entry(folder, an_entry("changed", headline="Now it is something else."))
+    Path(folder.address, "_targets/removed.json").unlink()
+    index.write_page(folder, store)
+    assert asked == ["changed.json"]
+    assert listed(folder) == {"same", "changed"}
+    assert b"Now it is something else." in (folder.read(index.PAGE) or b"")
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"a.json": 1}', b'{"a.json": ["mark"]}', b"\xff"])
+def test_page_is_whole_whatever_was_kept(store: Store, folder: Folder, kept: bytes) -> None:
+    folder.write(index.SEEN, kept)
+    index.write_entry(folder, an_entry("a"))
+    index.write_page(folder, store)
+    index.write_page(folder, store)
+    assert listed(folder) == {"a"}
 
 
 def test_older_day_when_audited_again_does_not_replace_the_newest(tmp_path: Path) -> None:

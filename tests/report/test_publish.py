@@ -21,6 +21,7 @@ def test_write_to_a_folder_leaves_exactly_the_files_promised(tmp_path: Path) -> 
     folder = tmp_path / "new" / "folder"
     assert {name for name in files_below(folder) if not name.startswith("rules/")} == {
         "index.html",
+        "_index.json",
         "_targets/metrics-prod.json",
         "metrics-prod/2026-03-31.html",
         "metrics-prod/2026-03-31.json",
@@ -97,6 +98,7 @@ def test_read_what_is_not_there_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     with pytest.raises(ReportError, match="cannot read"):
         folder.read("d")
+    folder.delete("absent.json")
 
 
 def test_read_all_when_the_folder_refuses_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,10 +108,10 @@ def test_read_all_when_the_folder_refuses_is_one_clear_line(tmp_path: Path, monk
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(type(folder._files), "ls", refuse)
+    monkeypatch.setattr("os.scandir", refuse)
     with pytest.raises(ReportError, match=r"cannot read .*: Permission denied"):
         folder.marks("d", ".json")
-    monkeypatch.setattr(type(folder._files), "cat", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(ReportError, match=r"cannot read .*: Permission denied"):
         folder.read_all("d", ["x"])
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from tsaudit.alerts.digest import queue_digest
+from tsaudit.alerts.digest import queue_digest, queue_due_digest
 from tsaudit.alerts.message import RunContext
 from tsaudit.alerts.outbox import queue
 from tsaudit.alerts.pace import Pace, at_most
 from tsaudit.alerts.printed import mark_printed
 from tsaudit.alerts.reactions import ReactionReport, read_reactions
 from tsaudit.alerts.routing import owner_of
-from tsaudit.alerts.sending import SendReport, send
+from tsaudit.alerts.send_report import SendReport
+from tsaudit.alerts.sending import send
 
 __all__ = [
     "Pace",
@@ -21,6 +22,7 @@ __all__ = [
     "owner_of",
     "queue",
     "queue_digest",
+    "queue_due_digest",
     "read_reactions",
     "send",
 ]

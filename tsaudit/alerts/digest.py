@@ -30,13 +30,14 @@ from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.figures import by_badness
 from tsaudit.alerts.message import SIGNS, is_told_of, notification
 from tsaudit.alerts.routing import channel_of, sinks_of
+from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import SLACK, Draft, Kind, State, split_thread, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
-from tsaudit.text.findings import tally
+from tsaudit.text.findings import severity_word, tally
 from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
@@ -45,6 +46,20 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5
 """Open incidents named per target."""
 _WEEK: Final = timedelta(days=7)
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def queue_due_digest(store: Store, settings: Settings) -> None:
+    """Queue the digest of the newest audited day, if it is a day for one, once all targets due on it are audited."""
+    if settings.slack.digest_weekday == "never" or not settings.notifies:
+        return
+    newest = store.newest_days()
+    day = max((newest[target.name] for target in settings.targets if target.name in newest), default=None)
+    if day is None or settings.slack.digest_weekday not in ("daily", _WEEKDAYS[day.weekday()]):
+        return
+    due = [target.name for target in settings.targets if cron.fires_on(target.schedule, day)]
+    if all(newest.get(target) == day for target in due):
+        queue_digest(store, settings, day)
 
 
 def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
@@ -117,7 +132,7 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
         blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
     if reported:
         blocks.append(small(f"Not counted: {many(reported, 'incident')} in today's other messages."))
-    lines = (f"{i.severity} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
+    lines = (f"{severity_word(i.severity)} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines, len(still)), tuple(blocks))
 
 

@@ -13,6 +13,7 @@ from tsaudit.alerts import sink_way
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.pace import Budget, Pace
 from tsaudit.alerts.routing import channel_of
+from tsaudit.alerts.send_report import SendReport
 from tsaudit.alerts.sink import Sink
 from tsaudit.alerts.sink_way import SinkWay
 from tsaudit.alerts.slack import Place, Way
@@ -35,22 +36,6 @@ from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class SendReport:
-    """The outcome for the messages that were waiting."""
-
-    sent: int = 0
-    edited: int = 0
-    failed: int = 0
-    """Slack rejected them, and the plain text versions too."""
-    not_sent: int = 0
-    """Printed in the terminal, because Slack is not configured."""
-    waiting: int = 0
-    """Still queued; the next run tries again."""
-    errors: tuple[str, ...] = ()
-    """One line each, with what to do. If not empty, somebody was not notified, and the run must fail."""
 
 
 def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pace | None = None) -> SendReport:
@@ -76,7 +61,7 @@ def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pac
             stuck = f"has made no progress for {wait_s:.0f} s" if left == before else "has not finished in time"
             waiting = f"{many(len(left), 'message')} {'waits' if len(left) == 1 else 'wait'}"
             line = f"another tsaudit is sending and {stuck}; {waiting}"
-            return SendReport(waiting=len(left), errors=(line,))
+            return SendReport(waiting=len(left), errors=(line,), out_of_time=(line,))
         before = left
 
 
@@ -89,6 +74,8 @@ class _Sender:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sent", "edited", "failed", "not_sent"), 0))
     errors: dict[str, None] = field(default_factory=dict)
     """In order, each once."""
+    out_of_time: dict[str, None] = field(default_factory=dict)
+    """Those of them that only say that."""
     blocked: set[tuple[str, str]] = field(default_factory=set)
     """(sink, owner or channel) to whom nothing more is sent in this run, so that their messages stay in order."""
     down: set[str] = field(default_factory=set)
@@ -115,8 +102,9 @@ class _Sender:
                         self._handle(delivery, owner)
 
     def report(self) -> SendReport:
+        waiting = len(deliveries.waiting_ids(self.store.engine))
         return SendReport(
-            **self.counts, waiting=len(deliveries.waiting_ids(self.store.engine)), errors=tuple(self.errors)
+            **self.counts, waiting=waiting, errors=tuple(self.errors), out_of_time=tuple(self.out_of_time)
         )
 
     def _line(self, sink: str, owner: str) -> tuple[str, str]:
@@ -187,7 +175,9 @@ class _Sender:
         # A sink of another package is one destination for all owners.
         if everywhere or delivery.sink != SLACK:
             self.down.add(delivery.sink)
-        self.stopped = self.stopped or isinstance(error, OutOfTimeError)
+        if isinstance(error, OutOfTimeError):
+            self.stopped = True
+            self.out_of_time[str(error)] = None
 
     def wait_turn(self, channel: str) -> None:
         """Sleep until the channel may be called again. OutOfTimeError if no call can be made by then."""

@@ -13,12 +13,11 @@ import click
 from tsaudit.cli import block, markdown, options, progress, results, show
 from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
 from tsaudit.text import many
+from tsaudit.text.findings import of_severity
 
 if TYPE_CHECKING:
-    from tsaudit.alerts import SendReport
     from tsaudit.model.finding import AuditResult, Verdict
     from tsaudit.model.profile import Profile
-    from tsaudit.run import AuditRun
 
 FAIL_ON = ("warn", "critical", "unknown", "never")
 
@@ -41,6 +40,7 @@ FAIL_ON = ("warn", "critical", "unknown", "never")
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets to audit in parallel."
 )
+@click.option("--run-url", metavar="URL", help="A page about this run, such as a CI job, to link in reports.")
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -56,6 +56,7 @@ def audit(
     everything: bool,
     quiet: bool,
     workers: int,
+    run_url: str | None,
     profile: Path | None,
 ) -> int:
     """Measure, run the rules, save the result, report, and notify the owners.
@@ -78,28 +79,28 @@ def audit(
     settings = options.load_settings(config)
     chosen = options.chosen(settings, targets)
 
-    from tsaudit import alerts, run
-    from tsaudit.history import incidents
+    from tsaudit import alerts
+    from tsaudit.library import AuditSession
 
-    with at_once_on_interrupt(), options.open_store(settings) as store:
+    with at_once_on_interrupt(), AuditSession.open(settings) as session:
         with progress.shown(total=len(chosen), quiet=quiet) as watched:
             printer = _Printer(form, watched, everything=everything, quiet=quiet)
-            runs = []
-            for one in run.audit_targets(
-                chosen, settings, store, day=day or options.today(), workers=workers, progress=watched.say
+            for one in session.audit(
+                chosen, day=day or options.today(), workers=workers, run_url=run_url, progress=watched.say
             ):
-                runs.append(one)
                 watched.end(one.target)
-                printer.add(results.of_run(one, incidents.settled(store, one.target, one.day)))
+                printer.add(results.of_run(one))
+            session.write_index()
         printer.end([t.name for t in chosen])
-        code = max(_exit_code([one.verdict for one in runs], fail_on), _broken(runs))
+        code = _exit_code([one.verdict for one in session.runs], fail_on)
+        code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
         if no_tell:
             return code
-        alerts.mark_printed(store, settings, {one.target: one.day for one in runs if one.result})
+        alerts.mark_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})
         with progress.shown(quiet=quiet) as watched:
             watched.say("messages", "sending")
-            told = run.tell(settings, store, _terminal(form, watched))
-        return max(code, _told(told))
+            session.tell(_terminal(form, watched))
+        return max(code, _said(session.not_delivered, Exit.NOT_DELIVERED))
 
 
 class _Printer:
@@ -185,7 +186,7 @@ def _summary(verdicts: Iterable[str]) -> str:
 
     counts = Counter(map(Verdict, verdicts))
     worst_first = sorted(counts, key=lambda v: -v.rank)
-    return f"{many(counts.total(), 'target')}: {', '.join(f'{counts[v]} {v}' for v in worst_first)}"
+    return f"{many(counts.total(), 'target')}: {', '.join(of_severity(counts[v], v) for v in worst_first)}"
 
 
 def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
@@ -196,15 +197,8 @@ def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
     return max(code, Exit.NOT_AUDITED) if fail_on == "unknown" and "unknown" in found else code
 
 
-def _broken(runs: Iterable[AuditRun]) -> int:
-    """NOT_AUDITED if any run reports a problem, each with its line, whatever `--fail-on` says."""
-    broken = [one for one in runs if one.error]
-    for one in broken:
-        say(f"{one.target}: {one.error}")
-    return Exit.NOT_AUDITED if broken else Exit.OK
-
-
-def _told(report: SendReport) -> int:
-    for error in report.errors:
-        say(f"delivery: {error}")
-    return Exit.NOT_DELIVERED if report.errors else Exit.OK
+def _said(problems: Sequence[str], code: int) -> int:
+    """Print the problems, whatever `--fail-on` says; `code` if there are any, otherwise OK."""
+    for problem in problems:
+        say(problem)
+    return code if problems else Exit.OK

@@ -114,21 +114,16 @@ def _clock(settings: Settings, names: Iterable[str]) -> bool:
 
 def _report(settings: Settings) -> bool:
     """Whether a file can be written to the report folder and removed again."""
-    import fsspec
-
     from tsaudit.net import addresses
+    from tsaudit.report.publish import Folder, ReportError
 
-    folder, shown = settings.report.folder, addresses.without_credentials(settings.report.folder)
-    name = f"{folder.rstrip('/')}/.tsaudit-check-{uuid4().hex}"
+    shown, name = addresses.without_credentials(settings.report.folder), f".tsaudit-check-{uuid4().hex}"
     try:
-        filesystem, path = fsspec.core.url_to_fs(name)
-        filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        with filesystem.open(path, "wb") as file:
-            file.write(b"tsaudit check\n")
-        filesystem.rm(path)
-    except Exception as error:
-        # Every fsspec backend raises different errors.
-        _line("reports", "failed", f"{shown} is not writable: {error}")
+        folder = Folder(settings.report.folder, settings.report.permissions)
+        folder.write(name, b"tsaudit check\n")
+        folder.delete(name)
+    except ReportError as error:
+        _line("reports", "failed", str(error))
         return False
     _line("reports", "ok", f"{shown} is writable")
     if settings.report.base_url is None:

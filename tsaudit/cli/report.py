@@ -37,4 +37,5 @@ def report(target: str, config: str | None, day: date | None) -> None:
             alarm=clock.complaint(target, days) or "",
             owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
         )
+        reports.write_index(settings.report, store)
     show.line(written.url)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 
-def of_run(run: AuditRun, settled: Collection[str] = ()) -> dict[str, Any]:
-    """One audited target, with the keys that `docs/cli.md` lists. `settled`: as in `of_result`."""
+def of_run(run: AuditRun) -> dict[str, Any]:
+    """One audited target, with the keys that `docs/cli.md` lists."""
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
-    found = of_result(run.result, run.profile, settled) if run.result else nothing
+    found = of_result(run.result, run.profile, run.settled) if run.result else nothing
     return found | {
         "error": run.error,
         "changes": [
@@ -63,6 +63,7 @@ def of_result(result: AuditResult, profile: Profile | None, settled: Collection[
             if r.verdict == "unknown" or (r.gaps and r.findings)
         ],
         "complete": result.is_complete(profile),
+        "measured": _measured(profile) if profile else None,
         "rules": [{"code": r.code, "name": r.name, "outcome": str(r.outcome)} for r in result.results],
         "error": result.not_audited.reason if result.not_audited else None,
     }
@@ -81,6 +82,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "not_judged": [],
         "complete": False,
         "first": False,
+        "measured": None,
         "rules": [],
         "changes": [],
         "error": None,
@@ -95,6 +97,15 @@ def _nothing_to_tell() -> dict[str, Any]:
     from tsaudit.story import Story
 
     return dataclasses.asdict(Story(""))
+
+
+def _measured(profile: Profile) -> dict[str, Any]:
+    """How large the target is; null where that is not known."""
+    return {
+        "measurements": len(profile.measurements) if profile.all_listed() else None,
+        "series": profile.series,
+        "not_measured": len(profile.gaps),
+    }
 
 
 def _cost(profile: Profile) -> dict[str, Any]:

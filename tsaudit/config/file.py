@@ -52,15 +52,15 @@ def find(path: str | Path | None = None) -> Path:
     return chosen
 
 
-def load(path: str | Path, *, resolve_env: bool = True) -> Settings:
+def load(path: str | Path, *, resolve_env: bool = True, variables: Mapping[str, str] | None = None) -> Settings:
     """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
 
-    With `resolve_env` off, secrets keep their `${NAME}`, and so does other text whose variable is not set. That is
-    enough to list targets, owners, and schedules, but not to connect. Values with a format (a number, a name, a
-    schedule) need their variable even then.
+    `variables`: what `${NAME}` stands for; None for the environment. With `resolve_env` off, secrets keep their
+    `${NAME}`, and so does other text whose variable is not set. That is enough to list targets, owners, and schedules,
+    but not to connect. Values with a format (a number, a name, a schedule) need their variable even then.
     """
     file = Path(path)
-    return _settings(_read(file), str(file), file.absolute().parent, resolve_env)
+    return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables)
 
 
 def load_mapping(data: Mapping[str, Any], *, label: str, folder: Path, resolve_env: bool = True) -> Settings:
@@ -68,8 +68,10 @@ def load_mapping(data: Mapping[str, Any], *, label: str, folder: Path, resolve_e
     return _settings(of(data), label, folder.absolute(), resolve_env)
 
 
-def _settings(document: Document, label: str, folder: Path, resolve_env: bool) -> Settings:
-    reader = _Reader(label, document, resolve_env)
+def _settings(
+    document: Document, label: str, folder: Path, resolve_env: bool, variables: Mapping[str, str] | None = None
+) -> Settings:
+    reader = _Reader(label, document, resolve_env, variables)
     settings = reader.settings()
     if reader.problems or settings is None:
         raise ConfigError(*reader.lines())
@@ -137,10 +139,14 @@ def _read(file: Path) -> Document:
 class _Reader:
     """Turns the document into settings and collects the problems."""
 
-    def __init__(self, label: str, document: Document, resolve_env: bool) -> None:
+    def __init__(
+        self, label: str, document: Document, resolve_env: bool, variables: Mapping[str, str] | None = None
+    ) -> None:
         self._label = printable(label)
         self._document = document
         self._resolve_env = resolve_env
+        self._variables = os.environ if variables is None else variables
+        self._missing = words.unset if variables is None else words.not_passed
         self._unset: dict[Place, str] = {}
         """Places where a reference stays because its variable is not set, with the variable."""
         self._built: dict[int, Any] = {}
@@ -151,7 +157,7 @@ class _Reader:
         data = self.data()
         known = dict(contradictions(data))
         for place, problem in known.items():
-            self._add(place, words.unset(self._unset[place]) if place in self._unset else problem)
+            self._add(place, self._missing(self._unset[place]) if place in self._unset else problem)
         try:
             return Settings.model_validate(data)
         except ValidationError as error:
@@ -199,12 +205,12 @@ class _Reader:
                 return match[0]
             if not self._resolve_env and (_is_secret(place) or _is_of_sink(place)):
                 return match[0]
-            if (value := os.environ.get(name)) is not None:
+            if (value := self._variables.get(name)) is not None:
                 values[name] = value
                 return value
             self._unset[place] = name
             if self._resolve_env:
-                self._add(place, words.unset(name))
+                self._add(place, self._missing(name))
             return match[0]
 
         filled = _REFERENCE.sub(one, text)
@@ -235,7 +241,7 @@ class _Reader:
     def _explain(self, item: Mapping[str, Any], known: Collection[Place]) -> None:
         place = tuple(part for part in item["loc"] if part != "[key]")
         if place in self._unset:
-            self._add(place, words.unset(self._unset[place]))
+            self._add(place, self._missing(self._unset[place]))
         elif item["type"] == "too_short" and item["input"]:
             return  # Its entries are invalid, and pydantic only counts valid ones.
         elif not (known and place == ()) and place not in known:

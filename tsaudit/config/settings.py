@@ -188,11 +188,13 @@ class Report(Model):
     """Where reports are written and at which address they can be read."""
 
     folder: str = ".tsaudit/reports"
-    """A folder, or any fsspec URL such as `s3://bucket/tsaudit`."""
+    """A folder, or a URL: `s3://bucket/tsaudit`, or any other that fsspec knows."""
     base_url: str | None = None
     """The address at which people can open the folder; without it, links are file paths."""
     values: Literal["redacted", "full"] = "redacted"
     """How values read from a database are shown in reports and messages."""
+    keep_days: int | None = Field(None, ge=1)
+    """How many days before its newest audit a target's reports are kept; by default, all are."""
     mode: str = "0640"
     """Permissions of report files, and of profiles from `tsaudit collect -o`: four digits, as for chmod."""
 
@@ -244,6 +246,11 @@ class Settings(Model):
     """Limits for all targets."""
     targets: tuple[Target, ...] = Field(min_length=1)
     """What to audit."""
+
+    @property
+    def notifies(self) -> bool:
+        """Whether messages are sent; otherwise they are printed."""
+        return bool(self.slack.token or self.slack.webhook or self.sinks)
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin
 
@@ -38,6 +38,17 @@ def place(path: Path) -> str:
 def unset(name: str) -> str:
     """The message about a reference whose variable does not exist."""
     return f"the environment variable {name} is not set; export it or write the value here"
+
+
+def not_passed(name: str) -> str:
+    """The same where a program passes the variables."""
+    return f"the variable {name} is not among those that were passed; pass it or write the value here"
+
+
+def no_target(name: str, known: Collection[str]) -> str:
+    """The message about a target that the configuration does not have."""
+    hint = nearest(name, known) or f"; the configuration has {', '.join(list(known)[:10])}"
+    return f"no target is named `{name}`{hint}"
 
 
 def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:

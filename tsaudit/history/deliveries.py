@@ -216,6 +216,14 @@ def waiting_ids(engine: Engine) -> list[str]:
         return list(connection.scalars(query))
 
 
+def waiting_longest(engine: Engine) -> Delivery | None:
+    """What has been queued or in doubt for the longest time; None if nothing is."""
+    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN)).order_by(table.c.queued_at).limit(1)
+    with database.reading(engine) as connection:
+        row = connection.execute(query).one_or_none()
+        return _delivery(row) if row else None
+
+
 def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
     """The message as `sending`, committed before the call is made; None if it has changed since it was read.
 

@@ -1,6 +1,7 @@
 """One audit of a database at a time, whether cron, a shell, or one of several code locations starts it.
 
-A run of Dagster holds a row too, so that others can tell whether its process still lives.
+A run of Dagster holds a row too, so that others can tell whether its process still lives, and so does the writer of
+the index of reports.
 
 An audit holds a row with the address of what it audits, and updates its heartbeat every few seconds. If another audit
 finds a row, it waits until the row is gone, or until the heartbeat has not changed for `STALE_S` on the waiter's own
@@ -65,7 +66,7 @@ def held(
 def name_held(
     store: Store, name: str, wait_s: float, say: Callable[[str], None] = lambda _line: None
 ) -> Iterator[None]:
-    """`held` for a name: `identity`, or `identity_of_run`."""
+    """`held` for a name: `identity`, `identity_of_run`, or `identity_of_folder`."""
     holder = uuid4().hex
     _wait(store, name, holder, time.monotonic() + wait_s, say)
     ended = threading.Event()
@@ -95,6 +96,11 @@ def identity(target: Target) -> str:
 def identity_of_run(run_id: str, step: str) -> str:
     """One step of one run of Dagster, as 32 hex digits."""
     return hashlib.sha256(f"run\x1f{run_id}\x1f{step}".encode()).hexdigest()[:32]
+
+
+def identity_of_folder(address: str) -> str:
+    """The folder of reports, as 32 hex digits."""
+    return hashlib.sha256(f"folder\x1f{address}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def beats(store: Store, names: Iterable[str]) -> dict[str, str]:

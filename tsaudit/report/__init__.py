@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from tsaudit.config import settings as config
@@ -13,8 +14,9 @@ from tsaudit.report.publish import Folder, ReportError, ReportLocation
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
+    from tsaudit.history.store import Store
 
-__all__ = ["ReportError", "ReportLocation", "write"]
+__all__ = ["ReportError", "ReportLocation", "remove_old", "write", "write_index"]
 
 
 def write(
@@ -29,11 +31,12 @@ def write(
     alarm: str = "",
     owner: str = "",
 ) -> ReportLocation:
-    """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and `index.html`; returns where the page is.
+    """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and the entry in the index; returns where the
+    page is.
 
     The first run of a version also writes a page for each rule, `rules/<code>.html`.
 
-    `latest.html` and the index do not change if they already show a later day. `profile` is None for a target that
+    `latest.html` and the entry do not change if they already show a later day. `profile` is None for a target that
     could not be audited, `previous` is the result of the previous run. `alarm` is shown in red: a problem that makes
     the audit itself doubtful. `owner` is that of the target, for the index. Raises ReportError.
     """
@@ -68,6 +71,22 @@ def write(
     shown = index.newest_day(folder, result.target)
     if shown is None or shown <= result.day or clock.days_ahead([shown]):
         folder.write(f"{result.target}/latest.html", page)
-        index.update(folder, index.entry_of(contents, owner))
+        index.write_entry(folder, index.entry_of(contents, owner))
     rule_files.write(folder)
     return folder.location(f"{base}.html", settings.base_url)
+
+
+def remove_old(target: str, settings: config.Report, newest: date) -> None:
+    """Delete the target's reports of days more than `report.keep_days` before `newest`, if that is set. ReportError."""
+    from tsaudit.report import retention
+
+    if settings.keep_days is not None:
+        before = newest - timedelta(days=settings.keep_days)
+        retention.remove_old(Folder(settings.folder, settings.permissions), target, before)
+
+
+def write_index(settings: config.Report, store: Store) -> None:
+    """Write `index.html` from the entries of all targets: once after many audits. ReportError, HistoryError."""
+    from tsaudit.report import index
+
+    index.write_page(Folder(settings.folder, settings.permissions), store)

@@ -1,26 +1,31 @@
 """The index of all targets, generated from one small JSON file per target.
 
-Each audit writes its own target's file and then the page from all files, so no history is read and no two targets write
-the same file. Two audits that end at the same time could each miss the other's file: after writing the page, each one
-checks whether a file has changed, and if so, writes the page again. The last writer has always seen all files.
+Each audit writes its own target's file, so no two targets write the same one. The page is written from all files, once
+after many audits, so its cost does not grow with their number. What a killed run has written is on the next page.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.model.finding import Finding, Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.report import foreign, html, templates, trends
-from tsaudit.report.publish import Folder
+from tsaudit.report.publish import Folder, ReportError
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
 
 PAGE: Final = "index.html"
 ENTRIES: Final = "_targets"
 """No target's name begins with an underscore, so this cannot be the folder of one."""
+SEEN: Final = "_index.json"
+"""All entries as they were read last, each with its file's mark: only those that have changed are read again."""
 SPARK_POINTS: Final = 30
 ROOM_BYTES: Final = 900_000
 """Approximate size of the page, in bytes: targets get a row of their own while it lasts, worst first, then a name."""
@@ -34,7 +39,8 @@ _NAME_BYTES: Final = 26
 """Bytes of a target that is only named, without its name and address."""
 _GROUP_BYTES: Final = 260
 """Bytes of a group of such targets without its texts."""
-_ATTEMPTS: Final = 5
+_WAIT_S: Final = 90.0
+"""Seconds to wait for another writer of the page: longer than a killed one keeps its lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +119,47 @@ def newest_day(folder: Folder, target: str) -> date | None:
     return entry.day if entry else None
 
 
-def update(folder: Folder, entry: Entry) -> None:
-    """Write the target's entry, and the page from all entries.
-
-    While other audits keep ending, this stops after a few attempts: the last audit writes the complete page.
-    """
+def write_entry(folder: Folder, entry: Entry) -> None:
+    """Write the target's entry. The page shows it once it is written the next time."""
     folder.write(_place(entry.target), to_json(entry))
-    marks = folder.marks(ENTRIES, ".json")
-    for _ in range(_ATTEMPTS):
-        folder.write(PAGE, page(folder.read_all(ENTRIES, marks)).encode())
-        seen, marks = marks, folder.marks(ENTRIES, ".json")
-        if marks == seen:
-            return
+
+
+def write_page(folder: Folder, store: Store) -> None:
+    """Write the page from all entries.
+
+    One process at a time, on whatever machine: otherwise a slow one could write an old page over a newer one. Raises
+    ReportError; HistoryError if the history, which tells who is writing, cannot be reached.
+    """
+    from tsaudit.history import lease
+
+    try:
+        with lease.name_held(store, lease.identity_of_folder(folder.address), _WAIT_S):
+            folder.write(PAGE, page(_entries(folder)).encode())
+    except lease.InUseError:
+        problem = f"{PAGE} was not written: others have been writing it for {_WAIT_S:.0f} s; the next audit writes it"
+        raise ReportError(problem) from None
+
+
+def _entries(folder: Folder) -> dict[str, bytes]:
+    """File name to contents of all entries. Reads those that have changed since the last page, which is one request
+    each in an object store.
+    """
+    marks, seen = folder.marks(ENTRIES, ".json"), _seen(folder)
+    known = {name: text.encode() for name, (mark, text) in seen.items() if marks.get(name) == mark}
+    changed = folder.read_all(ENTRIES, marks.keys() - known.keys())
+    if changed or len(known) < len(seen):
+        texts = {name: data.decode(errors="replace") for name, data in (known | changed).items()}
+        folder.write(SEEN, json.dumps({name: (marks[name], text) for name, text in texts.items()}).encode())
+    return known | changed
+
+
+def _seen(folder: Folder) -> dict[str, tuple[str, str]]:
+    """File name to mark and contents; empty if nothing was kept, or nothing that can be used."""
+    try:
+        found: Any = json.loads(folder.read(SEEN) or b"{}")
+        return {str(name): (str(mark), str(text)) for name, (mark, text) in found.items()}
+    except (AttributeError, TypeError, ValueError):
+        return {}
 
 
 def page(files: dict[str, bytes]) -> str:

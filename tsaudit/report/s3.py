@@ -1,0 +1,88 @@
+"""A report folder in S3 or a compatible object store, by boto3.
+
+Not by s3fs: the versions that pip can install beside boto3, which Timestream needs, are years old.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from tsaudit.report.storage import CONTENT_TYPES
+
+SCHEME: Final = "s3://"
+_AT_ONCE: Final = 16
+"""Objects read in parallel."""
+
+
+class S3Storage:
+    """A bucket and a prefix in it."""
+
+    def __init__(self, address: str) -> None:
+        """`address`: `s3://bucket/prefix`. ValueError without a bucket; ImportError without boto3."""
+        self._bucket, _, prefix = address.removeprefix(SCHEME).partition("/")
+        if not self._bucket:
+            raise ValueError(f"{SCHEME} needs a bucket: {SCHEME}bucket/folder")
+        self._prefix = prefix.strip("/")
+        try:
+            self._client = _client()
+        except ImportError as error:
+            raise ImportError("S3 needs boto3: pip install 'tsaudit[s3]'") from error
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write the object, with the content type of its suffix. It is visible once it is complete."""
+        kind = CONTENT_TYPES.get(PurePosixPath(path).suffix, "application/octet-stream")
+        self._client.put_object(Bucket=self._bucket, Key=self._key(path), Body=data, ContentType=kind)
+
+    def read(self, path: str) -> bytes:
+        """The contents; FileNotFoundError if there is no such object."""
+        try:
+            return bytes(self._client.get_object(Bucket=self._bucket, Key=self._key(path))["Body"].read())
+        except self._client.exceptions.NoSuchKey as error:
+            raise FileNotFoundError(path) from error
+
+    def read_all(self, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """Path to contents; objects that do not exist are missing."""
+
+        def one(path: str) -> tuple[str, bytes | None]:
+            try:
+                return path, self.read(path)
+            except FileNotFoundError:
+                return path, None
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return {path: data for path, data in pool.map(one, paths) if data is not None}
+
+    def marks(self, subfolder: str) -> Mapping[str, str]:
+        """Name to ETag."""
+        start = self._key(f"{subfolder}/")
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start, Delimiter="/")
+        return {one["Key"].removeprefix(start): one["ETag"] for page in pages for one in page.get("Contents", ())}
+
+    def delete(self, path: str) -> None:
+        """Delete the object; one that does not exist is fine."""
+        self._client.delete_object(Bucket=self._bucket, Key=self._key(path))
+
+    def address(self, path: str) -> str:
+        """`s3://bucket/prefix/path`."""
+        return f"{SCHEME}{self._bucket}/{self._key(path)}"
+
+    def _key(self, path: str) -> str:
+        return f"{self._prefix}/{path}" if self._prefix else path
+
+
+@functools.cache
+def _client() -> Any:
+    """One for all threads: it takes a tenth of a second to make. Credentials, region, and endpoint are those of boto3:
+    environment, profile, role.
+    """
+    import boto3
+    from botocore.config import Config
+
+    # Other stores than that of AWS reject checksums that they do not know.
+    plain = {"request_checksum_calculation": "when_required", "response_checksum_validation": "when_required"}
+    limits = {"connect_timeout": 10, "read_timeout": 30, "max_pool_connections": _AT_ONCE}
+    return boto3.session.Session().client("s3", config=Config(retries={"mode": "standard"}, **limits, **plain))
