@@ -21,7 +21,7 @@ import dagster as dg
 from pathlib import Path
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.plan import make_plan
-from tsaudit import config_file
+from tsaudit.config import file as config_file
 settings = config_file.load(Path({path!r}), resolve_env=False)
 plan = make_plan("shop", settings, lambda: settings)
 definitions_of(plan).get_repository_def().load_all_definitions()

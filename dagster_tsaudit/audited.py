@@ -26,22 +26,16 @@ class Audited:
     run: "AuditRun"
     series: Sequence[Point] = ()
     """The target's series over the days up to the audited one."""
-    settled: frozenset[str] = frozenset()
-    """Fingerprints of accepted and snoozed findings: as in the report, they are never the worst finding, and counted
-    apart.
-    """
 
     def is_settled(self, rule: RuleResult, finding: Finding) -> bool:
         """Whether the finding is accepted or snoozed."""
-        return fingerprint(self.run.target, rule.code, finding.subject) in self.settled
+        return fingerprint(self.run.target, rule.code, finding.subject) in self.run.settled
 
 
 def audited(run: "AuditRun", store: "Store") -> Audited:
     """The run with its history. Raises HistoryError if that cannot be read."""
-    from tsaudit.history import incidents
-
     series = store.trend(run.target, "series", Subject(), days=_SHOWN_DAYS, until=run.day)
-    return Audited(run, series, incidents.settled(store, run.target, run.day))
+    return Audited(run, series)
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def description_of(family: str, found: Audited) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # What other families lack is in the check `coverage`, and in theirs.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    told = in_markdown(story.of_result(*own, found.settled))
+    told = in_markdown(story.of_result(*own, found.run.settled))
     reasons = [escape(reason) for reason in _reasons(rules)]
     return "\n\n".join([told, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 

@@ -16,6 +16,7 @@ from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verd
 from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, percent, sparkline
+from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.report import ReportLocation
@@ -38,7 +39,7 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(result.verdict.value),
         "day": dg.MetadataValue.text(run.day.isoformat()),
-        "story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.settled))),
+        "story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.run.settled))),
     }
     if run.report:
         metadata["report"] = link(run.report)
@@ -57,7 +58,7 @@ def observation_metadata(found: Audited, result: AuditResult, profile: Profile) 
     """What the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
         "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
-        "tsaudit_story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.settled))),
+        "tsaudit_story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.run.settled))),
     }
     if found.run.report:
         metadata["report"] = link(found.run.report)
@@ -70,7 +71,10 @@ def group_metadata(found: Sequence[Audited]) -> Metadata:
     verdicts = [run.verdict for run in runs]
     counts = {f"targets_{v}": float(sum(one is v for one in verdicts)) for v in Verdict}
     ordered = sorted(found, key=lambda one: (-one.run.verdict.rank, -_weight(one.run), one.run.target))
-    rows = [(o.run.target, o.run.verdict, _headline(o), o.run.report.url if o.run.report else "") for o in ordered]
+    rows = [
+        (o.run.target, severity_word(o.run.verdict), _headline(o), o.run.report.url if o.run.report else "")
+        for o in ordered
+    ]
     return {
         "verdict": dg.MetadataValue.text(Verdict.worst(verdicts).value),
         **numbers(targets=len(runs), seconds=round(sum(run.seconds for run in runs), 3), **counts),
@@ -99,7 +103,7 @@ def days_metadata(rows: Sequence[DayRow]) -> Metadata:
     if len({row.day for row in rows}) < 2:
         return {}
     ordered = sorted(rows, key=lambda row: (-row.day.toordinal(), row.target))
-    cells = ((row.day, row.target, row.verdict, _shown(row.series), row.error or "") for row in ordered)
+    cells = ((row.day, row.target, severity_word(row.verdict), _shown(row.series), row.error or "") for row in ordered)
     return {"days": dg.MetadataValue.md(table(("day", "target", "verdict", "series", "error"), cells))}
 
 
@@ -217,4 +221,4 @@ def _headline(found: Audited) -> str:
     run = found.run
     if run.result is None or run.profile is None:
         return run.error or "not audited"
-    return story.of_result(run.result, run.profile, found.settled).headline
+    return story.of_result(run.result, run.profile, found.run.settled).headline

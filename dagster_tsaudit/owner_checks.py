@@ -76,6 +76,7 @@ def _op(plan: Plan, step: Step, targets: list[Target]) -> dg.AssetChecksDefiniti
 
 def _last(plan: Plan, targets: list[Target]) -> Iterator[tuple[Audited, Target]]:
     """The newest audit of each target that has any."""
+    from tsaudit.history import incidents
     from tsaudit.run import AuditRun
 
     with history(plan.load()) as store:
@@ -84,4 +85,6 @@ def _last(plan: Plan, targets: list[Target]) -> Iterator[tuple[Audited, Target]]
             if (day := newest.get(target.name)) is None:
                 continue
             result, profile = store.result(target.name, day), store.profile(target.name, day)
-            yield audited(AuditRun(target.name, day, result, profile, (), None, 0.0, None), store), target
+            settled = incidents.settled(store, target.name, day)
+            run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, settled=settled)
+            yield audited(run, store), target

@@ -1,5 +1,6 @@
-"""What happens between audits: messages that are still queued, reactions to messages, and new data."""
+"""What happens between audits: messages are sent, reactions to them are read, and new data is noticed."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -11,22 +12,32 @@ from dagster_tsaudit.plan import JOB_TAG, Plan, is_audit
 from tsaudit import secrets
 from tsaudit.text import many
 
-_SENSOR_S: Final = 40.0
-"""Seconds a sensor may send: Dagster gives up on it after 60 s, and then calls it again while it still runs."""
+SEND_S: Final = 15
+"""Seconds between two looks for queued messages."""
+
+_SENDING_S: Final = 10.0
+"""Seconds a tick may send; the next one goes on. Dagster evaluates one sensor after another, and others wait for it."""
 
 _REACTIONS_S: Final = 120
 """Seconds between two readings of reactions: somebody who reacted is still looking."""
 
+_READING_S: Final = 40.0
+"""Seconds that may take: Dagster gives up on a tick after 60 s, and then calls it again while it still runs."""
+
+_TICKS_S: Final = 300.0
+"""Seconds after its last tick that a sensor counts as evaluated: others may delay it."""
+
+
+class NotDeliveredError(Exception):
+    """Somebody was not notified. One line for each reason."""
+
 
 def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
-    """The plan's sensors.
-
-    After each run, successful or not, one sends what the run could not, for example because it was killed or Slack was
-    down.
-    """
-    for status in (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE):
-        yield _tell_sensor(plan, status)
+    """The plan's sensors."""
+    yield _tell_sensor(plan)
     yield watch_sensor(plan)
+    if plan.pool:
+        yield _free_sensor(plan)
     if plan.settings.slack.token:
         yield _reactions_sensor(plan)
     if found := [unit.key for unit in plan.units if plan.is_after_ingestion(unit)]:
@@ -39,17 +50,47 @@ def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
         )
 
 
-def send_queued(plan: Plan, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
-    """Send queued messages. Raises nothing: a failing sensor notifies nobody, and the messages stay queued."""
-    from tsaudit import alerts, run
+def tells(plan: Plan) -> str:
+    """Name of the sensor that sends messages."""
+    return f"tell_{plan.name}"
+
+
+def reads_reactions(plan: Plan) -> str:
+    """Name of the sensor that reads reactions."""
+    return f"reactions_{plan.name}"
+
+
+def is_evaluated(instance: dg.DagsterInstance, sensor: str) -> bool:
+    """Whether the sensor has ticked lately and is not switched off: a daemon runs, and has loaded it.
+
+    False if the instance cannot tell.
+    """
+    try:
+        states = [state for state in instance.all_instigator_state() if state.instigator_name == sensor]
+    except Exception:
+        return False
+    ticks = [getattr(state.instigator_data, "last_tick_timestamp", None) for state in states if state.is_running]
+    return any(tick is not None and time.time() - tick <= _TICKS_S for tick in ticks)
+
+
+def send_queued(plan: Plan, say: Callable[[str], None]) -> str:
+    """Send queued messages for some seconds, and return what was done. NotDeliveredError if any cannot be delivered."""
+    from tsaudit import alerts
+    from tsaudit.history import deliveries
 
     try:
         settings = plan.load()
-        with history(settings) as store, alerts.at_most(_SENSOR_S):
-            for problem in run.tell(settings, store, say).errors:
-                complain(f"alert not delivered: {problem}")
+        with history(settings) as store, alerts.at_most(_SENDING_S):
+            if not deliveries.waiting_ids(store.engine):
+                return "nothing is queued"
+            # The step that queued the alerts may have been killed before it could queue the digest.
+            alerts.queue_due_digest(store, settings)
+            report = alerts.send(store, settings, say)
     except Exception as error:
-        complain(secrets.mask(f"alerts could not be sent: {error}"))
+        raise NotDeliveredError(secrets.mask(f"alerts could not be sent: {error}")) from None
+    if problems := [line for line in report.errors if line not in report.out_of_time]:
+        raise NotDeliveredError("\n".join(f"alert not delivered: {line}" for line in problems))
+    return f"{many(report.sent + report.edited, 'message')} sent, {report.waiting} still queued"
 
 
 def read_reactions(plan: Plan) -> str:
@@ -64,7 +105,7 @@ def read_reactions(plan: Plan) -> str:
     try:
         settings = plan.load()
         # Half of the time for reading, half for the replies.
-        with history(settings) as store, alerts.at_most(_SENSOR_S / 2):
+        with history(settings) as store, alerts.at_most(_READING_S / 2):
             found = read(store, settings)
             problems = list(found.problems)
             if found.decided or found.undone:
@@ -79,29 +120,40 @@ def _status(plan: Plan) -> dg.DefaultSensorStatus:
     return dg.DefaultSensorStatus.RUNNING if plan.starts_running else dg.DefaultSensorStatus.STOPPED
 
 
-def _tell_sensor(plan: Plan, status: dg.DagsterRunStatus) -> dg.SensorDefinition:
-    @dg.run_status_sensor(
-        run_status=status,
-        name=f"tell_{plan.name}_{status.value.lower()}",
+def _tell_sensor(plan: Plan) -> dg.SensorDefinition:
+    @dg.sensor(
+        name=tells(plan),
+        minimum_interval_seconds=SEND_S,
         # It follows runs that somebody launched, so it runs even where schedules start stopped.
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Sends alerts that are still queued, also those of a run that was killed.",
+        description="Sends the alerts that audits have queued. Its tick fails if one cannot be delivered.",
     )
-    def tell(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
-        if not is_audit(plan, context.dagster_run):
-            return dg.SkipReason("not an audit of this component")
-        if plan.pool:
-            # A killed run keeps its slot unless the instance's run_monitoring frees it; this run has ended.
-            context.instance.event_log_storage.free_concurrency_slots_for_run(context.dagster_run.run_id)
-        send_queued(plan, context.log.info, context.log.error)
-        return None
+    def tell(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+        return dg.SkipReason(send_queued(plan, context.log.info))
 
     return tell
 
 
+def _free_sensor(plan: Plan) -> dg.SensorDefinition:
+    @dg.run_status_sensor(
+        run_status=dg.DagsterRunStatus.FAILURE,
+        name=f"free_{plan.name}",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Frees the pool after a run that was killed.",
+    )
+    def free(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
+        if not is_audit(plan, context.dagster_run):
+            return dg.SkipReason("not an audit of this component")
+        # A killed run keeps its slot unless the instance's run_monitoring frees it; this run has ended.
+        context.instance.event_log_storage.free_concurrency_slots_for_run(context.dagster_run.run_id)
+        return None
+
+    return free
+
+
 def _reactions_sensor(plan: Plan) -> dg.SensorDefinition:
     @dg.sensor(
-        name=f"reactions_{plan.name}",
+        name=reads_reactions(plan),
         minimum_interval_seconds=_REACTIONS_S,
         default_status=_status(plan),
         description="Reads reactions to messages in Slack: acknowledge, snooze, accept, or undo.",

@@ -1,9 +1,10 @@
-"""One audit step: audit its targets with `tsaudit.run`, and show the results in Dagster."""
+"""One audit step: audit its targets with `tsaudit.library`, and show the results in Dagster."""
 
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
@@ -15,18 +16,23 @@ from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
 from dagster_tsaudit.owner_checks import owner_results, record
 from dagster_tsaudit.plan import AuditConfig, Plan, Step, Unit
+from dagster_tsaudit.sensors import is_evaluated, reads_reactions, tells
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
+from tsaudit.model.profile import utc_now
 
 if TYPE_CHECKING:
-    from tsaudit.history.store import Store
+    from tsaudit.library import AuditSession
+
+_OVERDUE: Final = timedelta(hours=1)
+"""A message that has been queued for longer fails the next run: nobody may look at a sensor whose ticks fail."""
 
 Event = dg.MaterializeResult[None] | dg.AssetCheckResult
 
 
 def audit_step(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, step: Step) -> Iterator[Event]:
-    """Audit the selected units of the step and send the alerts.
+    """Audit the selected units of the step and queue the alerts.
 
     A failing target neither stops nor hides the others; it makes the step fail after all of them.
     """
@@ -43,7 +49,7 @@ def audit_step(context: dg.AssetExecutionContext, config: AuditConfig, plan: Pla
 
 
 def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, step: Step) -> Iterator[Event]:
-    from tsaudit import run
+    from tsaudit.library import AuditSession
 
     days = audited_days(config)
     settings = _settings(plan)
@@ -55,15 +61,15 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
     gone = sorted(set(unit_of) - {target.name for target in targets})
     problems = [f"{name}: no longer in the configuration; reload the code location" for name in gone]
     url = f"{plan.dagster_url}/runs/{context.run.run_id}" if plan.dagster_url else None
+    reactions = not is_evaluated(context.instance, reads_reactions(plan))
     rows: dict[str, list[DayRow]] = defaultdict(list)
     with history(settings) as store, alive(store, context.run.run_id, step):
+        session = AuditSession(settings, store)
         for day in days:
             done: dict[str, list[Audited]] = {}
-            for found in run.audit_targets(targets, settings, store, day=day, workers=plan.workers, run_url=url):
+            for found in session.audit(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
                 name = found.target if len(days) == 1 else f"{found.target} on {day}"
                 context.log.info(f"{name}: {found.error or found.verdict}")
-                if found.error:
-                    problems.append(f"{name}: {found.error}")
                 unit = unit_of[found.target]
                 rows[unit.name].append(DayRow.of(found))
                 if day != days[-1]:
@@ -71,7 +77,8 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
                 done.setdefault(unit.name, []).append(audited(found, store))
                 if len(done[unit.name]) == expected[unit.name]:
                     yield from _results(context, plan, unit, done.pop(unit.name), rows.pop(unit.name))
-        problems += _send(context, settings, store)
+        session.write_index()
+        problems += [*session.not_audited, *session.not_written, *_tell(context, plan, session)]
     if problems:
         raise dg.Failure("\n".join(problems), allow_retries=False)
 
@@ -114,9 +121,21 @@ def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: Audited) -
         record(context, check)
 
 
-def _send(context: dg.AssetExecutionContext, settings: Settings, store: "Store") -> list[str]:
-    """Send queued messages; undelivered ones fail the run and stay in the history."""
-    from tsaudit import run
+def _tell(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession") -> list[str]:
+    """See that queued messages are sent, and return the problems. Undelivered ones stay in the history.
 
-    report = run.tell(settings, store, context.log.info)
-    return [f"alert not delivered: {error}" for error in report.errors]
+    A sensor sends them, so that a slow Slack does not hold up the step and its pool. The step itself does so only where
+    no daemon evaluates that sensor, or without Slack, where messages are printed.
+    """
+    from tsaudit import alerts
+    from tsaudit.history import deliveries
+
+    if not session.settings.notifies or not is_evaluated(context.instance, tells(plan)):
+        session.tell(context.log.info)
+        return session.not_delivered
+    alerts.queue_due_digest(session.store, session.settings)
+    oldest = deliveries.waiting_longest(session.store.engine)
+    if oldest is None or utc_now() - oldest.queued_at.replace(tzinfo=UTC) < _OVERDUE:
+        return []
+    why = oldest.last_error or f"see the sensor {tells(plan)}"
+    return [f"alert not delivered since {oldest.queued_at:%Y-%m-%d %H:%M} UTC: {why}"]

@@ -8,6 +8,7 @@ from tsaudit.model.finding import Finding, RuleResult
 from tsaudit.story import Story
 from tsaudit.text import number
 from tsaudit.text.findings import sentence as in_words
+from tsaudit.text.findings import severity_word
 
 MAX_ROWS: Final = 50
 """Rows in a table: Dagster stores each of them in its event log permanently, and pages become slow."""
@@ -33,7 +34,7 @@ def findings_table(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
     """The findings with what to do, in the given order."""
     return table(
         ("severity", "rule", "where", "what", "what to do"),
-        ((f.severity, f"{r.code} {r.name}", f.subject, in_words(f), f.fix) for r, f in pairs),
+        ((severity_word(f.severity), f"{r.code} {r.name}", f.subject, in_words(f), f.fix) for r, f in pairs),
     )
 
 

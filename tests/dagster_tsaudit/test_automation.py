@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +12,7 @@ from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
 from dagster_tsaudit.plan import Plan
-from dagster_tsaudit.sensors import send_queued
-from tests.dagster_tsaudit.runs import a_plan, execute, fake_audits, write_config
+from tests.dagster_tsaudit.runs import a_plan, fake_audits, write_config
 from tsaudit import alerts, run
 from tsaudit.config.settings import Settings
 from tsaudit.history.store import Store
@@ -115,7 +113,7 @@ def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> 
     assert {s.default_status for s in schedules} == {dg.DefaultScheduleStatus.RUNNING}
     assert {s.execution_timezone for s in schedules} == {"UTC"}
     sensors = list(definitions.sensors or ())
-    assert {s.name for s in sensors} == {"tell_shop_success", "tell_shop_failure", "watch_shop"}
+    assert {s.name for s in sensors} == {"tell_shop", "watch_shop"}
     assert {s.default_status for s in sensors} == {dg.DefaultSensorStatus.RUNNING}
 
 
@@ -126,13 +124,9 @@ def test_schedules_start_stopped_where_they_are_not_wanted(tmp_path: Path) -> No
         own = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
         assert all(s.default_status is dg.DefaultScheduleStatus.STOPPED for s in own)
         status = {s.name: s.default_status.value for s in definitions.sensors or ()}
-        # Those that send what a run could not follow runs, which somebody launches.
-        assert {n for n, s in status.items() if s == "RUNNING"} == {
-            "tell_shop_success",
-            "tell_shop_failure",
-            "watch_shop",
-        }
-        assert len(status) == 4 + plan.after_ingestion
+        # Those that send what a run has queued follow runs, which somebody launches.
+        assert {n for n, s in status.items() if s == "RUNNING"} == {"tell_shop", "watch_shop"}
+        assert len(status) == 3 + plan.after_ingestion
 
 
 @pytest.fixture
@@ -247,83 +241,3 @@ def test_reactions_that_cannot_be_read_never_break_the_sensor(
     assert reactions_tick(plan, kept_instance) == "reactions could not be read: connection refused"
     monkeypatch.delattr(alerts, "read_reactions")
     assert reactions_tick(plan, kept_instance) == "this version of tsaudit reads no reactions"
-
-
-def told(monkeypatch: pytest.MonkeyPatch, tell: Callable[..., object]) -> list[tuple[object, ...]]:
-    calls: list[tuple[object, ...]] = []
-
-    def spy(*arguments: object) -> object:
-        calls.append(arguments)
-        return tell(*arguments)
-
-    monkeypatch.setattr(run, "tell", spy)
-    return calls
-
-
-def sense(definitions: dg.Definitions, outcome: dg.ExecuteInProcessResult, instance: dg.DagsterInstance) -> object:
-    status = "success" if outcome.success else "failure"
-    sensor = definitions.get_repository_def().get_sensor_def(f"tell_shop_{status}")
-    (event,) = [e for e in outcome.all_events if e.is_job_success or e.is_job_failure]
-    context = dg.build_run_status_sensor_context(
-        sensor_name=sensor.name, dagster_event=event, dagster_instance=instance, dagster_run=outcome.dagster_run
-    )
-    return sensor(context)
-
-
-@pytest.mark.parametrize("error", [None, "no such file"])
-def test_after_a_run_what_is_queued_is_sent(
-    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, error: str | None
-) -> None:
-    calls = told(monkeypatch, lambda *_: SimpleNamespace(errors=()))
-    monkeypatch.setattr(run, "audit_targets", fake_audits())
-    config = write_config(tmp_path, "a", target_extra="password: ${TSAUDIT_TEST}" if error else "")
-    plan = a_plan(config)
-    outcome = execute(plan, instance)
-    assert outcome.success is (error is None)
-    monkeypatch.setenv("TSAUDIT_TEST", "x")
-    calls.clear()
-    sense(definitions_of(plan), outcome, instance)
-    assert len(calls) == 1
-    assert calls[0][0] == plan.load()
-
-
-def test_runs_of_others_send_nothing(
-    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = told(monkeypatch, lambda *_: SimpleNamespace(errors=()))
-
-    @dg.job
-    def other() -> None: ...
-
-    definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
-    assert isinstance(sense(definitions, other.execute_in_process(instance=instance), instance), dg.SkipReason)
-    assert calls == []
-
-
-def test_a_run_of_the_materialize_button_counts(
-    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = told(monkeypatch, lambda *_: SimpleNamespace(errors=()))
-    monkeypatch.setattr(run, "audit_targets", fake_audits())
-    definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
-    key = dg.AssetKey(["tsaudit", "a"])
-    outcome = definitions.resolve_implicit_global_asset_job_def().execute_in_process(
-        instance=instance, asset_selection=[key]
-    )
-    calls.clear()
-    sense(definitions, outcome, instance)
-    assert len(calls) == 1
-
-
-def test_a_slack_that_is_away_never_breaks_the_sensor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = a_plan(write_config(tmp_path, "a"))
-    complaints: list[str] = []
-    told(monkeypatch, lambda *_: SimpleNamespace(errors=("#web: ratelimited",)))
-    send_queued(plan, print, complaints.append)
-
-    def broken(*_: object) -> object:
-        raise OSError("connection refused")
-
-    told(monkeypatch, broken)
-    send_queued(plan, print, complaints.append)
-    assert complaints == ["alert not delivered: #web: ratelimited", "alerts could not be sent: connection refused"]

@@ -49,7 +49,7 @@ def test_a_target_inline_becomes_asset_job_schedule_and_sensors() -> None:
     assert keys == {"shop", "tsaudit/shop"}
     (schedule,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
     assert (schedule.name, schedule.cron_schedule) == ("audit_shop", "15 4 * * *")
-    assert len(list(definitions.sensors or ())) == 3
+    assert len(list(definitions.sensors or ())) == 2
 
 
 def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:

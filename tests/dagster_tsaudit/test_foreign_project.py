@@ -181,6 +181,6 @@ def test_component_is_found_beside_a_package_of_the_same_name(
     ]
 
 
-def test_wheel_brings_two_packages(installed: Path) -> None:
+def test_wheel_brings_three_packages(installed: Path) -> None:
     packages = {folder.name for folder in installed.iterdir() if folder.is_dir() and folder.suffix != ".dist-info"}
-    assert packages - {"bin", "__pycache__"} == {"tsaudit", "dagster_tsaudit"}
+    assert packages - {"bin", "__pycache__"} == {"tsaudit", "dagster_tsaudit", "tsaudit_airflow"}

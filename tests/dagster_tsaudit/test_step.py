@@ -81,6 +81,13 @@ def test_an_alert_that_was_not_delivered_turns_the_run_red(
     assert failure_of(outcome) == "alert not delivered: #web: channel_not_found"
 
 
+def test_an_index_that_cannot_be_written_turns_the_run_red(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    (tmp_path / "reports" / "index.html").mkdir(parents=True)
+    outcome = execute(a_plan(write_config(tmp_path, "a")), instance)
+    assert keys_of(outcome) == {"a"}
+    assert "index.html: Is a directory; check `report.folder`" in failure_of(outcome)
+
+
 def test_the_owners_own_asset_gets_an_observation(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     config = write_config(tmp_path, "a", target_extra="asset_key: [shop, orders]")
     assert execute(a_plan(config), instance).success
@@ -197,10 +204,13 @@ def test_several_days_are_audited_oldest_first_in_one_run(
             audit = a_failed_audit(target.name, "no such file") if broken else an_audit(target.name)
             yield replace(audit, day=day)
 
+    pages: list[int] = []
     monkeypatch.setattr(run, "audit_targets", audit_targets)
+    monkeypatch.setattr(run, "write_index", lambda *_: pages.append(len(asked)))
     days = ["2026-03-03", "2026-02-28..2026-03-01", "2026-03-01"]
     outcome = execute(a_plan(write_config(tmp_path, "a", "b")), instance, days=days)
     assert asked == [(day, name) for day in ("2026-02-28", "2026-03-01", "2026-03-03") for name in "ab"]
+    assert pages == [len(asked)], "once, after all audits"
     assert failure_of(outcome) == "b on 2026-03-01: no such file"
     shown = {e.asset_key.path[-1]: e.materialization.metadata for e in outcome.get_asset_materialization_events()}
     assert {name: metadata["day"].value for name, metadata in shown.items()} == {"a": "2026-03-03", "b": "2026-03-03"}

@@ -1,0 +1,214 @@
+"""Steps queue messages and a sensor sends them, so that Slack holds up no run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.remote_origin import (
+    RegisteredCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    SensorInstigatorData,
+)
+
+from dagster_tsaudit import sensors
+from dagster_tsaudit.automation import definitions_of
+from dagster_tsaudit.plan import Plan
+from dagster_tsaudit.sensors import NotDeliveredError, is_evaluated
+from tests.alerts import slack_double
+from tests.alerts.slack_double import TOKEN, SlackDouble
+from tests.builders import DAY
+from tests.dagster_tsaudit.runs import a_plan, execute, failure_of, fake_audits, write_config
+from tsaudit import alerts, run
+from tsaudit.demo import World
+from tsaudit.history import deliveries
+from tsaudit.history.store import Store
+
+LIMIT = "limits: {high-series-cardinality.max_series: 500}"
+
+
+@pytest.fixture
+def slack() -> Iterator[SlackDouble]:
+    with slack_double.running() as double:
+        yield double
+
+
+def a_project(folder: Path, slack: SlackDouble, *names: str, channel: str = "") -> Plan:
+    """Databases over their limit, with one channel for all."""
+    for name in names:
+        World(folder / f"{name}.duckdb").advance(DAY)
+    channel = channel or sorted(slack.joined)[0]
+    extra = (
+        f"slack: {{token: {TOKEN}, base_url: '{slack.base_url}', digest_weekday: never}}\n"
+        f"owners: {{default: {{channel: '{channel}'}}}}"
+    )
+    return a_plan(write_config(folder, *names, extra=extra, target_extra=LIMIT))
+
+
+def ticks(instance: dg.DagsterInstance, name: str, ago_s: float = 1.0, **changes: Any) -> None:
+    """Record what a daemon records when it evaluates a sensor."""
+    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("here"), "repository"), name)
+    status = changes.get("status", InstigatorStatus.DECLARED_IN_CODE)
+    data = SensorInstigatorData(last_tick_timestamp=time.time() - ago_s)
+    instance.add_instigator_state(InstigatorState(origin, InstigatorType.SENSOR, status, data))
+
+
+def tick(plan: Plan, instance: dg.DagsterInstance) -> str:
+    sensor = definitions_of(plan).get_repository_def().get_sensor_def("tell_shop")
+    with dg.build_sensor_context(instance=instance) as context:
+        return sensor.evaluate_tick(context).skip_message or ""
+
+
+def waiting(folder: Path) -> int:
+    with Store.open(f"sqlite:///{folder}/history.db") as store:
+        return len(deliveries.waiting_ids(store.engine))
+
+
+def test_a_step_leaves_its_messages_to_the_sensor(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble
+) -> None:
+    plan = a_project(tmp_path, slack, "a", "b")
+    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "reactions_shop")
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    assert slack.calls == []
+    assert waiting(tmp_path) == 2
+    assert tick(plan, kept_instance) == "2 messages sent, 0 still queued"
+    assert len(slack.messages) == 2
+    assert tick(plan, kept_instance) == "nothing is queued"
+    assert len(slack.messages) == 2, "none twice"
+
+
+def test_a_step_sends_them_itself_where_nothing_else_does(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble
+) -> None:
+    plan = a_project(tmp_path, slack, "a")
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    assert (len(slack.messages), waiting(tmp_path)) == (1, 0)
+
+
+@pytest.mark.wall_clock
+def test_what_a_tick_has_no_time_for_the_next_one_sends(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slack takes one message a second."""
+    plan = a_project(tmp_path, slack, "a", "b", "c")
+    ticks(kept_instance, "tell_shop")
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    monkeypatch.setattr(sensors, "_SENDING_S", 0.9)
+    said = [tick(plan, kept_instance) for _ in range(3)]
+    assert said == [f"1 message sent, {left} still queued" for left in (2, 1, 0)]
+    assert len({message.text for message in slack.messages}) == 3
+
+
+def test_a_tick_does_not_wait_for_another_sender(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_project(tmp_path, slack, "a")
+    ticks(kept_instance, "tell_shop")
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    monkeypatch.setattr(sensors, "_SENDING_S", 0.2)
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store, deliveries.sole_sender(store.engine, 1) as alone:
+        assert alone
+        assert tick(plan, kept_instance) == "0 messages sent, 1 still queued"
+    monkeypatch.setattr(sensors, "_SENDING_S", 10.0)
+    assert tick(plan, kept_instance) == "1 message sent, 0 still queued"
+
+
+def test_a_message_that_cannot_be_delivered_fails_the_tick(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble
+) -> None:
+    plan = a_project(tmp_path, slack, "a", channel="#nowhere")
+    ticks(kept_instance, "tell_shop")
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    with pytest.raises(NotDeliveredError, match=r"alert not delivered: .*#nowhere"):
+        sensors.send_queued(plan, print)
+
+
+def test_a_message_that_waits_for_too_long_fails_the_next_run(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_project(tmp_path, slack, "a", channel="#nowhere")
+    ticks(kept_instance, "tell_shop")
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    with pytest.raises(NotDeliveredError):
+        sensors.send_queued(plan, print)
+    assert execute(plan, kept_instance, day=str(DAY)).success, "not yet"
+    monkeypatch.setattr("dagster_tsaudit.step.utc_now", lambda: datetime.now().astimezone() + timedelta(minutes=61))
+    assert "alert not delivered since 20" in failure_of(execute(plan, kept_instance, day=str(DAY)))
+    assert "#nowhere" in failure_of(execute(plan, kept_instance, day=str(DAY)))
+
+
+def test_a_history_that_cannot_be_opened_fails_the_tick_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan(write_config(tmp_path, "a"))
+    monkeypatch.setattr(alerts, "send", lambda *_: 1 / 0)
+    assert sensors.send_queued(plan, print) == "nothing is queued"
+    (tmp_path / "history.db").unlink()
+    (tmp_path / "history.db").mkdir()
+    with pytest.raises(NotDeliveredError, match=r"^alerts could not be sent: .*history"):
+        sensors.send_queued(plan, print)
+
+
+def test_without_slack_messages_are_printed_by_the_step(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(run, "audit_targets", fake_audits())
+    monkeypatch.setattr(run, "tell", lambda *arguments: asked.append(arguments) or alerts.SendReport())
+    ticks(kept_instance, "tell_shop")
+    assert execute(a_plan(write_config(tmp_path, "a")), kept_instance).success
+    assert len(asked) == 1
+
+
+def test_a_sensor_counts_as_evaluated_only_while_a_daemon_does(kept_instance: dg.DagsterInstance) -> None:
+    assert not is_evaluated(kept_instance, "tell_shop")
+    ticks(kept_instance, "tell_other")
+    assert not is_evaluated(kept_instance, "tell_shop")
+    ticks(kept_instance, "tell_shop", ago_s=1_000)
+    assert not is_evaluated(kept_instance, "tell_shop")
+
+
+@pytest.mark.parametrize("status", list(InstigatorStatus))
+def test_a_sensor_that_is_switched_off_does_not_count(
+    kept_instance: dg.DagsterInstance, status: InstigatorStatus
+) -> None:
+    ticks(kept_instance, "tell_shop", status=status)
+    assert is_evaluated(kept_instance, "tell_shop") is (status is not InstigatorStatus.STOPPED)
+
+
+def test_an_instance_that_cannot_tell_counts_as_having_no_daemon(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(type(instance), "all_instigator_state", broken)
+    assert not is_evaluated(instance, "tell_shop")
+
+
+def test_a_killed_run_frees_its_pool(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    config = write_config(tmp_path, "a")
+    names = [{s.name for s in definitions_of(a_plan(config, pool=pool)).sensors or ()} for pool in (None, "plant")]
+    assert names == [{"tell_shop", "watch_shop"}, {"tell_shop", "watch_shop", "free_shop"}]
+    freed: list[str] = []
+    plan = a_plan(write_config(tmp_path, "a", target_extra="password: ${TSAUDIT_NOT_SET}"), pool="plant")
+    outcome = execute(plan, instance)
+    (event,) = [e for e in outcome.all_events if e.is_job_failure]
+    storage = instance.event_log_storage
+    storage.free_concurrency_slots_for_run = freed.append  # type: ignore[method-assign,assignment]
+    context = dg.build_run_status_sensor_context("free_shop", event, instance, outcome.dagster_run)
+    definitions_of(plan).get_repository_def().get_sensor_def("free_shop")(context)
+    assert freed == [outcome.run_id]
