@@ -3,30 +3,40 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 LOWEST := $(VENV)-lowest
+AIRFLOW := $(VENV)-airflow
 # A file or two for each library: its connector, reports, the component.
 ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_opening.py \
 	tests/engines/influxdb2/test_connector.py tests/engines/influxdb3/test_connector.py \
 	tests/engines/greptimedb/test_connector.py tests/report/test_html.py tests/report/test_rule_pages.py tests/report/test_s3.py \
 	tests/cli/test_progress.py \
 	tests/dagster_tsaudit/test_component.py tests/dagster_tsaudit/test_checks.py
-# The suite runs on Debian's PostgreSQL; these run on the newest one, too.
+# The suite runs on Debian's PostgreSQL; these run on the newest one, too, but for what other engines share with it.
 ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/planning/test_dependents.py tests/collect/test_contract.py \
-	tests/history/test_database.py
+	tests/history/test_database.py -k "postgresql or test_database"
 export DAGSTER_DISABLE_TELEMETRY := 1
+# Images set it. Each of the hundreds of processes that the tests start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
-.PHONY: audit test lowest coverage dev lint docs golden record-influxdb2 bench servers clean
+.PHONY: audit test lowest airflow coverage dev lint docs golden record-influxdb2 bench servers clean
 
 audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
 
-test: lint servers lowest ## lint, types, import contracts, all tests, and a part of them on the lowest versions
+test: ## lint, types, import contracts, all tests, and a part of them on the lowest versions
+	@# Types are checked on one core while the other environments are installed.
+	$(MAKE) --jobs 2 --output-sync lint servers $(LOWEST)/.installed $(AIRFLOW)/.installed
+	$(MAKE) lowest airflow
 	$(BIN)/pytest -q -n 2 --dist worksteal
 	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 $(ON_THE_NEWEST_POSTGRESQL)
 
 lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest versions
 	TSAUDIT_LOWEST=1 $(LOWEST)/bin/pytest -q -n 2 -p no:cacheprovider $(ON_THE_LOWEST)
+
+airflow: $(AIRFLOW)/.installed ## the types and tests of tsaudit_airflow, with a real Airflow in an environment of its own
+	$(AIRFLOW)/bin/mypy -p tsaudit_airflow
+	$(AIRFLOW)/bin/pytest -q -n 2 --dist loadfile -p no:cacheprovider tests/tsaudit_airflow
 
 coverage: lint servers ## the same, and which lines no test runs; takes twice the processor's time
 	$(BIN)/pytest -q -n 2 --cov --cov-report=term
@@ -76,8 +86,14 @@ $(LOWEST)/.installed: pyproject.toml .ci/floors
 	.ci/install $(LOWEST) -c $(LOWEST)/floors.txt -e '.[engines,s3,dagster]' --group test
 	@touch $@
 
+$(AIRFLOW)/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(AIRFLOW)
+	$(AIRFLOW)/bin/pip install -q --upgrade 'pip>=25.1'
+	.ci/install $(AIRFLOW) -e '.[engines,airflow,dagster]' --group airflow
+	@touch $@
+
 $(HOME_OF_DAGSTER)/dagster.yaml: dagster.yaml
 	@mkdir -p $(HOME_OF_DAGSTER) && cp dagster.yaml $@
 
 clean: ## all that was built, the demo's history included
-	rm -rf $(VENV) $(LOWEST) .tsaudit .dagster_home build dist
+	rm -rf $(VENV) $(LOWEST) $(AIRFLOW) .tsaudit .dagster_home build dist

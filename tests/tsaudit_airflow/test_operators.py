@@ -1,0 +1,280 @@
+"""The operators and what hangs on them, without a running Airflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk import Asset, Connection
+from airflow.sdk.bases.notifier import BaseNotifier
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.execution_time.context import OutletEventAccessors
+
+from tsaudit_airflow.assets import AUDITS, audit_asset
+from tsaudit_airflow.hooks import AuditHook
+from tsaudit_airflow.links import AuditReportLink
+from tsaudit_airflow.notifications import AuditNotifier
+from tsaudit_airflow.operators import AuditOperator, TargetsOperator
+
+ROOT = Path(__file__).parents[2]
+TODAY = datetime.now(UTC)
+
+
+@pytest.fixture(params=["in process", "outside"])
+def python(request: pytest.FixtureRequest) -> str | None:
+    return None if request.param == "in process" else sys.executable
+
+
+@pytest.fixture(autouse=True)
+def _connections(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = {"conn_type": "sqlite", "host": f"{folder}/metrics.db", "password": "pa/ss", "extra": {"token": "t-1"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(shop))
+
+
+def context_of(logical_date: datetime | None = TODAY) -> dict[str, Any]:
+    ti = SimpleNamespace(log_url="https://airflow.example/dags/x/runs/1/tasks/audit")
+    return {"ti": ti, "outlet_events": OutletEventAccessors(), "logical_date": logical_date}
+
+
+def an_operator(folder: Path, **options: Any) -> AuditOperator:
+    return AuditOperator(
+        **{"task_id": "audit", "config": f"{folder}/tsaudit.yaml", "connections": ["shop"], "target": "metrics"}
+        | options
+    )
+
+
+def events_of(context: dict[str, Any]) -> dict[str, Any]:
+    return {event.dest_asset_key.name: event for event in context["outlet_events"][AUDITS].asset_alias_events}
+
+
+def test_audit_when_it_finds_something_is_an_event_with_verdict_and_figures(folder: Path, python: str | None) -> None:
+    task, context = an_operator(folder, python=python), context_of()
+
+    found = task.execute(context)
+
+    assert found == task.audits
+    (one,) = found.values()
+    assert (one["target"], one["verdict"], one["error"], one["day"]) == ("metrics", "warn", None, f"{TODAY:%Y-%m-%d}")
+    assert one["findings"]["warn"] >= 1
+    assert one["opened"]
+    assert one["measurements"] == 1
+    (event,) = events_of(context).values()
+    assert event.extra == one
+    assert (event.dest_asset_key.name, event.dest_asset_key.uri) == ("tsaudit/metrics", audit_asset("metrics").uri)
+    link = AuditReportLink().get_link(task, ti_key=None)
+    assert link == one["report"] == f"https://reports.example/tsaudit/metrics/{TODAY:%Y-%m-%d}.html"
+    page = (folder / f".tsaudit/reports/metrics/{TODAY:%Y-%m-%d}.html").read_text()
+    assert "https://airflow.example/dags/x/runs/1/tasks/audit" in page
+    json.dumps(found)
+
+
+def test_audit_when_a_target_is_lost_fails_after_the_others(folder: Path, python: str | None) -> None:
+    task, context = an_operator(folder, python=python, target=None), context_of()
+    with pytest.raises(AirflowException, match=r"^lost: ") as raised:
+        task.execute(context)
+    assert "\n" not in str(raised.value)
+    assert {name: one["verdict"] for name, one in task.audits.items()} == {"metrics": "warn", "lost": "unknown"}
+    assert sorted(events_of(context)) == ["tsaudit/lost", "tsaudit/metrics"]
+
+
+def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None:
+    with pytest.raises(AirflowFailException, match="metrics is warning: "):
+        an_operator(folder, fail_on="warn").execute(context_of())
+    an_operator(folder, fail_on="critical").execute(context_of())
+    with pytest.raises(ValueError, match="fail_on is 'bad'; write warn, critical"):
+        an_operator(folder, fail_on="bad")
+
+
+def test_audit_when_the_configuration_is_wrong_is_one_line(folder: Path, python: str | None) -> None:
+    for options, expected in (
+        ({"target": "metrix"}, "no target is named `metrix`, did you mean metrics"),
+        ({"connections": []}, "SHOP_HOST"),
+        ({"config": f"{folder}/none.yaml"}, "none.yaml: no such file"),
+        ({"day": "someday"}, "day is 'someday'; write YYYY-MM-DD"),
+        ({"day": f"{TODAY + timedelta(days=9):%Y-%m-%d}"}, "is in the future"),
+    ):
+        with pytest.raises(AirflowFailException, match=expected) as raised:
+            an_operator(folder, python=python, **options).execute(context_of())
+        assert "\n" not in str(raised.value)
+    with pytest.raises(AirflowFailException, match="nowhere/python cannot be started"):
+        an_operator(folder, python="/nowhere/python").execute(context_of())
+
+
+def test_audit_when_tsaudit_itself_fails_is_one_line_without_secrets_and_is_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise RuntimeError("no luck with se-cr-et-4711\nand more")
+
+    config = folder / "tsaudit.yaml"
+    config.write_text(config.read_text().replace("engine: sqlite,", "engine: sqlite, password: '${PASS}',", 1))
+    monkeypatch.setenv("PASS", "se-cr-et-4711")
+    monkeypatch.setattr("tsaudit.run_audit", breaks)
+    with pytest.raises(AirflowException) as raised:
+        an_operator(folder).execute(context_of())
+    assert str(raised.value) == "internal error: RuntimeError: no luck with ***"
+    assert not isinstance(raised.value, AirflowFailException)
+    assert raised.value.__suppress_context__
+
+
+def test_audit_when_the_history_cannot_be_written_is_tried_again(folder: Path, python: str | None) -> None:
+    config = folder / "tsaudit.yaml"
+    config.write_text("history: postgresql+psycopg://127.0.0.1:1/none\n" + config.read_text())
+    with pytest.raises(AirflowException, match="history") as raised:
+        an_operator(folder, python=python).execute(context_of())
+    assert "\n" not in str(raised.value)
+    assert not isinstance(raised.value, AirflowFailException)
+
+
+def test_audit_when_the_other_environment_has_another_version_or_none(folder: Path) -> None:
+    other = folder / "python"
+    for script, expected in (
+        ('echo \'[{"target": "metrics", "story": {}}]\'', "does not report 'measured'; install the same version"),
+        ("echo 'No module named tsaudit' >&2; exit 1", "ended with exit code 1"),
+    ):
+        other.write_text(f"#!/bin/sh\n{script}\n")
+        other.chmod(0o755)
+        with pytest.raises(AirflowFailException, match=expected):
+            an_operator(folder, python=str(other)).execute(context_of())
+
+
+def test_day_when_it_is_not_set_is_that_of_the_logical_date_in_utc(folder: Path) -> None:
+    late = datetime.fromisoformat("2026-03-31T23:30:00-05:00")
+    assert an_operator(folder).execute(context_of(late))["metrics"]["day"] == "2026-04-01"
+    before = datetime.now(UTC)
+    found = an_operator(folder).execute(context_of(None))["metrics"]["day"]
+    assert f"{before:%Y-%m-%d}" <= found <= f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def test_messages_when_they_wait_are_sent_with_the_next_audit(folder: Path, python: str | None, caplog: Any) -> None:
+    with pytest.raises(AirflowException, match="lost"):
+        an_operator(folder, python=python, target="lost", tell=False).execute(context_of())
+    assert "lost" in " ".join(waiting(folder))
+    an_operator(folder, python=python).execute(context_of())
+    assert waiting(folder) == []
+
+
+def waiting(folder: Path) -> list[str]:
+    from tsaudit.history import deliveries
+    from tsaudit.history.store import Store
+
+    with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store:
+        return [str(one.payload) for one in deliveries.waiting(store.engine)]
+
+
+def test_targets_when_listed_are_those_of_the_file(folder: Path, python: str | None) -> None:
+    task = TargetsOperator(task_id="t", config=f"{folder}/tsaudit.yaml", connections=["shop"], python=python)
+    assert task.execute({}) == ["metrics", "lost"]
+    with pytest.raises(AirflowFailException, match="no such file"):
+        TargetsOperator(task_id="t", config="/none.yaml", python=python).execute({})
+
+
+def test_tsaudit_when_a_dag_is_only_read_is_not_imported() -> None:
+    code = "import sys, tsaudit_airflow.example_dags.audits; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "tsaudit_airflow.operators" in done.stdout
+    assert not {name for name in done.stdout.split() if name == "tsaudit" or name.startswith("tsaudit.")}
+
+
+def test_examples_of_the_page_when_run_one_after_the_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/airflow.md").read_text()
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```$", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    for text in blocks:
+        exec(compile(textwrap.dedent(text), "docs/airflow.md", "exec"), names)
+    assert isinstance(names["tell"], AuditNotifier)
+    (config,) = re.findall(r"^ *```yaml\n(.*?)^ *```$", page, re.DOTALL | re.MULTILINE)
+    (folder / "page.yaml").write_text(textwrap.dedent(config))
+    shop = {"conn_type": "postgres", "host": "db", "login": "tsaudit", "password": "p", "schema": "shop"}
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(shop))
+    monkeypatch.setenv("AIRFLOW_CONN_AUDITS", json.dumps(shop | {"schema": "audits"}))
+    listed = TargetsOperator(task_id="t", config=f"{folder}/page.yaml", connections=["shop", "audits"])
+    assert listed.execute({}) == ["shop"]
+
+
+def test_asset_when_named_twice_has_one_uri() -> None:
+    assert audit_asset("a b") == audit_asset("a b") == Asset(name="tsaudit/a b")
+
+
+@pytest.mark.parametrize(
+    ("connection", "expected"),
+    [
+        ({"conn_type": "postgres", "host": "db", "login": "a@b", "password": "p:/", "schema": "shop", "port": 5433,
+          "extra": '{"sslmode": "require", "url": "no", "deep": {"a": 1}, "flag": true}'},
+         {"URL": "postgresql://a%40b:p%3A%2F@db:5433/shop", "HOST": "db", "PORT": "5433", "LOGIN": "a@b",
+          "PASSWORD": "p:/", "SCHEMA": "shop", "SSLMODE": "require"}),
+        ({"conn_type": "http", "host": "influx", "schema": "https", "port": 8086, "extra": '{"org-id": 7}'},
+         {"URL": "https://influx:8086", "HOST": "influx", "PORT": "8086", "SCHEMA": "https", "ORG_ID": "7"}),
+        ({"conn_type": "influxdb", "host": "http://influx/"}, {"URL": "http://influx", "HOST": "http://influx/"}),
+        ({"conn_type": "sqlite", "host": "/data/shop.db"}, {"URL": "sqlite:////data/shop.db", "HOST": "/data/shop.db"}),
+        ({"conn_type": "mongo", "host": "m", "password": "x"}, {"URL": "mongodb://:x@m", "HOST": "m", "PASSWORD": "x"}),
+    ],
+)  # fmt: skip
+def test_hook_when_asked_gives_what_the_connection_has(
+    connection: dict[str, Any], expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AuditHook, "get_connection", lambda self, name: Connection(conn_id=name, **connection))
+    assert AuditHook(["shop-db"]).variables() == {f"SHOP_DB_{name}": value for name, value in expected.items()}
+
+
+def test_hook_when_two_connections_collide_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AuditHook, "get_connection", lambda self, name: Connection(conn_id=name, host="h"))
+    with pytest.raises(AirflowException, match=r"connections give \$\{A_B_URL\} two values"):
+        AuditHook(["a-b", "a_b"]).variables()
+
+
+def test_connection_when_tsaudit_refers_to_it_is_not_in_the_environment(folder: Path) -> None:
+    an_operator(folder).execute(context_of())
+    assert not [name for name in os.environ if name.startswith("SHOP_")]
+
+
+class Told(BaseNotifier):
+    template_fields = ("text",)
+
+    def __init__(self, text: str, said: list[str]) -> None:
+        super().__init__()
+        self.text, self.said = text, said
+
+    def notify(self, context: Any) -> None:
+        self.said.append(self.text)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+def test_notifier_when_an_audit_found_something_tells_its_story(folder: Path, said: list[str]) -> None:
+    task, context = an_operator(folder), context_of()
+    task.execute(context)
+    AuditNotifier(Told("{{ audits | length }}: {{ audit_story }}", said))(context | {"task": task})
+    (text,) = said
+    assert text.startswith("1: metrics: warning. ")
+    assert "First step: " in text
+    assert f"Report: {task.audits['metrics']['report']}" in text
+
+
+def test_notifier_when_a_name_looks_like_a_template_does_not_render_it(said: list[str]) -> None:
+    one = {"verdict": "warn", "error": None, "headline": "{{ 6 * 7 }}", "figures": {"Now": "{% raw %}"},
+           "first_step": "", "statement": "", "report": None}  # fmt: skip
+    AuditNotifier(Told("{{ audit_story }}", said))({"task": SimpleNamespace(audits={"m": one})})
+    assert said == ["m: warning. {{ 6 * 7 }}\nNow: {% raw %}"]
+
+
+def test_notifier_when_all_is_well_or_nothing_was_audited(said: list[str]) -> None:
+    one = {"verdict": "ok"}
+    told = AuditNotifier(Told("{{ audit_story }}", said))
+    told({"task": SimpleNamespace(audits={"m": one})})
+    assert said == []
+    told({"task": SimpleNamespace(audits={}), "exception": AirflowException("the file is gone")})
+    assert said == ["No audit: the file is gone"]

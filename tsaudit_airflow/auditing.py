@@ -1,0 +1,208 @@
+"""Runs audits, in this process or by another Python interpreter, and sums them up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+Say = Callable[[str], None]
+
+_NAMES: Final = "import json, tsaudit; print(json.dumps([t.name for t in tsaudit.load_settings().targets]))"
+
+
+class AuditError(Exception):
+    """There is no audit at all: one line, or several about tsaudit.yaml."""
+
+    def __init__(self, text: str, *, is_final: bool = True) -> None:
+        super().__init__(text)
+        self.is_final = is_final
+        """Whether another attempt would end in the same way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to audit, and how."""
+
+    config: str
+    """Path of tsaudit.yaml."""
+    targets: Sequence[str] | None = None
+    """Their names; None for all."""
+    day: date | None = None
+    """The logical day in UTC; None for today."""
+    workers: int = 4
+    run_url: str | None = None
+    tell: bool = True
+    """Whether to send messages; otherwise they wait for the next audit."""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values of `${NAME}`, in addition to those of the environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What has come of an order."""
+
+    audits: dict[str, dict[str, Any]]
+    """Target to its audit, as `summary` has it."""
+    problems: tuple[str, ...]
+    """What must fail the task, one line each."""
+
+
+class InProcess:
+    """Audits in this process. tsaudit is imported only when it is used."""
+
+    def run(self, order: Order, say: Say) -> Done:
+        """Raises AuditError."""
+        from tsaudit import run_audit
+        from tsaudit.cli import results
+
+        try:
+            outcome = run_audit(
+                self._settings(order.config, order.variables),
+                order.targets,
+                day=order.day,
+                workers=order.workers,
+                run_url=order.run_url,
+                tell=order.tell,
+                out=say,
+                progress=lambda target, line: say(f"{target}: {line}"),
+            )
+        except Exception as error:
+            raise _in_a_line(error) from None
+        return Done({one.target: summary(results.of_run(one)) for one in outcome.runs}, outcome.problems)
+
+    def targets(self, config: str, variables: Mapping[str, str]) -> list[str]:
+        """The names of all targets. Raises AuditError."""
+        try:
+            return [target.name for target in self._settings(config, variables).targets]
+        except Exception as error:
+            raise _in_a_line(error) from None
+
+    def stop(self) -> None:
+        """The task's process is ended by Airflow."""
+
+    def _settings(self, config: str, variables: Mapping[str, str]) -> Any:
+        from tsaudit import load_settings
+
+        return load_settings(config, variables={**os.environ, **variables})
+
+
+def _in_a_line(error: Exception) -> AuditError:
+    """As the command says it: Airflow logs the text of an error, and masks only secrets that it knows itself."""
+    from tsaudit.cli.errors import Exit, in_a_line
+
+    code, text = in_a_line(error)
+    return AuditError(text, is_final=code is Exit.USAGE)
+
+
+class Outside:
+    """Audits by another Python interpreter, in whose environment tsaudit is installed."""
+
+    def __init__(self, python: str) -> None:
+        self._python = python
+        self._running: subprocess.Popen[str] | None = None
+
+    def run(self, order: Order, say: Say) -> Done:
+        """By `tsaudit audit --format json`. Raises AuditError."""
+        options = ["--format", "json", "--fail-on", "never", "--workers", str(order.workers), "--config", order.config]
+        options += ["--day", order.day.isoformat()] if order.day else []
+        options += ["--run-url", order.run_url] if order.run_url else []
+        options += [] if order.tell else ["--no-tell"]
+        code, out, said = self._call(
+            ["-m", "tsaudit", "audit", *options, "--", *(order.targets or ())], order.config, order.variables, say
+        )
+        problems = tuple(line.removeprefix("error: ") for line in said if line.startswith("error: "))
+        try:
+            audits = {one["target"]: summary(one) for one in json.loads(out)}
+        except ValueError:
+            from tsaudit.cli.errors import Exit
+
+            text = "\n".join(problems) or f"{self._python} ended with exit code {code}"
+            raise AuditError(text, is_final=code not in (Exit.NOT_AUDITED, Exit.INTERNAL)) from None
+        except KeyError as error:
+            text = f"the tsaudit of {self._python} does not report {error}; install the same version as here"
+            raise AuditError(text) from None
+        if code and not problems:
+            problems = (f"{self._python} ended with exit code {code}",)
+        return Done(audits, problems)
+
+    def targets(self, config: str, variables: Mapping[str, str]) -> list[str]:
+        """The names of all targets. Raises AuditError."""
+        code, out, said = self._call(["-c", _NAMES], config, variables, lambda _line: None)
+        if code:
+            raise AuditError(said[-1] if said else f"{self._python} ended with exit code {code}")
+        found: list[str] = json.loads(out)
+        return found
+
+    def stop(self) -> None:
+        """End the other interpreter."""
+        if self._running is not None:
+            self._running.terminate()
+
+    def _call(
+        self, arguments: Sequence[str], config: str, variables: Mapping[str, str], say: Say
+    ) -> tuple[int, str, list[str]]:
+        """Exit code, stdout, and the lines of stderr, each of which is said at once."""
+        environment = {**os.environ, **variables, "TSAUDIT_CONFIG": config, "NO_COLOR": "1"}
+        said: list[str] = []
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
+            try:
+                self._running = subprocess.Popen(
+                    [self._python, *arguments],
+                    env=environment,
+                    stdout=out,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    errors="replace",
+                )
+            except OSError as error:
+                raise AuditError(f"{self._python} cannot be started: {error.strerror or error}") from None
+            with self._running as running:
+                for line in running.stderr or ():
+                    said.append(line.rstrip())
+                    say(said[-1])
+            out.seek(0)
+            return running.returncode, out.read(), said
+
+
+def summary(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What is worth keeping of an audit in Airflow: the verdict, the story, and the figures.
+
+    `found` is what `tsaudit audit --format json` prints about a target. None means not measured, or not known.
+    """
+    story, measured = found["story"], found["measured"] or {}
+    open_ = Counter(one["severity"] for one in found["findings"] if not one["settled"])
+    opened = [one for one in found["changes"] if one["kind"] == "opened"]
+    return {
+        "target": found["target"],
+        "day": found["day"],
+        "verdict": found["verdict"],
+        "error": found["error"],
+        "headline": story["headline"],
+        "figures": {one["label"]: _figure(one) for one in story["figures"]},
+        "first_step": story["first_step"],
+        "statement": story["statement"],
+        "report": found["report"],
+        "findings": {severity: open_[severity] for severity in ("critical", "warn", "info")},
+        "opened": [f"{one['code']} {one['subject']}" for one in opened],
+        "series": measured.get("series"),
+        "measurements": measured.get("measurements"),
+        "not_measured": measured.get("not_measured"),
+        "seconds": found["seconds"],
+    }
+
+
+def verdict_word(verdict: str) -> str:
+    """The verdict as people read it. What a task returns has `warn`, as the command's JSON does."""
+    return "warning" if verdict == "warn" else verdict
+
+
+def _figure(figure: Mapping[str, str]) -> str:
+    return f"{figure['value']} ({figure['note']})" if figure["note"] else figure["value"]

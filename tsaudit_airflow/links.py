@@ -1,0 +1,31 @@
+"""The button to the report on a task's page."""
+
+from typing import TYPE_CHECKING, Final
+
+from airflow.sdk import BaseOperatorLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+    from airflow.sdk.types import TaskInstanceKey
+
+_WORST_FIRST: Final = ("critical", "warn", "unknown", "ok")
+
+
+class AuditReportLink(BaseOperatorLink):
+    """Leads to the report; no button if a browser cannot open its address.
+
+    Airflow asks for it in the process of the task, once that has ended.
+    """
+
+    @property
+    def name(self) -> str:
+        """The text of the button."""
+        return "Audit report"
+
+    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
+        """The address; empty if there is none."""
+        audits = getattr(operator, "audits", {})
+        # With several targets in one task, that of the worst one.
+        found = sorted(audits.values(), key=lambda one: _WORST_FIRST.index(one["verdict"]))
+        urls = [one["report"] for one in found if one["report"]]
+        return next((url for url in urls if url.startswith(("http://", "https://"))), "")

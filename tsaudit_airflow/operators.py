@@ -1,0 +1,155 @@
+"""Audits as tasks."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from tsaudit_airflow.assets import AUDITS, audit_asset
+from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside, verdict_word
+from tsaudit_airflow.hooks import AuditHook
+from tsaudit_airflow.links import AuditReportLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperatorLink, Context
+
+FailOn = Literal["warn", "critical", "unknown", "never"]
+_FAILS: Final = {
+    "warn": ("warn", "critical"),
+    "critical": ("critical",),
+    "unknown": ("warn", "critical", "unknown"),
+    "never": (),
+}
+
+
+def _failed(error: AuditError) -> AirflowException:
+    """What fails the task: without a retry if another attempt would end in the same way."""
+    return (AirflowFailException if error.is_final else AirflowException)(str(error))
+
+
+class _OfTsaudit(BaseOperator):
+    """What reads tsaudit.yaml, in this process or by another interpreter."""
+
+    def __init__(
+        self, *, config: str, connections: Sequence[str] = (), python: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.config = config
+        self.connections = connections
+        self.python = python
+        self._auditor: InProcess | Outside | None = None
+
+    def _open(self) -> InProcess | Outside:
+        self._auditor = Outside(self.python) if self.python else InProcess()
+        return self._auditor
+
+    def on_kill(self) -> None:
+        """End the other interpreter, if there is one, along with the task."""
+        if self._auditor is not None:
+            self._auditor.stop()
+
+
+class TargetsOperator(_OfTsaudit):
+    """Returns the names of all targets in tsaudit.yaml, for tasks that are mapped over them."""
+
+    template_fields: Sequence[str] = ("config", "connections", "python")
+
+    def execute(self, context: "Context") -> list[str]:  # noqa: ARG002
+        """Raises AirflowFailException if tsaudit.yaml cannot be used."""
+        try:
+            return self._open().targets(self.config, AuditHook(self.connections).variables())
+        except AuditError as error:
+            raise _failed(error) from None
+
+
+class AuditOperator(_OfTsaudit):
+    """Audits targets as `tsaudit audit` does: with history, incidents, reports, and messages.
+
+    - `config`: path of tsaudit.yaml.
+    - `target`: the name of one target; None for all of them. Map it with `.partial(...).expand(target=...)`.
+    - `day`: the day to audit, `YYYY-MM-DD`, as of its end; None for that of the logical date in UTC, or without one,
+      today.
+    - `connections`: IDs of connections that become `${NAME}`; see `AuditHook`.
+    - `python`: path of the Python interpreter of another environment with tsaudit, for engines whose drivers do not go
+      together with Airflow's; None to audit in the process of the task.
+    - `fail_on`: the lowest verdict that fails the task. What could not be audited always does, after the other targets.
+    - `workers`: how many targets are audited at a time.
+    - `tell`: whether to send messages; otherwise they wait for the next audit.
+
+    Returns target to verdict, story, and figures. Each audit is also an event of the asset `tsaudit/<target>`, with the
+    same in its extra, unless the task fails.
+    """
+
+    template_fields: Sequence[str] = ("config", "target", "day", "connections", "python")
+    operator_extra_links: "tuple[BaseOperatorLink, ...]" = (AuditReportLink(),)
+
+    def __init__(
+        self,
+        *,
+        config: str,
+        target: str | None = None,
+        day: str | None = None,
+        connections: Sequence[str] = (),
+        python: str | None = None,
+        fail_on: FailOn = "never",
+        workers: int = 4,
+        tell: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(config=config, connections=connections, python=python, **options)
+        if fail_on not in _FAILS:
+            raise ValueError(f"fail_on is {fail_on!r}; write {', '.join(_FAILS)}")
+        self.target = target
+        self.day = day
+        self.fail_on = fail_on
+        self.workers = workers
+        self.tell = tell
+        self.outlets = [*self.outlets, AUDITS]
+        self.audits: dict[str, dict[str, Any]] = {}
+        """Target to its audit, once the task has run: for the link and the callbacks."""
+
+    def execute(self, context: "Context") -> dict[str, dict[str, Any]]:
+        """Raises AirflowException for a target that could not be audited, a message that could not be delivered, and a
+        history that could not be reached, and AirflowFailException, which is not retried, for findings and a
+        configuration that cannot be used.
+        """
+        order = Order(
+            config=self.config,
+            targets=[self.target] if self.target else None,
+            day=self._chosen_day(context),
+            workers=self.workers,
+            run_url=context["ti"].log_url,
+            tell=self.tell,
+            variables=AuditHook(self.connections).variables(),
+        )
+        try:
+            done = self._open().run(order, self.log.info)
+        except AuditError as error:
+            raise _failed(error) from None
+        self.audits = done.audits
+        for name, one in done.audits.items():
+            self.log.info("%s: %s. %s", name, verdict_word(one["verdict"]), one["error"] or one["headline"])
+            context["outlet_events"][AUDITS].add(audit_asset(name), extra=one)
+        if done.problems:
+            raise AirflowException("\n".join(done.problems))
+        failing = _FAILS[self.fail_on]
+        if bad := [f"{name} is {verdict_word(one['verdict'])}: {one['headline']}" for name, one in done.audits.items()
+                   if one["verdict"] in failing]:  # fmt: skip
+            raise AirflowFailException("\n".join(bad))
+        return done.audits
+
+    def _chosen_day(self, context: "Context") -> date | None:
+        today = datetime.now(UTC).date()
+        if self.day:
+            try:
+                chosen = date.fromisoformat(self.day)
+            except ValueError:
+                raise AirflowFailException(f"day is {self.day!r}; write YYYY-MM-DD") from None
+        else:
+            logical = context.get("logical_date")
+            chosen = logical.astimezone(UTC).date() if logical else today
+        if chosen > today:
+            raise AirflowFailException(f"{chosen} is in the future; in UTC it is {today}")
+        return chosen
