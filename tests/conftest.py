@@ -11,6 +11,7 @@ from tests.browser import browser
 from tests.engines.influxdb2 import conversations
 from tests.engines.influxdb2.conversations import influxdb2
 from tests.engines.postgresql.timescaledb import timescaledb
+from tests.long_day import long_day
 from tests.servers import (
     aws_credentials,
     greptimedb,
@@ -48,6 +49,7 @@ settings.register_profile("CI", settings.get_profile("any machine"), derandomize
 settings.load_profile("CI" if os.environ.get("CI") else "any machine")
 
 pytest_plugins = ["tests.collecting"]
+long_day()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ administrator is ADMIN) and `postgresql`. A server that is not installed skips i
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import shutil
 import socket
@@ -95,6 +96,13 @@ class Influxd:
             except urllib3.exceptions.HTTPError:
                 time.sleep(0.1)
         raise AssertionError("influxd does not respond: " + (self.folder / "log").read_text())
+
+    @property
+    def processor_s(self) -> float:
+        """Processor time that it has used so far, in seconds."""
+        assert self._process is not None
+        user, system = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def kill(self) -> None:
         """End it the way a crash does."""
@@ -200,6 +208,9 @@ def mongodb() -> Iterator[str]:
 PASSWORD: Final = "pg-secret-9"
 
 
+_schemas = itertools.count()
+
+
 @dataclass(frozen=True, slots=True)
 class Postgresql:
     """A running PostgreSQL. `tester` may do anything; `tsaudit` has what is granted to it, and nothing at first."""
@@ -228,6 +239,24 @@ class Postgresql:
     def rows(self, statement: str) -> list[Any]:
         with self.connect() as connection:
             return connection.execute(statement.encode()).fetchall()
+
+    def new_schema(self, *statements: str, grant: bool = True) -> str:
+        """The name of a schema in which the statements were run. `grant`: the audit may read its tables."""
+        schema = f"made_{next(_schemas)}"
+        grants = (
+            f"GRANT USAGE ON SCHEMA {schema} TO tsaudit",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit",
+        )
+        # What a session wrote is counted when it has ended, which may be after an ANALYZE has counted it.
+        flush = "SELECT pg_stat_force_next_flush()"
+        with self.connect() as connection:
+            for statement in (f"CREATE SCHEMA {schema}", f"SET search_path = {schema}, public", *statements):
+                if "ANALYZE" in statement:
+                    connection.execute(flush.encode())
+                connection.execute(statement.encode())
+            for statement in (*(grants if grant else ()), flush):
+                connection.execute(statement.encode())
+        return schema
 
     @property
     def admin_url(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -16,16 +16,14 @@ from tests.builders import DAY, NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Sql, new_name, write
 from tests.layouts.layout import Layout, Made, Script, Wanted
-from tsaudit.audit import audit
+from tests.planning.places import Place
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import quote_identifier
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Profile
-from tsaudit.model.timeline import Timeline
 
 MOST_FINDINGS: Final = 30
 """Of all severities: nobody reads more about one database."""
-
 
 VERSIONS: Final = ("dirty", "clean")
 """Of a layout, as it calls them."""
@@ -44,51 +42,51 @@ class Score:
     """Of the clean twin; None where there is none."""
     findings: int = 0
     """Of all severities in the dirty one, or in the clean one where there are more."""
-    with_plans: tuple[str, ...] = ()
-    """The versions of which something has a plan."""
 
 
-def score(layout: Layout, where: Callable[[], Any]) -> Score:
-    """Audit both. `where`: a new place for a database of the layout's engine, see `tests.databases.write`."""
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A version of a layout in a database, and what the audit says of it."""
+
+    where: Any
+    """The place that it was written to, see `tests.databases.write`."""
+    place: Place
+    profile: Profile
+    result: AuditResult
+
+
+def audited(layout: Layout, version: str, where: Callable[[], Any]) -> Audited:
+    """Write the version and audit it, a day after what the dirty one held a day earlier where a layout has that.
+
+    `where`: a new place for a database of the layout's engine.
+    """
+    now = layout.now or NOW
+    before = None
+    if version == "dirty" and layout.yesterday:
+        yesterday = written(layout.yesterday(), layout.engine, where(), columns=dict(layout.columns))
+        day_before = now - timedelta(days=1)
+        before = collected(yesterday, day=day_before.date(), now=day_before)
+    own = where()
+    place = Place(written(getattr(layout, version)(), layout.engine, own, columns=dict(layout.columns)), now=now)
+    profile, result = place.audited(before)
+    assert profile.day == (DAY if layout.now is None else now.date())
+    return Audited(own, place, profile, result)
+
+
+def score(layout: Layout, results: Mapping[str, AuditResult]) -> Score:
+    """`results`: of each version that the layout has."""
     found: list[Wanted] = []
     false: list[str] = []
-    counts = [0]
-    with_plans: list[str] = []
-    clean = None
-    if layout.dirty is not None:
-        result = audited(layout, layout.dirty, where, layout.yesterday)
-        told = [pair for pair in result.findings() if pair[1].severity is not Severity.INFO]
+    if dirty := results.get("dirty"):
+        told = [pair for pair in dirty.findings() if pair[1].severity is not Severity.INFO]
         found = [wanted for wanted in layout.wanted if any(_says(wanted, *pair) for pair in told)]
         known = (*layout.wanted, *layout.fine)
-        with_plans += ["dirty"] if result.plans else []
         false += [_line(*pair) for pair in told if not any(_says(wanted, *pair) for wanted in known)]
-        counts.append(len(list(result.findings())))
-    if layout.clean is not None:
-        result = audited(layout, layout.clean, where)
-        false += [f"clean: {_line(r, f)}" for r, f in result.findings() if f.severity is not Severity.INFO]
-        clean = result.verdict
-        with_plans += ["clean"] if result.plans else []
-        counts.append(len(list(result.findings())))
+    if clean := results.get("clean"):
+        false += [f"clean: {_line(r, f)}" for r, f in clean.findings() if f.severity is not Severity.INFO]
     missed = tuple(wanted for wanted in layout.wanted if wanted not in found)
-    return Score(layout, tuple(found), missed, tuple(false), clean, max(counts), tuple(with_plans))
-
-
-def audited(
-    layout: Layout, made: Callable[[], Made], where: Callable[[], Any], yesterday: Callable[[], Made] | None = None
-) -> AuditResult:
-    """What an audit says of the data, a day after one of `yesterday`'s."""
-    now = layout.now or NOW
-    before = profiled(layout, yesterday(), where(), None, -1) if yesterday else None
-    profile = profiled(layout, made(), where(), before, 0)
-    assert profile.day == (DAY if layout.now is None else now.date())
-    return audit(profile, Timeline(previous=before))
-
-
-def profiled(layout: Layout, made: Made, where: Any, previous: Profile | None, day: int) -> Profile:
-    """A profile of the data in a new database. `day`: 0 for the day of the audit, -1 for the day before."""
-    now = (layout.now or NOW) + timedelta(days=day)
-    target = written(made, layout.engine, where, columns=dict(layout.columns))
-    return collected(target, day=now.date(), now=now, previous=previous)
+    most = max(len(list(result.findings())) for result in results.values())
+    return Score(layout, tuple(found), missed, tuple(false), clean.verdict if clean else None, most)
 
 
 def _says(wanted: Wanted, result: RuleResult, finding: Finding) -> bool:
