@@ -120,9 +120,16 @@ def _node_of(data: object) -> Node:
 
 def _unreadable(error: yaml.MarkedYAMLError) -> DocumentError:
     problem = " ".join(str(part) for part in (error.problem, error.context) if part) or "cannot be read as YAML"
+    if "nesting depth" in problem:
+        # libyaml's own limit is higher, but it reads ahead of what is composed.
+        return _too_deep(_line(error))
     if "cannot start any token" in problem:
         problem += " (a tab? YAML is indented with spaces; text that starts with @, ` or % needs quotes)"
     return DocumentError(_line(error), f"not YAML: {problem}")
+
+
+def _too_deep(line: int) -> DocumentError:
+    return DocumentError(line, f"nested more than {_DEEPEST} levels deep")
 
 
 def _line(error: yaml.MarkedYAMLError) -> int:
@@ -154,7 +161,7 @@ class _Composer(Composer, Resolver):
                 raise DocumentError(line, f"`*{anchor}` is used before `&{anchor}` is set")
             return super().compose_node(parent, index)
         if self._depth > _DEEPEST:
-            raise DocumentError(line, f"nested more than {_DEEPEST} levels deep")
+            raise _too_deep(line)
         self.anchors.pop(anchor, None)  # YAML allows redefining an anchor.
         self._unfinished.add(anchor)
         self._depth += 1
