@@ -12,6 +12,7 @@ from tests.engines.influxdb2 import conversations
 from tests.engines.influxdb2.conversations import influxdb2
 from tests.engines.postgresql.timescaledb import timescaledb
 from tests.long_day import long_day
+from tests.quick_files import keep_files_in_memory
 from tests.servers import (
     aws_credentials,
     greptimedb,
@@ -50,6 +51,7 @@ settings.load_profile("CI" if os.environ.get("CI") else "any machine")
 
 pytest_plugins = ["tests.collecting"]
 long_day()
+keep_files_in_memory()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -144,20 +143,10 @@ def run_influxd(folder: Path, *, auth: bool = False, coordinator: str = "", inde
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def quick_folder() -> Iterator[Path]:
-    """A folder in memory where the machine has a place for it: databases that sync each write are much faster there."""
-    memory = Path("/dev/shm")
-    where = memory if os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="tsaudit-", dir=where, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
 @pytest.fixture(scope="session")
-def influxd() -> Iterator[Influxd]:
+def influxd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Influxd]:
     """A server in which everybody may do anything; shared, so each test writes a database of its own."""
-    with quick_folder() as folder:
-        yield from run_influxd(folder)
+    yield from run_influxd(tmp_path_factory.mktemp("influxd"))
 
 
 @pytest.fixture

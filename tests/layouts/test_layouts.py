@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +28,6 @@ from tests.planning.on_mongodb import MongoHand
 from tests.planning.on_sql import SqlHand
 from tests.planning.on_timestream import TimestreamHand
 from tests.planning.places import Statements
-from tests.servers import quick_folder
 from tsaudit.model.finding import AuditResult
 
 NOISY: Final[frozenset[str]] = frozenset()
@@ -42,21 +41,14 @@ _HANDS: Final[dict[str, Callable[[Any, str], Hand]]] = {
 }
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """In memory: each statement on a file is a transaction of its own."""
-    with quick_folder() as found:
-        yield found
-
-
 @pytest.mark.golden
 @pytest.mark.parametrize("layout", all_layouts(), ids=lambda layout: layout.name)
-def test_layout_of_a_known_program(layout: Layout, request: pytest.FixtureRequest, folder: Path) -> None:
+def test_layout_of_a_known_program(layout: Layout, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     place = importlib.import_module(f"tests.engines.{layout.engine}.writing").place
     numbers = itertools.count()
 
     def where() -> Any:
-        own = folder / str(next(numbers))
+        own = tmp_path / str(next(numbers))
         own.mkdir()
         return place(request, own)
 
