@@ -33,10 +33,21 @@ ODD = [
     "wide,host=x,dc=y " + ",".join(f"f{i}={i}" for i in range(60)),
     *(f"many,host=h{i} v=1" for i in range(1200)),
 ]
+BLURRED = [
+    *(f"b\\\\,c={c} v=1" for c in (1, 1, 2)),
+    r"b\,c\=1 v=1",
+    r"b\,c\=2,d=3 v=1",
+    r"b\,c,d=1 v=1",
+    *(f"x\\\\\\,y,host={host} v=1" for host in "ab"),
+    r"x\y,host=a v=1",
+    "plain,host=a v=1",
+    "plainer,host=a v=1",
+]
 FULL = [f"full{i},host=h{j % 2} v={j}" for i in range(3) for j in range(140)]
 LAYOUTS: Mapping[str, Mapping[str, Iterable[str]]] = {
     "small": {"": SMALL},
     "odd": {"": ODD},
+    "names that run into tags": {"": BLURRED},
     "more rows than are read": {"": FULL},
     "two policies": {"": SMALL[:30], "year": [*SMALL[15:60], "only,host=y v=1"]},
 }

@@ -14,8 +14,10 @@ from tsaudit.engines.influx.influxql import Series
 from tsaudit.engines.influx.series_keys import by_measurement, parse
 from tsaudit.model.facts.given import OfMeasurement
 
-_ENDS_A_NAME: Final = "\\"
-"""A series key does not show where a measurement ends whose name ends like this."""
+_BLURS_A_NAME: Final = frozenset("\\,")
+"""A series key that starts with `a\\,b` may be about the measurement `a,b`, or about one whose name ends in a
+backslash; one that starts with `a\\\\,b` may be about a third. A name with neither character is certain.
+"""
 
 
 def united(given: Sequence[OfMeasurement]) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def united(given: Sequence[OfMeasurement]) -> dict[str, Any]:
 def listing(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: RowsOfSeveral) -> Iterator[pa.RecordBatch]:
     """A column per tag of the measurement; its tags were known before."""
     tags = {one.measurement: one.tags for one in given}
-    for name in [name for name in rows.alone if name.endswith(_ENDS_A_NAME)]:
+    for name in [name for name in rows.alone if not _BLURS_A_NAME.isdisjoint(name)]:
         del rows.alone[name]
     for series in answer:
         keys = influxql.keys_of(series)
