@@ -6,7 +6,7 @@ gap, and the audit continues.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -85,7 +85,8 @@ def collect(
         moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
         settled = [draft for draft in drafts if draft.reused or draft.is_empty]
         comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
-        climb = Climb(asker, asked, _series_at_most(databases), _series_in(settled), comparison)
+        series = _series_at_most(databases)
+        climb = Climb(asker, asked, series, _series_unwanted(found, settled, series), comparison)
         for rung in rungs_of(ladder, climb):
             if rung.ahead:
                 rung.ahead(moved)
@@ -218,12 +219,17 @@ def _series_at_most(databases: Sequence[Database]) -> dict[str, int]:
     return {name: count for name, count in whole.items() if count is not None}
 
 
-def _series_in(drafts: Sequence[Draft]) -> dict[str, int]:
-    """Database to the sum of the series of these measurements."""
-    found: dict[str, int] = defaultdict(int)
-    for draft in drafts:
-        found[draft.database] += draft.series.value if draft.series else 0
-    return found
+def _series_unwanted(found: _Outline, settled: Sequence[Draft], series: Mapping[str, int]) -> dict[str, int]:
+    """Database to the series, at most, of the measurements that are not examined. `settled`: those of the outline."""
+    unwanted: dict[str, int] = defaultdict(int)
+    for draft in settled:
+        unwanted[draft.database] += draft.series.value if draft.series else 0
+    known = Counter(draft.database for draft in found.drafts)
+    for listed in found.listed:
+        if known[listed.database] < listed.measurements:
+            # Nobody knows how many of the database's series those have that are left out.
+            unwanted[listed.database] = series.get(listed.database, 0)
+    return unwanted
 
 
 def _is_of_many(gap: Gap) -> bool:

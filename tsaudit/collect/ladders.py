@@ -45,8 +45,8 @@ class Climb:
     """The query files to run."""
     database_series: Mapping[str, int]
     """Database to its series count, if the engine counts them; for a retention policy, that of all of them."""
-    settled_series: Mapping[str, int]
-    """Database to the series of the measurements that are not examined again."""
+    unwanted_series: Mapping[str, int]
+    """Database to the series, at most, of the measurements that are not examined, or not again."""
     comparison: Comparison | None
     """What complete listings are compared with; None for nothing."""
 
@@ -90,7 +90,7 @@ def _by_tag_listing(climb: Climb) -> Iterator[Rung]:
     if "series_listing" in asked:
 
         def list_all(drafts: Sequence[Draft]) -> None:
-            list_ahead(asker, drafts, functools.partial(listing_of, asker), series, climb.settled_series)
+            list_ahead(asker, drafts, functools.partial(listing_of, asker), series, climb.unwanted_series)
 
         yield Rung("series_listing", _listing(climb), list_all)
     if asked & {"row_sample", "row_count"}:

@@ -32,12 +32,12 @@ def list_ahead(
     drafts: Sequence[Draft],
     given: Callable[[Draft], OfMeasurement],
     series: Mapping[str, int],
-    settled: Mapping[str, int],
+    unwanted: Mapping[str, int],
 ) -> None:
     """List all tag sets of a database with one statement, unless there are too many, or most are not wanted.
 
-    `series`: database to its series count, as far as it is known. `settled`: database to the series of the measurements
-    that are not examined again.
+    `series`: database to its series count, as far as it is known. `unwanted`: database to the series, at most, of the
+    measurements that are not listed.
     """
     if "series_listing" not in asker.engine.asked_together:
         return
@@ -49,7 +49,7 @@ def list_ahead(
         total = series.get(database)
         if total is None or total > asker.target.budget.max_series or len(inside) < 2:
             continue
-        if settled.get(database, 0) <= SERIES_PER_STATEMENT * len(inside):
+        if unwanted.get(database, 0) <= SERIES_PER_STATEMENT * len(inside):
             asker.ask_ahead("series_listing", [given(draft) for draft in inside])
 
 

@@ -107,6 +107,16 @@ def test_database_with_too_many_series_is_listed_by_measurement(influxd: Influxd
     assert statements(profile, "series_listing") == 10
 
 
+def test_few_of_many_are_listed_alone(influxd: Influxd) -> None:
+    """Nobody knows how many series the excluded ones have."""
+    crowd = [f"crowd,host=h{j} v=1" for j in range(4000)]
+    target = written(influxd.url, {"": [*SMALL[:9], *crowd]}, "few_of_many")
+    profile = collected(target.model_copy(update={"include": ("m*",)}))
+    assert [cost.rows for cost in profile.costs if cost.fact == "series_listing"] == [9]
+    assert statements(profile, "series_listing") == 3
+    assert statements(collected(target), "series_listing") == 1
+
+
 def test_few_that_changed_are_listed_alone(influxd: Influxd) -> None:
     """The others have more series than a statement is worth."""
     crowd = [f"crowd{i},host=h{j} v=1" for i in range(2) for j in range(1500)]
