@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +25,7 @@ from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import Reason
 
 Made = Callable[..., Target]
+_NINE = "generate_series(1, 9) AS i"
 _RECENT = "TIMESTAMP '2026-03-30 12:00' - i * INTERVAL '1 minute'"
 
 
@@ -126,6 +129,51 @@ def test_table_that_may_not_be_read_is_the_only_gap(postgresql: Postgresql) -> N
     assert {gap.measurement for gap in profile.gaps} == {"t003"}
     assert {gap.reason for gap in profile.gaps if gap.fact != "columns"} == {Reason.DENIED}
     assert {m.name for m in profile.measurements if m.rows} == {f"t{n:03}" for n in range(10) if n != 3}
+
+
+def test_audit_that_waits_for_a_lock_keeps_nobody_waiting(postgresql: Postgresql) -> None:
+    """Who holds the last table and wants the first gets it in less time than a server takes to see a deadlock."""
+    schema = postgresql.new_schema(*ALIKE[:80])
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    waits: list[float] = []
+    audited = threading.Event()
+
+    def migrate() -> None:
+        with postgresql.connect() as other:
+            while not audited.is_set():
+                with other.transaction():
+                    other.execute(f"LOCK TABLE {schema}.t039 IN ACCESS EXCLUSIVE MODE".encode())
+                    time.sleep(0.03)
+                    began = time.monotonic()
+                    other.execute(f"LOCK TABLE {schema}.t000 IN ACCESS EXCLUSIVE MODE".encode())
+                    waits.append(time.monotonic() - began)
+
+    migration = threading.Thread(target=migrate)
+    migration.start()
+    for _ in range(3):
+        collected(target)
+    audited.set()
+    migration.join()
+    assert max(waits) < 0.9
+
+
+def test_tables_with_partitions_are_asked_alone(postgresql: Postgresql) -> None:
+    """The server locks all of their partitions, and the indexes of these, until the statement ends."""
+    parts = [
+        f"CREATE TABLE p{n}_{day} PARTITION OF p{n} FOR VALUES FROM ('2026-03-{day}') TO ('2026-03-{day + 1}')"
+        for n in range(3)
+        for day in range(10, 30)
+    ]
+    schema = postgresql.new_schema(
+        *(f"CREATE TABLE p{n} (ts TIMESTAMP, host VARCHAR, v REAL) PARTITION BY RANGE (ts)" for n in range(3)),
+        *parts,
+        *(f"INSERT INTO p{n} SELECT {_RECENT} - INTERVAL '2 days', 'h', i FROM {_NINE}" for n in range(3)),
+        *ALIKE[:10],
+    )
+    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
+    assert not profile.gaps
+    assert [m.rows.value for m in profile.measurements if m.rows and m.name.startswith("p")] == [9, 9, 9]
+    assert [statements(profile, fact) for fact in ("row_sample", "series_listing", "null_counts")] == [4, 4, 4]
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", None]), max_size=4), min_size=1, max_size=6), st.integers(1, 3))

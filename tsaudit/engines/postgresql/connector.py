@@ -38,6 +38,10 @@ _GRANTS: Final = "see sql/postgresql/grants.md"
 _BATCH_ROWS: Final = 10_000
 _LOCK_TIMEOUT_S: Final = 2.0
 """Tables with a lock are skipped: nobody should wait for an audit that waits for a lock."""
+_LOCK_TIMEOUT_TOGETHER_S: Final = 0.1
+"""The same for a statement about several tables, which already holds locks on those before the one that it waits for.
+Whoever wants to lock these, too, would be in a deadlock with it, and the server looks for deadlocks after a second.
+"""
 _SETTINGS: Final = {
     "search_path": "pg_catalog",
     "standard_conforming_strings": "on",
@@ -62,10 +66,10 @@ JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
 WHERE p.proname = 'chunks_detailed_size'
   AND pg_catalog.to_regclass('timescaledb_information.hypertables') IS NOT NULL
 """
-_INHERITED: Final = """
-SELECT DISTINCT n.nspname, c.relname
+_PARENTS: Final = """
+SELECT DISTINCT n.nspname, c.relname, c.relkind
 FROM pg_catalog.pg_inherits AS i
-JOIN pg_catalog.pg_class AS c ON c.oid = i.inhparent AND c.relkind = 'r'
+JOIN pg_catalog.pg_class AS c ON c.oid = i.inhparent AND c.relkind IN ('r', 'p')
 JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 """
 _HYPERTABLES: Final = "SELECT h.hypertable_schema, h.hypertable_name FROM timescaledb_information.hypertables AS h"
@@ -122,8 +126,11 @@ class PostgresqlConnection:
         self._engine = engine
         self._open()
         self._timescaledb, version = next(iter(self._look_up(_TIMESCALEDB)), ("", ""))
-        parents = self._look_up(_INHERITED)
-        self._inherited = parents - self._look_up(_HYPERTABLES) if parents and self._timescaledb else parents
+        parents = self._look_up(_PARENTS)
+        hypertables = self._look_up(_HYPERTABLES) if parents and self._timescaledb else set()
+        self._divided = {parent[:2] for parent in parents if parent[2] == "p"} | hypertables
+        """(schema, table) of those with partitions or chunks."""
+        self._inherited = {parent[:2] for parent in parents} - self._divided
         """(schema, table) that others inherit from and that have rows of their own: queries are about these rows."""
         self.server_version = self._raw.info.parameter_status("server_version") or ""
         self.server_version += f", TimescaleDB {version or ''}".rstrip() if self._timescaledb else ""
@@ -141,11 +148,19 @@ class PostgresqlConnection:
         return Rows(statement, self._stream(read, timeout_s))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several tables; see `connection.AsksTogether`."""
+        """The same for several tables; see `connection.AsksTogether`.
+
+        A table with partitions is left out: the server locks all of them at once, and there may be thousands.
+        """
+        given = [one for one in given if one.subject not in self._divided]
         alone = {one.measurement: self._statement(fact, one) for one in given}
         rows = RowsOfSeveral(together.united(alone.values()), alone)
+        if not given:
+            rows.statements = 0
+            return rows
         read = functools.partial(_read_rows, statement=rows.statement, as_text=True)
-        return rows.reading(together.divided(self._stream(read, timeout_s), given, rows))
+        batches = self._stream(read, timeout_s, _LOCK_TIMEOUT_TOGETHER_S)
+        return rows.reading(together.divided(batches, given, rows))
 
     def reconnect(self) -> PostgresqlConnection:
         """Another connection to the same database."""
@@ -179,7 +194,7 @@ class PostgresqlConnection:
         about = {**given.variables(), "timescaledb": self._timescaledb, "inherited": inherited, **parameters}
         return queries.render(_ENGINE, fact, **about)
 
-    def _look_up(self, statement: str) -> set[tuple[str, str]]:
+    def _look_up(self, statement: str) -> set[tuple[str, ...]]:
         try:
             found = self._raw.execute(statement.encode()).fetchall()
             self._raw.rollback()
@@ -188,7 +203,7 @@ class PostgresqlConnection:
             raise ConnectorError(_cannot_connect(self._engine.url, error)) from None
         return set(found)
 
-    def _stream(self, read: _Reader, timeout_s: float) -> Iterator[pa.RecordBatch]:
+    def _stream(self, read: _Reader, timeout_s: float, lock_s: float = _LOCK_TIMEOUT_S) -> Iterator[pa.RecordBatch]:
         if self._raw.closed:
             self._open()  # ConnectorError when the server is gone
         raw = self._raw
@@ -200,13 +215,13 @@ class PostgresqlConnection:
         timer.daemon = True
         timer.start()
         try:
-            raw.execute(_settings(timeout_s))
+            raw.execute(_settings(timeout_s, lock_s))
             for batch in read(raw):
                 if time.monotonic() >= deadline:  # it passed while nothing was running that could be canceled
                     raise FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
                 yield batch
         except psycopg.Error as error:
-            raise _failed(error, raw, timeout_s, time.monotonic() >= deadline) from error
+            raise _failed(error, raw, timeout_s, lock_s, time.monotonic() >= deadline) from error
         finally:
             timer.cancel()
             timer.join()
@@ -232,9 +247,9 @@ def _address(url: str, username: str | None, password: str | None) -> sa.URL:
     return parsed.set(username=username or parsed.username, password=password or parsed.password)
 
 
-def _settings(timeout_s: float) -> str:
+def _settings(timeout_s: float, lock_s: float) -> str:
     """One statement that applies to the transaction only, so that a pooler's connection stays unchanged."""
-    timeouts = {"statement_timeout": timeout_s, "lock_timeout": min(timeout_s, _LOCK_TIMEOUT_S)}
+    timeouts = {"statement_timeout": timeout_s, "lock_timeout": min(timeout_s, lock_s)}
     milliseconds = {name: f"{max(1, round(seconds * 1000))}ms" for name, seconds in timeouts.items()}
     pairs = (_SETTINGS | milliseconds).items()
     return "SELECT " + ", ".join(f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in pairs)
@@ -290,14 +305,16 @@ def _array(texts: pa.Array, oid: int, as_text: bool) -> pa.Array:
     return texts if as_text or oid != _ZONED else texts.cast(pa.timestamp("us", "UTC"))
 
 
-def _failed(error: psycopg.Error, raw: psycopg.Connection[Any], timeout_s: float, late: bool) -> FactError:
+def _failed(
+    error: psycopg.Error, raw: psycopg.Connection[Any], timeout_s: float, lock_s: float, late: bool
+) -> FactError:
     text = _first_line(error)
     if isinstance(error, wire.TooBigError):
         return FactError(Reason.OVER_BUDGET, f"{text}: the rows are too wide to be read, or this is not PostgreSQL")
     if isinstance(error, errors.InsufficientPrivilege):
         return FactError(Reason.DENIED, f"{text}; {_GRANTS}")
     if isinstance(error, errors.LockNotAvailable):
-        seconds = min(timeout_s, _LOCK_TIMEOUT_S)
+        seconds = min(timeout_s, lock_s)
         return FactError(Reason.TIMED_OUT, f"locked by another session for more than {seconds:g} s")
     if late or isinstance(error, errors.QueryCanceled):
         return FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
