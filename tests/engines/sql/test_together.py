@@ -176,6 +176,18 @@ def test_tables_with_partitions_are_asked_alone(postgresql: Postgresql) -> None:
     assert [statements(profile, fact) for fact in ("row_sample", "series_listing", "null_counts")] == [4, 4, 4]
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 100, 101])
+def test_statements_are_united_in_their_order_and_nested_evenly(number: int) -> None:
+    whole = together.united([f"SELECT {place} AS n WHERE {place} <> 1" for place in range(number)])
+    depth = deepest = 0
+    for sign in whole:
+        depth += (sign == "(") - (sign == ")")
+        deepest = max(deepest, depth)
+    assert deepest <= 8
+    with closing(duckdb.connect()) as connection:
+        assert connection.execute(whole).fetchall() == [(place, place) for place in range(number) if place != 1]
+
+
 @given(st.lists(st.lists(st.sampled_from(["a", "b", None]), max_size=4), min_size=1, max_size=6), st.integers(1, 3))
 def test_response_is_taken_apart_by_table(tables: list[list[str | None]], size: int) -> None:
     columns = {"place": [], "name": []}

@@ -18,13 +18,21 @@ PLACE: Final = "place_of_statement"
 def united(statements: Iterable[str]) -> str:
     """A statement whose rows are those of all statements, each behind the place of its statement.
 
-    The responses have as many columns, of the same types.
+    The responses have as many columns, of the same types. The parts are nested evenly: in a chain of a hundred, the
+    first would be a hundred levels deep, and some servers go through a plan by recursion.
     """
     parts = [
         f"SELECT {place} AS {PLACE}, of_{place}.* FROM (\n{statement}\n) AS of_{place}"  # noqa: S608  of query files
         for place, statement in enumerate(statements)
     ]
-    return "\nUNION ALL\n".join(parts)
+    return _nested(parts)
+
+
+def _nested(parts: Sequence[str]) -> str:
+    if len(parts) <= 2:
+        return "\nUNION ALL\n".join(parts)
+    half = (len(parts) + 1) // 2
+    return f"{_nested(parts[:half])}\nUNION ALL\n(\n{_nested(parts[half:])}\n)"
 
 
 def divided(
