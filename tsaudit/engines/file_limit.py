@@ -29,6 +29,10 @@ class FileLimit:
         self._since: dict[tuple[str, str], datetime] = {}
         """(database, measurement) to the start of the longest window within the limit."""
 
+    def is_known(self, database: str, measurement: str) -> bool:
+        """Whether the server refused to read the whole window of the measurement."""
+        return (database, measurement) in self._since
+
     def read(self, rows: Rows, parameters: dict[str, Any], send: Sending) -> Iterator[pa.RecordBatch]:
         """The response for the window, or for the longest part at its end that is readable; `rows` says which.
 

@@ -404,6 +404,24 @@ def test_window_is_halved_until_the_files_are_few_enough() -> None:
     assert sorted(asked[f] for f in ("row_sample", "series_listing", "null_counts")) == [1, 1, 7]
 
 
+def test_table_in_too_many_files_is_asked_together_with_others_once() -> None:
+    def table(name: str, rows: int) -> Table:
+        return Table(
+            name,
+            ("a",),
+            {"v": "float"},
+            [Row(time, {"a": "x"}, {"v": 1.0}) for time in times(rows, timedelta(hours=1))],
+        )
+
+    with running(file_limit=20) as server:
+        few = [table(f"few{n}", 3) for n in range(3)]
+        profile = collected(a_target(server, Dataset([*few, table("many", 100)], database="d")))
+    assert profile.gaps == ()
+    # First about all four and then about each; from then on about the three, and about the other one.
+    asked = {c.fact: c.statements for c in profile.costs}
+    assert asked["series_listing"] == asked["null_counts"] == 2
+
+
 def test_gap_when_even_the_shortest_window_has_too_many_files() -> None:
     with running(file_limit=0) as server:
         rows = [Row(NOW - timedelta(seconds=1), {"a": "x"}, {"v": 1.0})]
