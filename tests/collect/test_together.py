@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,11 @@ from tests.builders import a_count
 from tests.collecting import Writer, apart, collected, figures, statements, writer_to
 from tests.databases import Dataset, Row, Table, times
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.together import _small
+from tsaudit.collect.together import _alike, _small
+from tsaudit.engines.engine import Ladder
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.columns import Column
-from tsaudit.model.profile import Profile
+from tsaudit.model.profile import Field, Index, Profile
 
 
 @pytest.fixture(params=sorted(name for name, engine in ENGINES.items() if engine.asked_together))
@@ -66,16 +69,24 @@ def test_profile_is_the_same_as_with_a_statement_for_each(together: Writer, monk
     assert statements(alone, *facts) >= 72
 
 
-@given(st.lists(st.tuples(st.integers(1, 900), st.none() | st.integers(0, 120_000)), max_size=300))
-def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | None]]) -> None:
+_INDEX = Index("i", "btree", ("c0",), unique=False, constraint=False, partial=False)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 900), st.none() | st.integers(0, 120_000), st.none() | st.integers(0, 9)), max_size=300
+    )
+)
+def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | None, int | None]]) -> None:
     drafts = [
         Draft(
             "d",
             str(number),
             columns=tuple(Column(f"c{place}", "text") for place in range(columns)),
             rows_total=None if rows is None else a_count(rows),
+            indexes=None if indexes is None else (_INDEX,) * indexes,
         )
-        for number, (columns, rows) in enumerate(tables)
+        for number, (columns, rows, indexes) in enumerate(tables)
     ]
     groups = list(_small(drafts))
     small = [draft for draft in drafts if draft.estimated_rows is not None and draft.estimated_rows <= 100_000]
@@ -84,6 +95,7 @@ def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | N
         assert len(group) <= 100
         assert sum(draft.estimated_rows or 0 for draft in group) <= 100_000
         assert len(group) <= 1 or sum(len(draft.columns) for draft in group) <= 2_000
+        assert len(group) <= 1 or _relations(group) <= 200
     # None of them has room for the first of the next.
     for group, following in itertools.pairwise(groups):
         longer = [*group, following[0]]
@@ -91,4 +103,40 @@ def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | N
             len(longer) > 100
             or sum(draft.estimated_rows or 0 for draft in longer) > 100_000
             or sum(len(draft.columns) for draft in longer) > 2_000
+            or _relations(longer) > 200
         )
+
+
+def _relations(drafts: list[Draft]) -> int:
+    return sum(1 + len(draft.indexes or ()) for draft in drafts)
+
+
+def _measurement(name: str, *fields: str, series: int = 1, kind: str = "float") -> Draft:
+    return Draft("d", name, Ladder.TAG_LISTING, fields=tuple(Field(f, (kind,)) for f in fields), series=a_count(series))
+
+
+def _names(groups: Iterable[list[Draft]]) -> list[list[str]]:
+    return [[draft.name for draft in group] for group in groups]
+
+
+def test_measurements_read_together_are_alike() -> None:
+    drafts = [
+        *(_measurement(f"a{n}", "v") for n in range(2)),
+        _measurement("b", "v", kind="integer"),
+        *(_measurement(f"c{n}", "x", *(f"x{n}{i}" for i in range(8))) for n in range(2)),
+        *(_measurement(f"d{n}", "z", series=1_500) for n in range(2)),
+    ]
+    assert _names(_alike(drafts, 100)) == [["a0", "a1"], ["b"], ["c0"], ["c1"], ["d0"], ["d1"]]
+
+
+def test_response_about_measurements_read_together_is_of_limited_size() -> None:
+    drafts = [_measurement(f"m{n:03}", *(f"v{i}" for i in range(99))) for n in range(100)]
+    assert [len(group) for group in _alike(drafts, 100)] == [100]
+    assert {len(group) for group in _alike(drafts, 10_000)} == {10}
+
+
+def test_grouping_takes_no_longer_than_the_statements_it_saves() -> None:
+    drafts = [_measurement(f"m{n:05}", *(f"v{i}" for i in range(60))) for n in range(3_000)]
+    began = time.process_time()
+    assert len(list(_alike(drafts, 100))) == 30
+    assert time.process_time() - began < 5

@@ -84,14 +84,14 @@ def count_points(asker: Asker, draft: Draft, database_series: int | None) -> Dra
 def read_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
     """Read the newest rows of measurements with few series, of several with one statement."""
     few = _of_all_series(drafts, database_series)
-    rows_ahead(asker, "row_sample", few, lambda draft: _newest_of(asker, draft, ()))
+    rows_ahead(asker, "row_sample", few, lambda draft: _newest_of(asker, draft, ()), asker.target.budget.max_rows)
 
 
 def count_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
     """Count the rows of measurements with few series, of several with one statement."""
     few = _of_all_series(drafts, database_series)
     uncounted = [draft for draft in few if "row_sample" in draft.statements and not is_complete(asker, draft)]
-    rows_ahead(asker, "row_count", uncounted, lambda draft: _count_of(asker, draft, ()))
+    rows_ahead(asker, "row_count", uncounted, lambda draft: _count_of(asker, draft, ()), ALL_SERIES_UP_TO)
 
 
 def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:

@@ -23,6 +23,10 @@ _MOST_ROWS: Final = 100_000
 """Reading this many rows takes longer than the statement itself, wherever the server is."""
 _MOST_COLUMNS: Final = 2_000
 """Of all tables in a statement: servers plan one of many wide tables for seconds."""
+_MOST_RELATIONS: Final = 200
+"""Tables and their indexes: PostgreSQL locks all of them, and by default has room for 6,400 locks of all sessions."""
+_MOST_VALUES: Final = 10_000_000
+"""Of a response, at most: a bigger one may be dropped, and the server would have read everything twice."""
 _SPARE: Final = 2
 """Columns read together that a measurement may lack, beside half as many as it has: each costs a null per row."""
 
@@ -53,10 +57,15 @@ def list_ahead(
             asker.ask_ahead("series_listing", [given(draft) for draft in inside])
 
 
-def rows_ahead(asker: Asker, fact: str, drafts: Sequence[Draft], given: Callable[[Draft], OfMeasurement]) -> None:
-    """Query a fact about the rows of several measurements at once. `drafts`: with few series, and known columns."""
+def rows_ahead(
+    asker: Asker, fact: str, drafts: Sequence[Draft], given: Callable[[Draft], OfMeasurement], most_rows: int
+) -> None:
+    """Query a fact about the rows of several measurements at once.
+
+    `drafts`: with few series, and known columns. `most_rows`: in the response about each of them.
+    """
     if fact in asker.engine.asked_together:
-        groups = [group for group in _alike(drafts) if len(group) > 1]
+        groups = [group for group in _alike(drafts, most_rows) if len(group) > 1]
 
         def ask(group: list[Draft]) -> list[Draft]:
             asker.ask_ahead(fact, [given(draft) for draft in group])
@@ -92,30 +101,34 @@ def tables_ahead(
 
 
 def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
-    """Groups of tables with few rows and columns in all. A table with many rows, or nobody knows how many, is in
-    none.
+    """Groups of tables with few rows, columns and indexes in all. A table with many rows, or nobody knows how many, is
+    in none.
     """
     group: list[Draft] = []
-    rows = columns = 0
+    sizes = [0, 0, 0]
+    most = (_MOST_ROWS, _MOST_COLUMNS, _MOST_RELATIONS)
     for draft in drafts:
-        more = draft.estimated_rows
-        if more is None or more > _MOST_ROWS:
+        rows = draft.estimated_rows
+        if rows is None or rows > _MOST_ROWS:
             continue
-        rows, columns = rows + more, columns + len(draft.columns)
-        if group and (len(group) == _MOST_TABLES or rows > _MOST_ROWS or columns > _MOST_COLUMNS):
+        own = (rows, len(draft.columns), 1 + len(draft.indexes or ()))
+        joined = [size + more for size, more in zip(sizes, own, strict=True)]
+        if group and (len(group) == _MOST_TABLES or any(size > at for size, at in zip(joined, most, strict=True))):
             yield group
-            group, rows, columns = [], more, len(draft.columns)
+            group, joined = [], list(own)
         group.append(draft)
+        sizes = joined
     yield group
 
 
-def _alike(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
+def _alike(drafts: Sequence[Draft], most_rows: int) -> Iterator[list[Draft]]:
     """Groups of measurements of one database with almost the same columns, of the same types."""
     group: list[Draft] = []
     columns: dict[str, str] = {}
-    series = 0
-    for draft in sorted(drafts, key=lambda d: (d.database, d.policies, sorted(_columns(d).items()), d.name)):
-        own, more = _columns(draft), draft.series.value if draft.series else _MOST_SERIES
+    series = narrowest = 0
+    every = [(draft, _columns(draft)) for draft in drafts]
+    for draft, own in sorted(every, key=lambda e: (e[0].database, e[0].policies, sorted(e[1].items()), e[0].name)):
+        more = draft.series.value if draft.series else _MOST_SERIES
         joined = columns | own
         fits = (
             group
@@ -123,15 +136,16 @@ def _alike(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
             == (draft.database, draft.policies, draft.own_window)
             and len(group) < _MOST_MEASUREMENTS
             and series + more <= _MOST_SERIES
+            and (len(group) + 1) * most_rows * (1 + len(joined)) <= _MOST_VALUES
             and all(columns.get(name, kind) == kind for name, kind in own.items())
-            and all(len(joined) <= 1.5 * len(_columns(one)) + _SPARE for one in (*group, draft))
+            and len(joined) <= 1.5 * min(narrowest, len(own)) + _SPARE
         )
         if not fits:
             if group:
                 yield group
-            group, joined, series = [], own, 0
+            group, joined, series, narrowest = [], own, 0, len(own)
         group.append(draft)
-        columns, series = joined, series + more
+        columns, series, narrowest = joined, series + more, min(narrowest, len(own))
     if group:
         yield group
 
