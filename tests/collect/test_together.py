@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.builders import a_count
 from tests.collecting import Writer, apart, collected, figures, statements, writer_to
 from tests.databases import Dataset, Row, Table, times
+from tsaudit.collect import columns, ladders, listing, rows, series_rows
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.together import _alike, _small
 from tsaudit.engines.engine import Ladder
@@ -140,3 +141,18 @@ def test_grouping_takes_no_longer_than_the_statements_it_saves() -> None:
     began = time.process_time()
     assert len(list(_alike(drafts, 100))) == 30
     assert time.process_time() - began < 5
+
+
+def test_what_fails_before_the_steps_is_left_to_them(together: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = together(Dataset(tables=[_table(number) for number in range(4)]))
+    whole = collected(target)
+
+    def fails(*_: object) -> None:
+        raise ValueError("an estimate is no number")
+
+    for module in (columns, listing, ladders, rows):
+        for name in ("tables_ahead", "list_ahead"):
+            monkeypatch.setattr(module, name, fails, raising=False)
+    monkeypatch.setattr(series_rows, "rows_ahead", fails)
+    broken = collected(target)
+    assert _unused(figures(broken)) == _unused(figures(whole))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -89,8 +89,11 @@ def collect(
         climb = Climb(asker, asked, series, _series_unwanted(found, settled, series), comparison)
         for rung in rungs_of(ladder, climb):
             if rung.ahead:
-                rung.ahead(moved)
+                # Whatever it stumbles over, the step says with which measurement.
+                with suppress(Exception):
+                    rung.ahead(moved)
             moved = asker.each(_contained(asker, rung.fact, rung.step), moved)
+            asker.end_ahead()
     profile = replace(
         _profile(asker, found, [*settled, *moved], day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),

@@ -4,9 +4,9 @@ recorded.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -43,6 +43,12 @@ _MOST_NAMES: Final = 16 << 20
 _STREAMED: Final = frozenset({"series_listing"})
 """Facts whose rows are used as they arrive; their own limits apply."""
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
+_SPOILS: Final = _SILENCE | {Reason.DENIED, Reason.FAILED}
+"""Gaps after which a measurement is no longer queried together with others."""
+_SHARE_AHEAD: Final = 0.25
+"""The share of the time left that a statement about several may take: if it fails, each is queried by itself."""
+_MOST_WASTED: Final = 0.1
+"""The share of the audit's time limit that statements about several may take in vain."""
 
 
 _NAMES: Final = {"databases": "database", "measurements": "measurement"}
@@ -188,14 +194,38 @@ class Asker:
 
         Only for facts in `Engine.asked_together`.
         """
-        timeout = min(self.target.budget.statement_timeout_s, self._deadline.left())
-        if self._gone or timeout <= 0 or self._bill.overspent():
+        if not self._may_ask_ahead():
             return
-        with contextlib.suppress(Exception):
+        timeout = min(self.target.budget.statement_timeout_s, self._deadline.left() * _SHARE_AHEAD)
+        began = time.monotonic()
+        try:
             connection = cast("AsksTogether", self._connections.here())
             with self._bill.statement(fact) as count, self._bounded(timeout, connection):
                 rows = connection.query_together(fact, timeout, given)
                 self._ahead.read(fact, given, rows, lambda: bool(self._bill.overspent(count(0, rows))))
+        except Exception as error:
+            self._ahead.waste(time.monotonic() - began)
+            if isinstance(error, (ConnectorError, OutOfTimeError)) or (
+                isinstance(error, FactError) and error.reason in _SILENCE
+            ):
+                # Otherwise, the time limits of all statements about several would add up.
+                self._see_whether_gone(str(error))
+
+    def end_ahead(self) -> None:
+        """Keep no response of `ask_ahead` any longer: the step that needed it was taken with all measurements."""
+        self._ahead.drop()
+
+    def _may_ask_ahead(self) -> bool:
+        """Whether there is time, memory and budget left for statements that may turn out to be useless."""
+        if self._gone or self._ahead.is_full or self._bill.overspent():
+            return False
+        left = self._deadline.left()
+        return left > 0 and self._ahead.wasted_s <= self._deadline.seconds * _MOST_WASTED
+
+    def has_failed(self, database: str, measurement: str) -> bool:
+        """Whether a statement about the measurement has failed: one about several would fail with it."""
+        reasons = (self._reasons.get((fact, database, measurement)) for fact in self.engine.asked_together)
+        return any(reason in _SPOILS for reason in reasons)
 
     @contextmanager
     def understanding(self, fact: str, database: str, measurement: str | None = None) -> Iterator[None]:

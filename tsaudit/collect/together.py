@@ -47,7 +47,7 @@ def list_ahead(
         return
     wanted: dict[str, list[Draft]] = defaultdict(list)
     for draft in drafts:
-        if draft.tags and draft.roles_known and not draft.unreadable:
+        if draft.tags and draft.roles_known and not draft.unreadable and not _has_failed(asker, draft):
             wanted[draft.database].append(draft)
     for database, inside in wanted.items():
         total = series.get(database)
@@ -65,7 +65,8 @@ def rows_ahead(
     `drafts`: with few series, and known columns. `most_rows`: in the response about each of them.
     """
     if fact in asker.engine.asked_together:
-        groups = [group for group in _alike(drafts, most_rows) if len(group) > 1]
+        sound = [draft for draft in drafts if not _has_failed(asker, draft)]
+        groups = [group for group in _alike(sound, most_rows) if len(group) > 1]
 
         def ask(group: list[Draft]) -> list[Draft]:
             asker.ask_ahead(fact, [given(draft) for draft in group])
@@ -90,7 +91,7 @@ def tables_ahead(
     alike: dict[Hashable, list[Draft]] = defaultdict(list)
     for draft in drafts:
         # With statistics, it may be too big to read, whatever its estimate says.
-        if draft.columns and draft.roles_known and draft.statistics is None:
+        if draft.columns and draft.roles_known and draft.statistics is None and not _has_failed(asker, draft):
             alike[draft.database, shape(draft)].append(draft)
 
     def ask(group: list[Draft]) -> list[Draft]:
@@ -98,6 +99,10 @@ def tables_ahead(
         return group
 
     asker.each(ask, [group for same in alike.values() for group in _small(same) if len(group) > 1])
+
+
+def _has_failed(asker: Asker, draft: Draft) -> bool:
+    return asker.has_failed(draft.database, draft.name)
 
 
 def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:

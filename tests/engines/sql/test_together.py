@@ -22,7 +22,6 @@ from tsaudit.engines.connection import RowsOfSeveral
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import together
 from tsaudit.model.facts.given import OfNullCounts
-from tsaudit.model.profile import Reason
 
 Made = Callable[..., Target]
 _NINE = "generate_series(1, 9) AS i"
@@ -122,13 +121,31 @@ def test_failure_of_a_statement_about_several_is_no_gap(made: Made, monkeypatch:
     assert figures(broken) == figures(whole)
 
 
-def test_table_that_may_not_be_read_is_the_only_gap(postgresql: Postgresql) -> None:
-    schema = postgresql.new_schema(*ALIKE[:20])
-    postgresql.execute(f"REVOKE SELECT ON {schema}.t003 FROM tsaudit")
-    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
-    assert {gap.measurement for gap in profile.gaps} == {"t003"}
-    assert {gap.reason for gap in profile.gaps if gap.fact != "columns"} == {Reason.DENIED}
-    assert {m.name for m in profile.measurements if m.rows} == {f"t{n:03}" for n in range(10) if n != 3}
+SPOILED = {
+    "may not be read": "REVOKE SELECT ON {0} FROM tsaudit",
+    "has hidden rows": "ALTER TABLE {0} ENABLE ROW LEVEL SECURITY",
+    "is locked": "",
+}
+
+
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_one_table_spoils_one_statement_and_no_figure(
+    postgresql: Postgresql, spoiled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its neighbors are queried by themselves once, and together without it from then on."""
+    schema = postgresql.new_schema(*ALIKE[:80])
+    postgresql.execute(SPOILED[spoiled].format(f"{schema}.t003") or "SELECT")
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    with postgresql.connect() as other, other.transaction():
+        if spoiled == "is locked":
+            other.execute(f"LOCK TABLE {schema}.t003 IN ACCESS EXCLUSIVE MODE".encode())
+        together, alone = collected(target), apart(target, monkeypatch)
+    assert {gap.measurement for gap in together.gaps} == {"t003"}
+    assert figures(together) == figures(alone)
+    assert {m.name for m in together.measurements if m.rows} == {f"t{n:03}" for n in range(40) if n != 3}
+    spent = [statements(together, fact) for fact in ("row_sample", "series_listing", "null_counts")]
+    # One that fails, and one for each; then one, and the one that fails again.
+    assert spent == [41, 2, 2]
 
 
 def test_audit_that_waits_for_a_lock_keeps_nobody_waiting(postgresql: Postgresql) -> None:

@@ -1,0 +1,180 @@
+"""Statements about several measurements that are sent ahead: what they may take, and what follows when they fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pytest
+
+from tests.builders import NOW
+from tsaudit.collect import ahead
+from tsaudit.collect.asking import Asker
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import Connection, FactError, Rows, RowsOfSeveral
+from tsaudit.model.facts import Given
+from tsaudit.model.facts.given import OfMeasurement, OfNullCounts
+from tsaudit.model.profile import Reason, Window
+
+FACT = "null_counts"
+ROWS = 1_000
+
+
+class Server:
+    """Answers about each measurement with numbers, and keeps what it was asked."""
+
+    server_version = "1"
+
+    def __init__(self) -> None:
+        self.together: list[tuple[float, list[str]]] = []
+        """The time limit and the measurements of each statement about several."""
+        self.alone: list[str] = []
+        self.fails: FactError | None = None
+        self.is_gone = False
+        self.takes_s = 0.0
+
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
+        self.alone.append(given.subject[1] or fact)
+        if self.is_gone:
+            raise FactError(Reason.UNREACHABLE, "no answer")
+        names = pa.record_batch({"database": ["d"]})
+        return Rows("alone", iter([names if fact == "databases" else _numbers()]))
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        self.together.append((timeout_s, [one.measurement for one in given]))
+        time.sleep(self.takes_s)
+        if self.fails:
+            raise self.fails
+        rows = RowsOfSeveral("together", {one.measurement: "alone" for one in given})
+
+        def each() -> Iterator[pa.RecordBatch]:
+            for one in given:
+                rows.measurement = one.measurement
+                yield _numbers()
+
+        return rows.reading(each())
+
+    def reconnect(self) -> Connection:
+        return self
+
+    def abort(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def _numbers() -> pa.RecordBatch:
+    return pa.record_batch({"n": pa.array(range(ROWS), pa.int64())})
+
+
+def _asker(server: Server, **budget: float) -> Asker:
+    target = Target(name="t", engine="duckdb", url="duckdb:///t.duckdb", budget=Budget(**budget))
+    return Asker(target, server, Window(NOW - target.window, NOW))
+
+
+def _about(*names: str) -> list[OfNullCounts]:
+    return [
+        OfNullCounts(
+            database="d",
+            measurement=name,
+            tags=(),
+            fields=(),
+            time=None,
+            time_kind=None,
+            policies=(),
+            start=NOW,
+            end=NOW,
+            later=None,
+        )
+        for name in names
+    ]
+
+
+def _asked(asker: Asker, name: str) -> int:
+    """The rows of the response about one measurement."""
+    batches: list[pa.RecordBatch] = []
+    (given,) = _about(name)
+    asker.ask(FACT, batches.append, given)
+    return sum(batch.num_rows for batch in batches)
+
+
+def test_responses_kept_have_a_size_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "_MOST_HELD", 5 * 8 * ROWS)
+    server = Server()
+    asker = _asker(server)
+    for names in (("a", "b"), ("c", "d", "e"), ("f", "g"), ("h", "i")):
+        asker.ask_ahead(FACT, _about(*names))
+    # With the second they are as big as they may be.
+    assert [names for _, names in server.together] == [["a", "b"], ["c", "d", "e"]]
+    assert {_asked(asker, name) for name in "abcdefghi"} == {ROWS}
+    assert server.alone == ["f", "g", "h", "i"]
+    # Those were taken, so there is room again.
+    asker.ask_ahead(FACT, _about("j", "k"))
+    assert server.together[-1][1] == ["j", "k"]
+
+
+def test_only_one_response_is_dropped_because_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "_MOST_HELD", 5 * 8 * ROWS)
+    server = Server()
+    asker = _asker(server)
+    for names in (("a", "b"), ("c", "d", "e", "f"), ("g", "h")):
+        asker.ask_ahead(FACT, _about(*names))
+    assert [names for _, names in server.together] == [["a", "b"], ["c", "d", "e", "f"]]
+    assert {_asked(asker, name) for name in "abcdefgh"} == {ROWS}
+    assert server.alone == ["c", "d", "e", "f", "g", "h"]
+    asker.end_ahead()
+    asker.ask_ahead(FACT, _about("i", "j", "k", "l", "m"))
+    assert _asked(asker, "m") == ROWS
+    assert "m" not in server.alone
+
+
+def test_responses_that_nobody_took_are_dropped() -> None:
+    server = Server()
+    asker = _asker(server)
+    asker.ask_ahead(FACT, _about("a", "b"))
+    asker.end_ahead()
+    assert _asked(asker, "a") == ROWS
+    assert server.alone == ["a"]
+
+
+def test_most_of_the_time_is_left_for_each_alone() -> None:
+    server = Server()
+    _asker(server, deadline_s=100).ask_ahead(FACT, _about("a", "b"))
+    ((timeout, _),) = server.together
+    assert 20 < timeout <= 25
+
+
+@pytest.mark.wall_clock
+def test_statements_that_brought_nothing_come_to_an_end() -> None:
+    server = Server()
+    server.fails, server.takes_s = FactError(Reason.FAILED, "a column is gone"), 0.06
+    asker = _asker(server, deadline_s=1)
+    for _ in range(5):
+        asker.ask_ahead(FACT, _about("a", "b"))
+    assert len(server.together) == 2
+    assert not asker.gaps
+    assert _asked(asker, "a") == ROWS
+
+
+@pytest.mark.parametrize("reason", [Reason.UNREACHABLE, Reason.TIMED_OUT])
+def test_server_that_is_gone_is_not_asked_again(reason: Reason) -> None:
+    server = Server()
+    server.fails, server.is_gone = FactError(reason, "silence"), True
+    asker = _asker(server)
+    for _ in range(5):
+        asker.ask_ahead(FACT, _about("a", "b"))
+    assert len(server.together) == 1
+    assert server.alone == ["databases"]
+    assert _asked(asker, "a") == 0
+    assert [(gap.reason, gap.measurement) for gap in asker.gaps] == [(Reason.UNREACHABLE, "a")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "spoils"),
+    [(Reason.DENIED, True), (Reason.FAILED, True), (Reason.OVER_BUDGET, False), (Reason.UNSUPPORTED, False)],
+)
+def test_measurement_whose_statement_failed_would_spoil_others(reason: Reason, spoils: bool) -> None:
+    asker = _asker(Server())
+    asker.gap(FACT, reason, "", "d", "a")
+    asker.gap("storage", Reason.FAILED, "", "d", "b")
+    assert [asker.has_failed("d", name) for name in "ab"] == [spoils, False]
