@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
+from tsaudit.engines.influx import TOGETHER
 from tsaudit.engines.influx.guidelines import MOOT, OWN
 from tsaudit.engines.influx.statements import TELEGRAF
 
@@ -31,7 +32,7 @@ ENGINE: Final = Engine(
         "several": "the names of measurements to query together; empty: only `measurement`",
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
     },
-    asked_together=frozenset({"series_listing", "row_sample", "row_count"}),
+    asked_together=TOGETHER,
     own_guidelines=OWN,
     moot=MOOT,
 )

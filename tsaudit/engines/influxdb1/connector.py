@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.influx import influxql, streaming
+from tsaudit.engines.influx import influxql, streaming, together
 from tsaudit.engines.influx.influxql import Reader
 from tsaudit.engines.influxdb1 import policies as retention
-from tsaudit.engines.influxdb1 import together
 from tsaudit.engines.influxdb1.answers import as_batch, database_series, databases, described, retention_rows, summed
 from tsaudit.engines.influxdb1.client import Address, Client
 from tsaudit.model.facts import Given
@@ -108,7 +107,7 @@ class InfluxConnection:
         return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """Run the same query for several measurements of a database; see `connector.AsksTogether`."""
+        """Run the same query for several measurements of a database; see `connection.AsksTogether`."""
         part = self._known.of(given[0].database)
         policy = part.policy_name if fact == "series_listing" and part.is_divided else ""
         if policy and _version(self.server_version) < _TAKES_POLICY:

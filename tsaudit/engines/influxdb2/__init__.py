@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
+from tsaudit.engines.influx import TOGETHER
 from tsaudit.engines.influx.guidelines import MOOT, OWN
 from tsaudit.engines.influx.statements import TELEGRAF
 
@@ -35,8 +36,10 @@ ENGINE: Final = Engine(
         "org_id": "the organization of the bucket",
         "bucket_id": "the bucket",
         "dbrp": "what InfluxQL calls the bucket: `database`, `policy`, and whether that is its `default`",
+        "several": "the names of measurements to query together; empty: only `measurement`",
         "measurement": "in files about all measurements: the one asked about, where each takes a statement",
     },
+    asked_together=TOGETHER,
     own_guidelines=OWN,
     moot=MOOT,
 )

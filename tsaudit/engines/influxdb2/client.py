@@ -109,9 +109,9 @@ class Client:
         with closing(self._send("/api/v2/query", turn, query_params=[("orgID", org_id)], body=body)) as response:
             yield from annotated_csv.records(streaming.lines(response, turn.rows, most))
 
-    def series(self, statement: str, turn: Turn) -> Iterator[influxql.Series]:
-        """The series of an InfluxQL statement."""
-        form = {"q": statement} | influxql.PARAMETERS
+    def series(self, statement: str, turn: Turn, policy: str = "") -> Iterator[influxql.Series]:
+        """The series of an InfluxQL statement. `policy`: what a statement without one means."""
+        form = {"q": statement} | ({"rp": policy} if policy else {}) | influxql.PARAMETERS
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         with closing(self._send("/query", turn, post_params=form, header_params=headers)) as response:
             yield from influxql.read_series(response, turn.rows, _GRANT)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,13 +16,14 @@ import pyarrow as pa
 from influxdb_client.rest import ApiException
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
-from tsaudit.engines.influx import gauges, influxql
+from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.influx import gauges, influxql, together
 from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.annotated_csv import Record
 from tsaudit.engines.influxdb2.buckets import Ask, Buckets, KnownBuckets, shown
 from tsaudit.engines.influxdb2.client import Address, Client
 from tsaudit.model.facts import FACTS, Given
+from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb2"
@@ -78,12 +80,15 @@ class InfluxConnection:
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb2/<fact>.*`, in the way that this server supports; see `connection.Connection`."""
-        parameters = given.variables()
         rows = Rows("", iter(()))
-        rows.statements = 0
-        about = parameters | {"org": self._known.address.org}
-        ask = Ask(time.monotonic() + timeout_s, rows, fact, about)
+        ask = self._ask(fact, timeout_s, rows, given.variables())
         return rows.reading(self._answered(ask, timeout_s))
+
+    def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
+        """The same for several measurements, if InfluxQL knows the bucket; see `connection.AsksTogether`."""
+        rows = RowsOfSeveral("", {})
+        ask = self._ask(fact, timeout_s, rows, together.united(given))
+        return rows.reading(self._answered_together(ask, timeout_s, given, rows))
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server."""
@@ -96,6 +101,11 @@ class InfluxConnection:
     def abort(self) -> None:
         """Shut the connections down; the server aborts the statement."""
         self._client.abort()
+
+    def _ask(self, fact: str, timeout_s: float, rows: Rows, parameters: Mapping[str, Any]) -> Ask:
+        rows.statements = 0
+        about = {"several": [], **parameters, "org": self._known.address.org}
+        return Ask(time.monotonic() + timeout_s, rows, fact, about)
 
     # --- How each fact is measured -------------------------------------------------------------------------------
 
@@ -110,6 +120,18 @@ class InfluxConnection:
         }
         with self._client.translated(timeout_s):
             yield from own.get(ask.fact, self._by_influxql_or_flux)(ask)
+
+    def _answered_together(
+        self, ask: Ask, timeout_s: float, given: Sequence[OfMeasurement], rows: RowsOfSeveral
+    ) -> Iterator[pa.RecordBatch]:
+        with self._client.translated(timeout_s):
+            if not (self._known.has_influxql and (dbrp := self._buckets.dbrp(ask))):
+                return
+            render = functools.partial(queries.render, _ENGINE, ask.fact, dbrp=dbrp)
+            rows.alone = {one.measurement: render(**{**ask.about, **one.variables(), "several": []}) for one in given}
+            rows.statement = render(**ask.about)
+            policy = dbrp.policy if ask.fact == "series_listing" else ""
+            yield from together.READERS[ask.fact](self._client.series(rows.statement, ask, policy), given, rows)
 
     def _databases(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))

@@ -1,4 +1,4 @@
-"""InfluxDB 1.x: reads the response to one statement about several measurements."""
+"""InfluxQL: reads the response to one statement about several measurements."""
 
 from __future__ import annotations
 
