@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -153,24 +154,31 @@ def test_audit_that_waits_for_a_lock_keeps_nobody_waiting(postgresql: Postgresql
     schema = postgresql.new_schema(*ALIKE[:80])
     target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
     waits: list[float] = []
+    errors: list[psycopg.Error] = []
     audited = threading.Event()
 
     def migrate() -> None:
         with postgresql.connect() as other:
             while not audited.is_set():
-                with other.transaction():
-                    other.execute(f"LOCK TABLE {schema}.t039 IN ACCESS EXCLUSIVE MODE".encode())
-                    time.sleep(0.03)
-                    began = time.monotonic()
-                    other.execute(f"LOCK TABLE {schema}.t000 IN ACCESS EXCLUSIVE MODE".encode())
-                    waits.append(time.monotonic() - began)
+                try:
+                    with other.transaction():
+                        other.execute(f"LOCK TABLE {schema}.t039 IN ACCESS EXCLUSIVE MODE".encode())
+                        time.sleep(0.03)
+                        began = time.monotonic()
+                        other.execute(f"LOCK TABLE {schema}.t000 IN ACCESS EXCLUSIVE MODE".encode())
+                        waits.append(time.monotonic() - began)
+                except psycopg.Error as error:
+                    errors.append(error)
 
     migration = threading.Thread(target=migrate)
     migration.start()
-    for _ in range(3):
-        collected(target)
-    audited.set()
-    migration.join()
+    try:
+        for _ in range(3):
+            collected(target)
+    finally:
+        audited.set()
+        migration.join()
+    assert not errors
     assert max(waits) < 0.9
 
 
