@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -134,13 +133,6 @@ def test_response_about_measurements_read_together_is_of_limited_size() -> None:
     drafts = [_measurement(f"m{n:03}", *(f"v{i}" for i in range(99))) for n in range(100)]
     assert [len(group) for group in _alike(drafts, 100)] == [100]
     assert {len(group) for group in _alike(drafts, 10_000)} == {10}
-
-
-def test_grouping_takes_no_longer_than_the_statements_it_saves() -> None:
-    drafts = [_measurement(f"m{n:05}", *(f"v{i}" for i in range(60))) for n in range(3_000)]
-    began = time.process_time()
-    assert len(list(_alike(drafts, 100))) == 30
-    assert time.process_time() - began < 5
 
 
 def test_what_fails_before_the_steps_is_left_to_them(together: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
