@@ -14,7 +14,18 @@ from typing import Any, Final
 
 Say = Callable[[str], None]
 
-_NAMES: Final = "import json, tsaudit; print(json.dumps([t.name for t in tsaudit.load_settings().targets]))"
+_NAMES: Final = """
+import json, sys
+from tsaudit import load_settings
+from tsaudit.cli.errors import State, guarded
+sys.exit(guarded(State(), lambda: print(json.dumps([target.name for target in load_settings().targets]))))
+"""
+"""Errors are lines on stderr, as for each command."""
+
+_FINAL: Final = (1, 2)
+"""Exit codes after which another attempt would end in the same way: of Python, that there is no such module; of the
+command, that something in tsaudit.yaml is wrong.
+"""
 
 
 class AuditError(Exception):
@@ -117,26 +128,20 @@ class Outside:
         code, out, said = self._call(
             ["-m", "tsaudit", "audit", *options, "--", *(order.targets or ())], order.config, order.variables, say
         )
-        problems = tuple(line.removeprefix("error: ") for line in said if line.startswith("error: "))
         try:
             audits = {one["target"]: summary(one) for one in json.loads(out)}
         except ValueError:
-            from tsaudit.cli.errors import Exit
-
-            text = "\n".join(problems) or f"{self._python} ended with exit code {code}"
-            raise AuditError(text, is_final=code not in (Exit.NOT_AUDITED, Exit.INTERNAL)) from None
+            raise AuditError("\n".join(self._problems(code, said)), is_final=code in _FINAL) from None
         except KeyError as error:
             text = f"the tsaudit of {self._python} does not report {error}; install the same version as here"
             raise AuditError(text) from None
-        if code and not problems:
-            problems = (f"{self._python} ended with exit code {code}",)
-        return Done(audits, problems)
+        return Done(audits, tuple(self._problems(code, said)) if code else ())
 
     def targets(self, config: str, variables: Mapping[str, str]) -> list[str]:
         """The names of all targets. Raises AuditError."""
         code, out, said = self._call(["-c", _NAMES], config, variables, lambda _line: None)
         if code:
-            raise AuditError(said[-1] if said else f"{self._python} ended with exit code {code}")
+            raise AuditError("\n".join(self._problems(code, said)), is_final=code in _FINAL)
         found: list[str] = json.loads(out)
         return found
 
@@ -144,6 +149,12 @@ class Outside:
         """End the other interpreter."""
         if self._running is not None:
             self._running.terminate()
+
+    def _problems(self, code: int, said: Sequence[str]) -> list[str]:
+        """What tsaudit said is wrong; if it said nothing, how Python ended."""
+        found = [line.removeprefix("error: ") for line in said if line.startswith("error: ")]
+        end = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return found or [f"{self._python} {end}{f': {said[-1]}' if said else ''}"]
 
     def _call(
         self, arguments: Sequence[str], config: str, variables: Mapping[str, str], say: Say
@@ -154,8 +165,11 @@ class Outside:
         with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
             try:
                 self._running = subprocess.Popen(
-                    [self._python, *arguments],
+                    # Isolated: modules in the folder or on the path of Airflow's processes are not for this one.
+                    [self._python, "-I", "-X", "utf8", *arguments],
                     env=environment,
+                    # That of the task is its connection to Airflow.
+                    stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=subprocess.PIPE,
                     text=True,
@@ -165,9 +179,14 @@ class Outside:
             except OSError as error:
                 raise AuditError(f"{self._python} cannot be started: {error.strerror or error}") from None
             with self._running as running:
-                for line in running.stderr or ():
-                    said.append(line.rstrip())
-                    say(said[-1])
+                try:
+                    for line in running.stderr or ():
+                        said.append(line.rstrip())
+                        say(said[-1])
+                except BaseException:
+                    # The task has timed out. It would wait here for the end of the audit.
+                    running.kill()
+                    raise
             out.seek(0)
             return running.returncode, out.read(), said
 

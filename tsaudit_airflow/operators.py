@@ -117,7 +117,7 @@ class AuditOperator(_OfTsaudit):
         """
         order = Order(
             config=self.config,
-            targets=[self.target] if self.target else None,
+            targets=None if self.target is None else [self.target],
             day=self._chosen_day(context),
             workers=self.workers,
             run_url=context["ti"].log_url,

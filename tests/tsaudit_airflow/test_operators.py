@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,8 +17,9 @@ from typing import Any
 import pytest
 from airflow.sdk import Asset, Connection
 from airflow.sdk.bases.notifier import BaseNotifier
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
 from airflow.sdk.execution_time.context import OutletEventAccessors
+from airflow.sdk.execution_time.timeout import timeout
 
 from tsaudit_airflow.assets import AUDITS, audit_asset
 from tsaudit_airflow.hooks import AuditHook
@@ -97,6 +99,7 @@ def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None
 def test_audit_when_the_configuration_is_wrong_is_one_line(folder: Path, python: str | None) -> None:
     for options, expected in (
         ({"target": "metrix"}, "no target is named `metrix`, did you mean metrics"),
+        ({"target": ""}, "no target is named ``"),
         ({"connections": []}, "SHOP_HOST"),
         ({"config": f"{folder}/none.yaml"}, "none.yaml: no such file"),
         ({"day": "someday"}, "day is 'someday'; write YYYY-MM-DD"),
@@ -139,12 +142,35 @@ def test_audit_when_the_other_environment_has_another_version_or_none(folder: Pa
     other = folder / "python"
     for script, expected in (
         ('echo \'[{"target": "metrics", "story": {}}]\'', "does not report 'measured'; install the same version"),
-        ("echo 'No module named tsaudit' >&2; exit 1", "ended with exit code 1"),
+        ("echo 'No module named tsaudit' >&2; exit 1", "python ended with exit code 1: No module named tsaudit$"),
+        ("readlink /proc/self/fd/0 >&2; exit 1", ": /dev/null$"),
     ):
         other.write_text(f"#!/bin/sh\n{script}\n")
         other.chmod(0o755)
         with pytest.raises(AirflowFailException, match=expected):
             an_operator(folder, python=str(other)).execute(context_of())
+
+
+def test_audit_when_the_other_interpreter_is_killed_is_tried_again(folder: Path) -> None:
+    other = folder / "python"
+    other.write_text("#!/bin/sh\nkill -KILL $$\n")
+    other.chmod(0o755)
+    for task in (an_operator(folder, python=str(other)), targets_of(folder, python=str(other))):
+        with pytest.raises(AirflowException, match=r"python ended by signal 9$") as raised:
+            task.execute(context_of())
+        assert not isinstance(raised.value, AirflowFailException)
+
+
+def test_audit_when_the_task_times_out_ends_the_other_interpreter(folder: Path) -> None:
+    other = folder / "python"
+    other.write_text(f"#!/bin/sh\necho $$ > {folder}/pid\nexec sleep 60\n")
+    other.chmod(0o755)
+    began = time.monotonic()
+    with pytest.raises(AirflowTaskTimeout), timeout(1):
+        an_operator(folder, python=str(other)).execute(context_of())
+    assert time.monotonic() - began < 30
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((folder / "pid").read_text()), 0)
 
 
 def test_day_when_it_is_not_set_is_that_of_the_logical_date_in_utc(folder: Path) -> None:
@@ -171,11 +197,30 @@ def waiting(folder: Path) -> list[str]:
         return [str(one.payload) for one in deliveries.waiting(store.engine)]
 
 
-def test_targets_when_listed_are_those_of_the_file(folder: Path, python: str | None) -> None:
-    task = TargetsOperator(task_id="t", config=f"{folder}/tsaudit.yaml", connections=["shop"], python=python)
-    assert task.execute({}) == ["metrics", "lost"]
-    with pytest.raises(AirflowFailException, match="no such file"):
-        TargetsOperator(task_id="t", config="/none.yaml", python=python).execute({})
+def targets_of(folder: Path, **options: Any) -> TargetsOperator:
+    return TargetsOperator(**{"task_id": "t", "config": f"{folder}/tsaudit.yaml", "connections": ["shop"]} | options)
+
+
+def test_targets_when_listed_are_those_of_the_file(
+    folder: Path, python: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What Airflow finds there is not for the other interpreter.
+    (folder / "path/tsaudit").mkdir(parents=True)
+    (folder / "path/tsaudit/__init__.py").write_text("raise ImportError('of Airflow')")
+    monkeypatch.setenv("PYTHONPATH", f"{folder}/path")
+    assert targets_of(folder, python=python).execute({}) == ["metrics", "lost"]
+
+
+def test_targets_when_the_file_is_wrong_fail_with_its_problems(folder: Path, python: str | None) -> None:
+    config = folder / "tsaudit.yaml"
+    config.write_text(config.read_text().replace("engine: sqlite", "engine: sqlight"))
+    with pytest.raises(AirflowFailException) as raised:
+        targets_of(folder, python=python).execute({})
+    first, second = str(raised.value).splitlines()
+    assert "tsaudit.yaml:4: targets[0].engine: " in first
+    assert "tsaudit.yaml:5: targets[1].engine: " in second
+    with pytest.raises(AirflowFailException, match=r"^/none.yaml: no such file"):
+        targets_of(folder, python=python, config="/none.yaml").execute({})
 
 
 def test_tsaudit_when_a_dag_is_only_read_is_not_imported() -> None:
