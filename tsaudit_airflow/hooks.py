@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from airflow.sdk.bases.hook import BaseHook
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowFailException
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -27,18 +27,20 @@ class AuditHook(BaseHook):
     """
 
     def __init__(self, connections: Sequence[str] = ()) -> None:
-        """`connections`: the IDs of those that tsaudit.yaml refers to."""
+        """`connections`: the IDs of those that tsaudit.yaml refers to, or a single one."""
         super().__init__()
-        self.connections = tuple(connections)
+        self.connections = (connections,) if isinstance(connections, str) else tuple(connections)
 
     def variables(self) -> dict[str, str]:
-        """The values by name. Raises AirflowException if a connection does not exist, or two give the same name."""
+        """The values by name. Raises AirflowException if a connection does not exist, and AirflowFailException if two
+        give the same name.
+        """
         found: dict[str, str] = {}
         for connection_id in self.connections:
             for part, value in _parts(self.get_connection(connection_id)):
                 name = re.sub(r"\W", "_", f"{connection_id}_{part}", flags=re.ASCII).upper()
                 if name in found:
-                    raise AirflowException(f"connections give ${{{name}}} two values; rename one of them")
+                    raise AirflowFailException(f"connections give ${{{name}}} two values; rename one of them")
                 found[name] = value
         return found
 
@@ -62,18 +64,25 @@ def _parts(connection: "Connection") -> Iterator[tuple[str, str]]:
 def _url(connection: "Connection") -> str:
     """The address as tsaudit.yaml has it. Airflow's own URI has the extra in it, and other schemes.
 
-    Web addresses have no login: tsaudit.yaml has `username` and `password` for that.
+    Web addresses have no login: tsaudit.yaml has `username` and `password` for that. The host may begin with the
+    scheme: without a database's provider, Airflow offers only the type `generic` for it.
     """
-    kind, host = (connection.conn_type or "").lower(), connection.host or ""
-    port = f":{connection.port}" if connection.port else ""
+    kind, host = (connection.conn_type or "").lower(), (connection.host or "").rstrip("/")
+    scheme, found, rest = host.partition("://")
+    if found:
+        kind, host = scheme, rest
+    elif kind in _WEB:
+        kind = connection.schema or "http"
     if host.startswith("/"):
-        return f"{kind}:///{host}"
-    if "://" in host:
-        return f"{host.rstrip('/')}{port}"
+        return f"{kind}://{host}" if found else f"{kind}:///{host}"
+    if host.count(":") > 1 and re.fullmatch(r"[0-9A-Fa-f:.]+", host):
+        host = f"[{host}]"  # An address of IPv6.
+    if connection.port:
+        host = f"{host}:{connection.port}"
     if kind in _WEB:
-        return f"{connection.schema or 'http'}://{host}{port}"
+        return f"{kind}://{host}"
     login = quote(connection.login or "", safe="")
     secret = f":{quote(connection.password, safe='')}" if connection.password else ""
     at = f"{login}{secret}@" if login or secret else ""
     path = f"/{quote(connection.schema, safe='')}" if connection.schema else ""
-    return f"{_SCHEMES.get(kind, kind)}://{at}{host}{port}{path}"
+    return f"{_SCHEMES.get(kind, kind)}://{at}{host}{path}"

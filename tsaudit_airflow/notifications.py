@@ -44,7 +44,7 @@ def story(target: str, audit: dict[str, Any]) -> str:
     lines: Sequence[str] = (
         f"{target}: {verdict_word(audit['verdict'])}. {audit['error'] or audit['headline']}",
         *(f"{label}: {text}" for label, text in audit["figures"].items()),
-        f"First step: {audit['first_step']}" if audit["first_step"] else "",
+        audit["first_step"],
         audit["statement"],
         f"Report: {audit['report']}" if audit["report"] else "",
     )

@@ -209,6 +209,7 @@ def test_targets_when_listed_are_those_of_the_file(
     (folder / "path/tsaudit/__init__.py").write_text("raise ImportError('of Airflow')")
     monkeypatch.setenv("PYTHONPATH", f"{folder}/path")
     assert targets_of(folder, python=python).execute({}) == ["metrics", "lost"]
+    assert targets_of(folder, python=python, connections="shop").execute({}) == ["metrics", "lost"]
 
 
 def test_targets_when_the_file_is_wrong_fail_with_its_problems(folder: Path, python: str | None) -> None:
@@ -262,6 +263,15 @@ def test_asset_when_named_twice_has_one_uri() -> None:
          {"URL": "https://influx:8086", "HOST": "influx", "PORT": "8086", "SCHEMA": "https", "ORG_ID": "7"}),
         ({"conn_type": "influxdb", "host": "http://influx/"}, {"URL": "http://influx", "HOST": "http://influx/"}),
         ({"conn_type": "sqlite", "host": "/data/shop.db"}, {"URL": "sqlite:////data/shop.db", "HOST": "/data/shop.db"}),
+        ({"conn_type": "postgres", "host": "::1", "port": 5432},
+         {"URL": "postgresql://[::1]:5432", "HOST": "::1", "PORT": "5432"}),
+        ({"conn_type": "generic", "host": "postgresql://db", "login": "a", "password": "%", "schema": "s"},
+         {"URL": "postgresql://a:%25@db/s", "HOST": "postgresql://db", "LOGIN": "a", "PASSWORD": "%", "SCHEMA": "s"}),
+        ({"conn_type": "generic", "host": "duckdb:////data/shop.db"},
+         {"URL": "duckdb:////data/shop.db", "HOST": "duckdb:////data/shop.db"}),
+        ({"conn_type": "http", "host": "https://influx", "login": "a", "port": 8086},
+         {"URL": "https://influx:8086", "HOST": "https://influx", "PORT": "8086", "LOGIN": "a"}),
+        ({"conn_type": "mongo", "host": "a:1,b:2"}, {"URL": "mongodb://a:1,b:2", "HOST": "a:1,b:2"}),
         ({"conn_type": "mongo", "host": "m", "password": "x"}, {"URL": "mongodb://:x@m", "HOST": "m", "PASSWORD": "x"}),
     ],
 )  # fmt: skip
@@ -274,7 +284,7 @@ def test_hook_when_asked_gives_what_the_connection_has(
 
 def test_hook_when_two_connections_collide_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AuditHook, "get_connection", lambda self, name: Connection(conn_id=name, host="h"))
-    with pytest.raises(AirflowException, match=r"connections give \$\{A_B_URL\} two values"):
+    with pytest.raises(AirflowFailException, match=r"connections give \$\{A_B_URL\} two values"):
         AuditHook(["a-b", "a_b"]).variables()
 
 
@@ -305,7 +315,8 @@ def test_notifier_when_an_audit_found_something_tells_its_story(folder: Path, sa
     AuditNotifier(Told("{{ audits | length }}: {{ audit_story }}", said))(context | {"task": task})
     (text,) = said
     assert text.startswith("1: metrics: warning. ")
-    assert "First step: " in text
+    assert f"\n{task.audits['metrics']['first_step']}\n" in text
+    assert text.lower().count("step of") <= 1
     assert f"Report: {task.audits['metrics']['report']}" in text
 
 
