@@ -1,12 +1,20 @@
 """The pages of the reports in Airflow's API server, for users who are logged in."""
 
 import mimetypes
-from typing import Annotated, Final
+import re
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import quote, urlsplit
 
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from airflow.api_fastapi.core_api.security import requires_access_view
 from airflow.configuration import conf
-from fastapi import Depends, FastAPI, HTTPException, Path, Response
+from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
+from fastapi.exception_handlers import http_exception_handler
+from fastapi.responses import RedirectResponse
+
+if TYPE_CHECKING:
+    from tsaudit.report.publish import Folder
 
 _HEADERS: Final = {
     # A report contains names from the audited database. Whatever they are, a page cannot act as the user of Airflow.
@@ -16,10 +24,21 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "private, no-cache",
 }
-_ENDINGS: Final = (".html", ".json")
+_NAME: Final = re.compile(r"(?:\w[\w.-]{0,120}/){0,2}\w[\w.-]{0,120}\.(?:html|json)", re.ASCII)
+"""Of the files in a folder of reports. Nothing else is looked for: no `..`, no hidden file."""
 
 # Airflow mounts a plugin's pages without asking for a login.
 reports = FastAPI(title="tsaudit", openapi_url=None, dependencies=[Depends(requires_access_view(AccessView.WEBSITE))])
+
+
+@reports.exception_handler(HTTPException)
+async def refused(request: Request, error: HTTPException) -> Response:
+    """A browser without a login is sent to log in, and returns to the report: its address may come from a message."""
+    no_login = error.status_code == 401 or error.detail == "Invalid JWT token"
+    if no_login and "text/html" in request.headers.get("accept", ""):
+        airflow = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
+        return RedirectResponse(f"{airflow}/api/v2/auth/login?next={quote(request.url.path, safe='')}", 303)
+    return await http_exception_handler(request, error)
 
 
 @reports.get("/reports/{path:path}")
@@ -31,12 +50,19 @@ def report(path: Annotated[str, Path()]) -> Response:
     if not address:
         raise HTTPException(404, "set report_folder in the section [tsaudit] of airflow.cfg to show reports here")
     name = path or "index.html"
-    if not name.endswith(_ENDINGS) or any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name:
+    if not _NAME.fullmatch(name):
         raise HTTPException(404, "there is no such report")
     try:
-        data = Folder(address).read(name)
+        folder = Folder(address)
+        data = None if _leads_out(folder, name) else folder.read(name)
     except ReportError as error:
         raise HTTPException(503, str(error)) from None
     if data is None:
         raise HTTPException(404, "there is no such report")
     return Response(data, media_type=mimetypes.guess_type(name)[0], headers=_HEADERS)
+
+
+def _leads_out(folder: "Folder", name: str) -> bool:
+    """Whether a link leads out of a folder on this machine: who writes there may not read all that this server can."""
+    root, file = (folder.location(path, None).path for path in ("", name))
+    return "://" not in file and not FilePath(file).resolve().is_relative_to(FilePath(root).resolve())

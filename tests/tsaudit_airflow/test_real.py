@@ -14,11 +14,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import select
@@ -65,9 +67,16 @@ class Airflow:
             os.killpg(one.pid, signal.SIGKILL)
             one.wait(30)
 
-    def request(self, path: str, data: Any = None, *, token: str | None = None) -> tuple[int, dict[str, str], bytes]:
+    def request(
+        self,
+        path: str,
+        data: Any = None,
+        *,
+        token: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers, and body; `token` None: that of the user who is logged in."""
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", **headers}
         if bearer := self.token if token is None else token:
             headers["Authorization"] = f"Bearer {bearer}"
         asked = urllib.request.Request(
@@ -203,10 +212,30 @@ def test_report_when_nobody_is_logged_in_is_not_shown(served: Airflow) -> None:
     page = f"/tsaudit/reports/metrics/{served.day}.html"
     assert [served.request(page, token=token)[0] for token in ("", "not.a.token")] == [401, 403]
     assert served.request("/tsaudit/reports/", token="")[0] == 401
-    for path in ("../history.db", "..%2fhistory.db", "%2e%2e/%2e%2e/tsaudit.yaml", "metrics/none.html", "/etc/passwd"):
+    reports = served.folder / ".tsaudit/reports"
+    (reports / "link.html").symlink_to(served.folder / "tsaudit.yaml")
+    (reports / ".hidden.html").touch()
+    outside = (
+        "../history.db",
+        "..%2fhistory.db",
+        "%2e%2e/%2e%2e/tsaudit.yaml",
+        "/etc/passwd",
+        "metrics/..%5cindex.html",
+    )
+    for path in (*outside, "metrics/none.html", "index.html%00", ".hidden.html", "link.html", "a" * 300 + ".html"):
         assert served.request(f"/tsaudit/reports/{path}")[0] == 404, path
     assert served.request("/tsaudit/openapi.json")[0] == 404
     assert b"metrics" in served.request("/tsaudit/reports/index.html")[2]
+
+
+def test_report_when_a_browser_is_not_logged_in_is_shown_after_the_login(served: Airflow) -> None:
+    page = f"/tsaudit/reports/metrics/{served.day}.html"
+    browser = {"Accept": "text/html,application/xhtml+xml"}
+    for cookie in ({}, {"Cookie": "_token=not.a.token"}):
+        asked = urllib.request.Request(f"http://127.0.0.1:{served.port}{page}", headers=browser | cookie)
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            assert answer.url == f"http://127.0.0.1:{served.port}/auth/login?next={quote(page, safe='')}"
+    assert served.request(page, token="", headers=browser | {"Cookie": f"_token={served.token}"})[0] == 200
 
 
 def test_audit_when_run_by_command_dagster_and_airflow_is_the_same(
