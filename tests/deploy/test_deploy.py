@@ -103,11 +103,32 @@ def test_units_when_systemd_verifies_them(units: Path) -> None:
     assert "Normalized form: *-*-* 06:00:00 UTC" in said
 
 
+def documented(heading: str, folder: Path, place: str) -> Path:
+    """A tsaudit.yaml with what docs/deploy.md says below the heading about the folder `place`, a folder of the test."""
+    section = (ROOT / "docs/deploy.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    kept, config = folder / "kept", folder / "config/tsaudit.yaml"
+    kept.mkdir()
+    config.parent.mkdir()
+    targets = f"targets:\n  - {{name: metrics, engine: sqlite, url: 'sqlite:///{folder}/metrics.db'}}\n"
+    config.write_text(block.replace(place, str(kept)) + targets)
+    return config
+
+
+def is_kept(folder: Path) -> bool:
+    """Where it was to be, and nothing beside tsaudit.yaml, where the service and the container cannot write."""
+    beside = [file.name for file in (folder / "config").iterdir()]
+    return beside == ["tsaudit.yaml"] and (folder / "kept/history.db").is_file() and (folder / "kept/reports").is_dir()
+
+
 def test_service_when_its_command_runs_audits(units: Path, folder: Path) -> None:
+    config = documented("systemd", folder, "/var/lib/tsaudit")
     service = dict(line.split("=", 1) for line in (units / "tsaudit.service").read_text().splitlines() if "=" in line)
-    done = run(shlex.split(service["ExecStart"]), SECRETS | {"PATH": "/usr/bin:/bin"}, folder)
+    command = [part.replace(str(folder / "tsaudit.yaml"), str(config)) for part in shlex.split(service["ExecStart"])]
+    done = run(command, SECRETS | {"PATH": "/usr/bin:/bin"}, folder / "kept")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("metrics  warning  ")
+    assert is_kept(folder)
 
 
 def workflow() -> dict[str, Any]:
@@ -153,11 +174,13 @@ def test_container_when_its_command_runs_audits(folder: Path, bin_folder: Path) 
     found = instructions()
     assert set(found) == {"FROM", "ARG", "RUN", "USER", "WORKDIR", "ENTRYPOINT", "CMD"}
     command = [*json.loads(found["ENTRYPOINT"]), *json.loads(found["CMD"])]
-    command = [part.replace("/etc/tsaudit", str(folder)) for part in command]
+    config = documented("Container", folder, found["WORKDIR"])
+    command = [part.replace("/etc/tsaudit/tsaudit.yaml", str(config)) for part in command]
     command[0] = str(bin_folder / command[0])
-    done = run(command, SECRETS | {"PATH": "/usr/bin:/bin"}, folder)
+    done = run(command, SECRETS | {"PATH": "/usr/bin:/bin"}, folder / "kept")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("metrics  warning  ")
+    assert is_kept(folder)
     run_line = found["RUN"].partition("&&")
     assert run(["/bin/sh", "-c", run_line[0]], {"PATH": f"{bin_folder}:/bin", "EXTRAS": "x,y"}).returncode == 0
     assert (bin_folder / "pip.asked").read_text() == "install --no-cache-dir tsaudit[x,y]\n"
