@@ -224,9 +224,20 @@ def test_targets_when_the_file_is_wrong_fail_with_its_problems(folder: Path, pyt
         targets_of(folder, python=python, config="/none.yaml").execute({})
 
 
-def test_tsaudit_when_a_dag_is_only_read_is_not_imported() -> None:
-    code = "import sys, tsaudit_airflow.example_dags.audits; print(*sys.modules)"
+def test_tsaudit_when_a_dag_is_only_read_or_another_interpreter_audits_is_not_imported(folder: Path) -> None:
+    # Installed with --no-deps, it could not be: also not for what is said when that interpreter fails.
+    code = f"""
+import sys, tsaudit_airflow.example_dags.audits
+from tsaudit_airflow.operators import AirflowFailException, AuditOperator
+try:
+    AuditOperator(task_id="audit", config="{folder}/none.yaml", python=sys.executable, day="2026-03-31").execute(
+        {{"ti": type("TI", (), {{"log_url": "https://airflow.example"}})}})
+except AirflowFailException as error:
+    print(error)
+print(*sys.modules)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "none.yaml: no such file" in done.stdout
     assert "tsaudit_airflow.operators" in done.stdout
     assert not {name for name in done.stdout.split() if name == "tsaudit" or name.startswith("tsaudit.")}
 

@@ -146,6 +146,8 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Airflow]:
     started = Airflow(folder, port, environment)
     migrated = started.call("db", "migrate")
     assert migrated.returncode == 0, migrated.stdout + migrated.stderr
+    # It starts while `airflow dags test` runs: both take many seconds, mostly of one processor.
+    started.start("api-server", "--port", str(port), "--host", "127.0.0.1", "--workers", "1")
     yield started
     started.stop()
 
@@ -164,7 +166,6 @@ def tested(airflow: Airflow) -> Airflow:
 @pytest.fixture(scope="module")
 def served(tested: Airflow) -> Airflow:
     """With scheduler and API server, and a user who is logged in."""
-    tested.start("api-server", "--port", str(tested.port), "--host", "127.0.0.1", "--workers", "1")
     until("the API server answers", lambda: tested.request("/api/v2/monitor/health")[0] == 200)
     # Only now: a task that cannot reach the API server fails.
     tested.start("scheduler")
