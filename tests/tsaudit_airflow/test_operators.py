@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import socketserver
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from datetime import UTC, datetime, timedelta
+from email import message_from_bytes
+from email.policy import default as email_policy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +32,7 @@ from tsaudit_airflow.notifications import AuditNotifier
 from tsaudit_airflow.operators import AuditOperator, TargetsOperator
 
 ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/airflow.md").read_text()
 TODAY = datetime.now(UTC)
 
 
@@ -242,15 +247,19 @@ print(*sys.modules)
     assert not {name for name in done.stdout.split() if name == "tsaudit" or name.startswith("tsaudit.")}
 
 
-def test_examples_of_the_page_when_run_one_after_the_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs/airflow.md").read_text()
+@pytest.fixture
+def example() -> dict[str, Any]:
+    """What the examples of the page define, run one after the other."""
     names: dict[str, Any] = {}
-    blocks = re.findall(r"^ *```python\n(.*?)^ *```$", page, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 3
     for text in blocks:
         exec(compile(textwrap.dedent(text), "docs/airflow.md", "exec"), names)
-    assert isinstance(names["tell"], AuditNotifier)
-    (config,) = re.findall(r"^ *```yaml\n(.*?)^ *```$", page, re.DOTALL | re.MULTILINE)
+    return names
+
+
+def test_configuration_of_the_page_when_its_connections_exist(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (config,) = re.findall(r"^ *```yaml\n(.*?)^ *```$", PAGE, re.DOTALL | re.MULTILINE)
     (folder / "page.yaml").write_text(textwrap.dedent(config))
     shop = {"conn_type": "postgres", "host": "db", "login": "tsaudit", "password": "p", "schema": "shop"}
     monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(shop))
@@ -345,3 +354,33 @@ def test_notifier_when_all_is_well_or_nothing_was_audited(said: list[str]) -> No
     assert said == []
     told({"task": SimpleNamespace(audits={}), "exception": AirflowException("the file is gone")})
     assert said == ["No audit: the file is gone"]
+
+
+class Mailbox(socketserver.StreamRequestHandler):
+    """A server for a single mail, which it keeps."""
+
+    def handle(self) -> None:
+        self.wfile.write(b"220 here\r\n")
+        for line in self.rfile:
+            if line.upper().startswith(b"DATA"):
+                self.wfile.write(b"354 go on\r\n")
+                lines = iter(self.rfile.readline, b".\r\n")
+                self.server.mail = message_from_bytes(b"".join(lines), policy=email_policy)  # type: ignore[attr-defined]
+            self.wfile.write(b"221 bye\r\n" if line.upper().startswith(b"QUIT") else b"250 OK\r\n")
+
+
+def test_notifier_when_it_is_that_of_email_mails_the_story_escaped(
+    example: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = {"verdict": "critical", "error": None, "headline": "<script> & co.", "figures": {}, "first_step": "",
+           "statement": "", "report": None}  # fmt: skip
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Mailbox) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        extra = {"disable_ssl": True, "disable_tls": True, "from_email": "airflow@example.com"}
+        connection = {"conn_type": "smtp", "host": "127.0.0.1", "port": server.server_address[1], "extra": extra}
+        monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", json.dumps(connection))
+        example["tell"]({"task": SimpleNamespace(audits={"m": one})})
+        server.shutdown()
+    mail = server.mail  # type: ignore[attr-defined]
+    assert (mail["To"], mail["Subject"]) == ("dba@example.com", "Audit")
+    assert "<pre>m: critical. &lt;script&gt; &amp; co.</pre>" in mail.get_body().get_content()
