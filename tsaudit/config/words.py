@@ -42,7 +42,7 @@ def unset(name: str) -> str:
 
 def not_passed(name: str) -> str:
     """The same where a program passes the variables."""
-    return f"the variable {name} is not among those that were passed; pass it or write the value here"
+    return f"the variable {name} has no value; set it where this program gets its variables, or write the value here"
 
 
 def no_target(name: str, known: Collection[str]) -> str:
