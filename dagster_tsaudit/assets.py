@@ -95,7 +95,7 @@ def _op(plan: Plan, step: Step) -> dg.AssetsDefinition:
     @dg.multi_asset(
         name=step.name,
         specs=[_audit_spec(plan, unit) for unit in step.units],
-        check_specs=[spec for unit in step.units for spec in check_specs(unit.key)],
+        check_specs=[spec for unit in step.units for spec in check_specs(unit.key, _engines(unit))],
         can_subset=True,
         pool=plan.pool,
         description="Audits the schemas of its targets.",
@@ -104,6 +104,10 @@ def _op(plan: Plan, step: Step) -> dg.AssetsDefinition:
         yield from audit_step(context, config, plan, step)
 
     return audit
+
+
+def _engines(unit: Unit) -> set[str]:
+    return {target.engine for target in unit.targets}
 
 
 def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:

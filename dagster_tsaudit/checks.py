@@ -28,11 +28,20 @@ _SERIES_LIMIT: Final = "high-series-cardinality.max_series"
 Metadata = dict[str, dg.MetadataValue]
 
 
-def check_specs(key: dg.AssetKey, prefix: str = "") -> list[dg.AssetCheckSpec]:
-    """The checks of one asset; `prefix` is part of their names."""
-    specs = [dg.AssetCheckSpec(name=prefix + family, asset=key, description=_rules_of(family)) for family in families()]
-    what = "Everything could be measured, the target could be reached, and no rule failed."
-    return [*specs, dg.AssetCheckSpec(name=prefix + COVERAGE, asset=key, description=what)]
+def check_names(engines: Iterable[str]) -> tuple[str, ...]:
+    """The checks of targets on these engines: a family without a rule for any of them would never have a result."""
+    wanted = set(engines)
+    found = {rule.family for rule in all_rules() if rule.engines & wanted}
+    return tuple(name for name in CHECK_NAMES if name in found or name == COVERAGE)
+
+
+def check_specs(key: dg.AssetKey, engines: Iterable[str], prefix: str = "") -> list[dg.AssetCheckSpec]:
+    """The checks of one asset, for targets on these engines; `prefix` is part of their names."""
+    whole = "Everything could be measured, the target could be reached, and no rule failed."
+    return [
+        dg.AssetCheckSpec(name=prefix + name, asset=key, description=whole if name == COVERAGE else _rules_of(name))
+        for name in check_names(engines)
+    ]
 
 
 def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterator[dg.AssetCheckResult]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from dagster_tsaudit.audited import Audited, audited, history
-from dagster_tsaudit.checks import check_results, check_specs
+from dagster_tsaudit.checks import check_names, check_results, check_specs
 from dagster_tsaudit.names import encode
 from dagster_tsaudit.plan import Plan, Step
 from tsaudit import secrets
@@ -24,7 +24,10 @@ def owner_checks(plan: Plan) -> list[dg.AssetChecksDefinition]:
 def owner_results(target: Target, found: Audited) -> Iterator[dg.AssetCheckResult]:
     """The results for the owner's asset; none if the target names no asset."""
     if target.asset_key:
-        yield from check_results(dg.AssetKey(list(target.asset_key)), found, _prefix(target))
+        prefix = _prefix(target)
+        names = {prefix + name for name in check_names([target.engine])}
+        results = check_results(dg.AssetKey(list(target.asset_key)), found, prefix)
+        yield from (result for result in results if result.check_name in names)
 
 
 def record(context: dg.AssetExecutionContext, result: dg.AssetCheckResult) -> None:
@@ -53,7 +56,9 @@ def _prefix(target: Target) -> str:
 
 
 def _op(plan: Plan, step: Step, targets: list[Target]) -> dg.AssetChecksDefinition:
-    specs = [spec for t in targets for spec in check_specs(dg.AssetKey(list(t.asset_key or ())), _prefix(t))]
+    specs = [
+        spec for t in targets for spec in check_specs(dg.AssetKey(list(t.asset_key or ())), [t.engine], _prefix(t))
+    ]
 
     @dg.multi_asset_check(
         name=f"{step.name}_owners",

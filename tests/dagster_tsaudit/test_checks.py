@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from dagster_tsaudit.audited import Audited
-from dagster_tsaudit.checks import CHECK_NAMES, check_results, check_specs
+from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, check_specs
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
 from dagster_tsaudit.words import MAX_ROWS, code_block, escape, in_markdown, table
@@ -64,7 +64,7 @@ def value(result: dg.AssetCheckResult, name: str) -> object:
 
 
 def test_there_is_one_check_per_family_and_one_for_coverage() -> None:
-    specs = check_specs(KEY)
+    specs = check_specs(KEY, ["duckdb", "mongodb"])
     assert [spec.name for spec in specs] == list(CHECK_NAMES)
     assert CHECK_NAMES == (
         "cardinality",
@@ -79,6 +79,14 @@ def test_there_is_one_check_per_family_and_one_for_coverage() -> None:
         "coverage",
     )
     assert "CAR001" in (specs[0].description or "")
+
+
+@pytest.mark.parametrize(
+    ("engine", "missing"), [("duckdb", {"documents"}), ("mongodb", {"tags", "storage", "retention"})]
+)
+def test_a_family_without_a_rule_for_the_engine_is_no_check(engine: str, missing: set[str]) -> None:
+    """It would be shown as not executed, beside those that are."""
+    assert check_names([engine]) == tuple(name for name in CHECK_NAMES if name not in missing)
 
 
 def test_a_family_without_a_rule_that_applies_has_no_result() -> None:
