@@ -98,6 +98,14 @@ def test_documentation_shows_a_block_as_it_is() -> None:
     assert "```text\n" + "\n".join(map(click.unstyle, lines)) + "\n```\n" in page
 
 
+def test_figures_that_do_not_fit_a_line_go_on_below_their_text(terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = text(with_plan(GROWING))
+    at = lines.index("    Now            36,096 series (in http_requests, 768")
+    assert lines[at + 1] == "                   before, 3,072 more a day, speeding up)"
+    assert all(len(line) <= 60 for line in lines if STATEMENT not in line)
+
+
 @pytest.mark.parametrize("count", [0, 1, 8, 9, 20, 1000])
 def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, count: int) -> None:
     lines = text(with_plan(GROWING, *others(count), *others(count, Severity.INFO)))

@@ -54,15 +54,25 @@ def test_check_when_all_is_well(tsaudit: Tsaudit, folder: Path) -> None:
 
 def test_check_shows_what_tables_are_taken_for_and_the_setting_to_change_it(tsaudit: Tsaudit, folder: Path) -> None:
     lines = [line.strip() for line in tsaudit("check", "plant").stdout.splitlines()]
-    assert "cpu: series; time time; tag host; 1 field" in lines
+    assert "cpu: series; time column time; tag host; 1 field" in lines
     setting = next(line for line in lines if line.startswith("cpu: {"))
     assert setting == "cpu: {kind: series, time: time, tags: [host], fields: [usage]}"
     # As the text says: edited, and pasted below `columns:` of the target.
     edited = setting.replace("series", "events").replace(", tags: [host], fields: [usage]", "")
     (folder / "tsaudit.yaml").write_text(CONFIG + f"    columns:\n      {edited}\n")
     changed = [line.strip() for line in tsaudit("check", "plant").stdout.splitlines()]
-    assert "cpu: events; time time; no tags; 2 fields" in changed
+    assert "cpu: events; time column time; no tags; 2 fields" in changed
     assert "rows: set in tsaudit.yaml" in changed
+
+
+def test_check_aligns_its_columns_however_long_a_name_is(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "tsaudit.yaml").write_text(CONFIG.replace("name: plant", "name: plant-of-a-long-name"))
+    lines = tsaudit("check").stdout.splitlines()
+    first = {line.split()[0]: line for line in lines if line[:1].strip()}
+    assert len({line.index(" ok ") for line in first.values()}) == 1
+    assert first["plant-of-a-long-name"].startswith("plant-of-a-long-name ok ")
+    (reads, *_) = (line for line in lines if "How the audit reads each table" in line)
+    assert reads.index("How") == first["shop"].index("ok")
 
 
 def test_check_when_one_target_is_named(tsaudit: Tsaudit) -> None:
@@ -138,10 +148,10 @@ def test_check_when_settings_match_nothing_names_them(tsaudit: Tsaudit, folder: 
     (folder / "tsaudit.yaml").write_text(CONFIG + more)
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.OK
-    warnings = [" ".join(line.split()) for line in done.stdout.splitlines() if line.split()[0] == "warn"][1:]
+    warnings = [" ".join(line.split()) for line in done.stdout.splitlines() if line.split()[0] == "warning"][1:]
     assert warnings == [
-        "warn include: `disk` does not match the only table; found cpu",
-        "warn columns.cpu.fields: `usgae` matches none of 3 columns, did you mean usage?",
+        "warning include: `disk` does not match the only table; found cpu",
+        "warning columns.cpu.fields: `usgae` matches none of 3 columns, did you mean usage?",
     ]
 
 
@@ -247,7 +257,7 @@ def test_check_when_reactions_cannot_be_read(
     configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'{more}}}\n")
     done = tsaudit("check")
     assert (
-        "warn     the app lacks the scope reactions:read: reactions to messages do nothing" in done.stdout
+        "warning  the app lacks the scope reactions:read: reactions to messages do nothing" in done.stdout
     ) is is_said
     assert done.exit_code == Exit.OK
 
@@ -288,7 +298,7 @@ def test_check_when_slack_cannot_be_reached(tsaudit: Tsaudit, folder: Path) -> N
 def test_check_warns_of_credentials_that_others_can_read(tsaudit: Tsaudit, folder: Path) -> None:
     configure(folder, "slack: {webhook: 'http://slack.invalid/services/x'}\n")
     assert (
-        "warn     slack.webhook: credentials go to slack.invalid over plain http; use https" in tsaudit("check").stdout
+        "warning  slack.webhook: credentials go to slack.invalid over plain http; use https" in tsaudit("check").stdout
     )
 
 

@@ -44,7 +44,7 @@ def test_incidents_when_listed_are_aligned(tsaudit: Tsaudit, fingerprint: str) -
     assert row[heads.index("fingerprint") :].startswith(f"{fingerprint[:8]} ")
     assert row[heads.index("state") :] == f"open since {DAY}"
     assert headline.startswith("    main/cpu: Field usage is stored as TEXT")
-    assert hint == f"`tsaudit show {fingerprint[:8]}` prints all about the first"
+    assert hint == f"`tsaudit show {fingerprint[:8]}` prints everything about the first one"
     assert tsaudit("incidents", "plant").stdout == "no incidents\n"
     assert "`nowhere` was never audited" in tsaudit("incidents", "nowhere").stderr
 

@@ -170,10 +170,18 @@ def test_explain_when_it_is_to_be_opened_writes_the_page_and_opens_it(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr("click.get_app_dir", lambda _name: str(tmp_path))
-    monkeypatch.setattr("click.launch", opened.append)
+    monkeypatch.setattr("webbrowser.open", lambda url: not opened.append(url))
     done = CliRunner().invoke(main, ["explain", name, "--open"])
     assert done.exit_code == 0
     page = Path(done.output.strip())
     assert opened == [page.as_uri()]
     code = "CAR004" if "00" not in name else name
     assert (page.name, code in page.read_text(encoding="utf-8")) == (f"{code}.html", True)
+
+
+def test_explain_without_a_browser_says_where_the_page_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("click.get_app_dir", lambda _name: str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", lambda _url: False)
+    done = CliRunner().invoke(main, ["explain", "CAR004", "--open"])
+    page, said = done.output.splitlines()
+    assert (done.exit_code, Path(page).name, said) == (0, "CAR004.html", "found no browser to open it in")

@@ -18,7 +18,7 @@ def test_words() -> None:
     table = a_measurement(
         "cpu", tags=(a_tag("host"), a_tag("dc")), fields=(a_field("usage"),), time_column="at", kind=TableKind.SERIES
     )
-    assert str(table_roles(table)) == "series; time at; tags host and dc; 1 field"
+    assert str(table_roles(table)) == "series; time column at; tags host and dc; 1 field"
     assert table_roles(table).override == "cpu: {kind: series, time: at, tags: [host, dc], fields: [usage]}"
 
 
@@ -26,9 +26,7 @@ def test_words_when_nothing_is_clear() -> None:
     table = a_measurement("log", tags=(), fields=(a_field("line"), a_field("size")), time_column=None, kind=None)
     found = table_roles(table)
     assert str(found) == "not clear; no time column; no tags; 2 fields"
-    assert found.kind_reason == (
-        "nothing shows what its rows are, so all rules judge it; the setting `kind` would say it"
-    )
+    assert found.kind_reason == ("nothing shows what its rows are, so all rules apply to it; set `kind` to change that")
     assert found.override == "log: {}"
 
 

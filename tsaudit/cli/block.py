@@ -137,11 +137,8 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         yield from show.wrapped(f"first audit: {offer}", "  ")
     if worst := told(found):
         what = f"({worst['code']} {worst['name']}, {severity_word(worst['severity'])})"
-        yield (
-            f"  more    tsaudit show {short_fingerprint(worst['fingerprint'])}  {what}"
-            if stored
-            else f"  rule    {what[1:-1]}"
-        )
+        mark = short_fingerprint(worst["fingerprint"])
+        yield show.fitted(f"more    tsaudit show {mark}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
     if found["plans"]:
         whole = found["story"]["rest"] or f"tsaudit plan {found['target']}"
         others = len(found["plans"]) - bool(found["story"]["rest"])

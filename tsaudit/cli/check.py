@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from tsaudit.rule import RulePolicy
 
 _TABLES = (
-    "What an audit takes the tables for. Where that is wrong, edit the table's last line and paste it below `columns:` "
-    "of the target:"
+    "How the audit reads each table. To change it, edit its last line and paste it below `columns:` of the target:"
 )
+_WIDTH = "tsaudit.cli.check.width"
+"""Of the first column, in the command's context: names of targets and of sinks may be long."""
+_WIDTHS = (14, 32)
+"""The least and the most; a longer name moves its line to the right."""
 _MOST_TABLES = 50
 """Of one target, whose kind and columns are shown."""
 _CALL_S = 10.0
@@ -39,8 +42,8 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     """Test the setup, and show what is missing.
 
     Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
-    audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also what the audit
-    takes each table for, with the setting that changes it. Nothing is audited and nothing is sent.
+    audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also how the audit
+    reads each table, with the setting that changes it. Nothing is audited and nothing is sent.
     """
     from tsaudit.config import exposure, several_machines
     from tsaudit.config import file as config_file
@@ -50,11 +53,13 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     file = config_file.find(config)
     settings = config_file.load(file)
     chosen = options.chosen(settings, targets)
+    names = [*(target.name for target in chosen), *settings.sinks]
+    click.get_current_context().meta[_WIDTH] = min(max(map(len, names), default=0), _WIDTHS[1])
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
-        _line("", "warn", advice)
+        _line("", "warning", advice)
     for line in (*exposure.warnings(settings, chosen), *several_machines.warnings(settings, chosen)):
-        _line("", "warn", line)
+        _line("", "warning", line)
     usable = _plugins()
     surroundings = [_history(settings), _report(settings), _slack(settings.slack), _sinks(settings)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
@@ -64,15 +69,20 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
         before = _before(settings, target) if surroundings[0] else None
         audited.append(_target(target, rule_policy(settings, target), before, seen))
     for unused in unused_routes(settings, seen):
-        _line("routes", "warn", str(unused))
+        _line("routes", "warning", str(unused))
     if not all(surroundings):
         return Exit.USAGE
     return Exit.OK if in_time and usable and all(audited) else Exit.NOT_AUDITED
 
 
 def _line(what: str, word: str, text: str) -> None:
-    click.echo(f"{what.ljust(14)} {show.word(word, 7)}  ", nl=False)
+    click.echo(f"{what.ljust(_first_column())} {show.word(word, 7)}  ", nl=False)
     show.line(text)
+
+
+def _first_column() -> int:
+    longest: int = click.get_current_context().meta[_WIDTH]
+    return max(_WIDTHS[0], longest)
 
 
 def _plugins() -> bool:
@@ -84,7 +94,7 @@ def _plugins() -> bool:
         _line("plug-ins", "failed", str(problem))
     for problem in ENGINES.problems:
         # A target on it fails below.
-        _line("plug-ins", "warn", str(problem))
+        _line("plug-ins", "warning", str(problem))
     return not rules.unusable()
 
 
@@ -127,7 +137,7 @@ def _report(settings: Settings) -> bool:
         return False
     _line("reports", "ok", f"{shown} is writable")
     if settings.report.base_url is None:
-        _line("", "warn", "report.base_url is not set: links in messages will be paths on this machine")
+        _line("", "warning", "report.base_url is not set: links in messages will be paths on this machine")
     return True
 
 
@@ -155,7 +165,7 @@ def _slack(slack: Slack) -> bool:
         return False
     _line("slack", "ok", who)
     if slack.reactions.read and slack.reactions.kinds and not way.reads_reactions():
-        _line("", "warn", f"the app lacks the scope {READS_REACTIONS}: reactions to messages do nothing")
+        _line("", "warning", f"the app lacks the scope {READS_REACTIONS}: reactions to messages do nothing")
     return True
 
 
@@ -228,7 +238,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     for line in _missing(target.engine, gaps, switches):
         _line("", "unknown", line)
     for unused in profile.unused_settings:
-        _line("", "warn", str(unused))
+        _line("", "warning", str(unused))
     _tables(probed.tables, probed.others)
     return not missed
 
@@ -239,7 +249,7 @@ def _tables(tables: Sequence[Measurement], others: int) -> None:
 
     if not tables:
         return
-    indent = " " * 15
+    indent = " " * (_first_column() + 1)
     show.paragraph(_TABLES, indent)
     for table in map(table_roles, tables):
         show.paragraph(f"{table.name}: {table}", indent)

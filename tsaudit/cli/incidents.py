@@ -45,7 +45,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
         show.as_json([as_dict(i) for i in rows])
     elif rows:
         show.table([_row(i) for i in rows], _HEADS, below=[_below(i) for i in rows])
-        show.line(f"`tsaudit show {short_fingerprint(rows[0].fingerprint)}` prints all about the first")
+        show.line(f"`tsaudit show {short_fingerprint(rows[0].fingerprint)}` prints everything about the first one")
     else:
         show.line("no incidents")
 

@@ -148,6 +148,7 @@ def explain(rule: str, in_browser: bool) -> None:
 
 def _open(code: str) -> None:
     """Write the pages of all rules for this user, as they are beside every report, and open one of them."""
+    import webbrowser
     from pathlib import Path
 
     from tsaudit.report import rule_files, rule_pages
@@ -160,7 +161,9 @@ def _open(code: str) -> None:
         raise click.ClickException(str(error)) from error
     page = root / rule_pages.FOLDER / f"{code}.html"
     click.echo(str(page))
-    click.launch(page.as_uri())
+    # Not click.launch: without a display, it lets xdg-open complain about each browser that is not there.
+    if not webbrowser.open(page.as_uri()):
+        show.line("found no browser to open it in")
 
 
 def _without_rule(code: str) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
     """Compare the live schema with columns files in any of the formats.
 
     Whatever exists but is not declared is a warning, and the exit code is 1. Whatever is declared but does not exist is
-    information: nobody has written it yet.
+    a note: nobody has written it yet.
 
     With --enforced, the explicit buckets of InfluxDB Cloud are compared with the schema that the server enforces:
     differences were written before it was set. This follows the API documentation and was never tried on Cloud.

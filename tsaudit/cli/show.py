@@ -57,13 +57,18 @@ def width() -> int | None:
     return max(40, shutil.get_terminal_size().columns - 1)
 
 
-def wrapped(text: str, indent: str) -> list[str]:
-    """Text of any length: wrapped for a terminal, one line otherwise."""
+def wrapped(text: str, indent: str, below: str = "") -> list[str]:
+    """Text of any length: wrapped for a terminal, one line otherwise. `below`: further indent of all lines but one."""
     safe, room = printable(text, _LONGEST_PARAGRAPH), width()
     if room is None:
         return [indent + safe]
     return textwrap.wrap(
-        safe, room, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+        safe,
+        room,
+        initial_indent=indent,
+        subsequent_indent=indent + below,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
 
 
@@ -132,7 +137,7 @@ def table(
 
 def figures(told: Iterable[tuple[str, str]], indent: str) -> list[str]:
     """The figures of a story as lines: label and text of each."""
-    return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent)]
+    return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent, " " * 15)]
 
 
 def as_json(value: Any) -> None:

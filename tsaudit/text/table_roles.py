@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 _MOST_FIELDS: Final = 12
 """Fields that a setting names. Those of wider tables are nearly all numbers, whose role is not in doubt."""
 
-_NOT_CLEAR: Final = "nothing shows what its rows are, so all rules judge it; the setting `kind` would say it"
+_NOT_CLEAR: Final = "nothing shows what its rows are, so all rules apply to it; set `kind` to change that"
 
 
 @dataclass(frozen=True, slots=True)
 class TableRoles:
-    """What the audit takes a table and its columns for."""
+    """How the audit reads a table and its columns."""
 
     name: str
     kind: str
@@ -34,8 +34,8 @@ class TableRoles:
     """The entry below `columns:` of the target in tsaudit.yaml that says the same: one line of YAML."""
 
     def __str__(self) -> str:
-        """`series; time ts; tags host and region; 3 fields`."""
-        time = f"time {self.time}" if self.time else "no time column"
+        """`series; time column ts; tags host and region; 3 fields`."""
+        time = f"time column {self.time}" if self.time else "no time column"
         tags = f"{'tag' if len(self.tags) == 1 else 'tags'} {listed(self.tags)}" if self.tags else "no tags"
         return f"{self.kind}; {time}; {tags}; {many(self.fields, 'field')}"
 

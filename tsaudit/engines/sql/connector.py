@@ -175,7 +175,7 @@ def _cannot_open(path: Path, error: BaseException) -> str:
         return f"{path} is locked by another process that writes to it; audit a copy, or wait until the writer is done"
     with suppress(OSError):
         if path.stat().st_size == 0:
-            return f"{path} is empty, so it is no database; check the path, and whether anything was ever written to it"
+            return f"{path} is empty, so it is not a database; check the path, and whether anything was ever written"
     return f"cannot open {path}: {text}"
 
 

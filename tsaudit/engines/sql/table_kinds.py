@@ -226,17 +226,17 @@ def _by_values(evidence: Evidence) -> Iterator[tuple[int, str]]:
         yield 1, f"numbers ({_listed(measured)})"
     money = [name for name in _numbers(evidence) if words_of(name) & MONEY]
     if money:
-        yield -2, f"sums of single transactions ({_listed(money)})"
+        yield -2, f"amounts of single transactions ({_listed(money)})"
     told = list(_told(evidence))
     if told:
-        yield -2 * min(len(told), 3), f"what is said of a single event ({_listed(told)})"
+        yield -2 * min(len(told), 3), f"details of a single event ({_listed(told)})"
 
 
 def _by_sources(evidence: Evidence) -> Iterator[tuple[int, str]]:
     if evidence.regular_share is not None and evidence.regular_share >= _MOSTLY and _measures(evidence):
-        yield 3, f"{percent(evidence.regular_share)} of the rows come at regular intervals"
+        yield 3, f"{percent(evidence.regular_share)} of the rows arrive at regular intervals"
     if evidence.coverage is not None and evidence.coverage >= _COVERED:
-        yield 1, "the same sources come again"
+        yield 1, "the same sources recur"
 
 
 def _by_life(evidence: Evidence) -> Iterator[tuple[int, str]]:
