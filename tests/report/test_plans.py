@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +55,27 @@ def test_a_step_that_loses_something_hides_its_statement_behind_the_decision(tmp
 
 def contents_of(result: AuditResult) -> html.Contents:
     return html.contents_of(result, a_profile(), empty_timeline(), (), full_values=False, run_url=None, previous=None)
+
+
+@pytest.mark.parametrize(
+    ("fix", "before", "after"),
+    [
+        ("Keep it as a column. Use tags for what many rows share.", "", "Use tags for what many rows share."),
+        ("Keep it as a column.", "", ""),
+        ("Rename it.", "Rename it.", ""),
+    ],
+)
+def test_a_card_does_not_repeat_the_first_step_that_its_fix_begins_with(
+    fix: str, before: str, after: str, tmp_path: Path
+) -> None:
+    result = _result((Step(Phase.WRITE, "Keep it as a column."),))
+    ((rule, finding),) = result.findings()
+    changed = replace(result, results=(replace(rule, findings=(replace(finding, fix=fix),)),))
+    (card,) = re.findall(r'<article id="f-.*?</article>', _page(changed, tmp_path), re.DOTALL)
+    assert card.count("Keep it as a column.") == 1
+    step = card.index("Only step: Keep it as a column.")
+    fixes = [(found.start() < step, found[1]) for found in re.finditer(r'<p class="fix">(.*?)</p>', card)]
+    assert fixes == [(True, before)] * bool(before) + [(False, after)] * bool(after)
 
 
 def test_findings_lead_to_their_plan(tmp_path: Path) -> None:

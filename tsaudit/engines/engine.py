@@ -60,7 +60,7 @@ class Words:
     """The setting for how long data is kept."""
     series: str = (
         "One distinct combination of the values of the columns that identify the source of a row (the tags). "
-        "Which columns those are, a SQL database does not say: tsaudit infers it, or reads it from `columns` in "
+        "A SQL database does not declare which columns those are: tsaudit infers them, or reads them from `columns` in "
         "tsaudit.yaml."
     )
     """What a series is on this engine: complete sentences."""

@@ -100,6 +100,12 @@ def beginning(plan: Plan, target: str) -> Beginning | None:
     return Beginning(heading, _brief(first.words), statement, command(plan.subject, target))
 
 
+def beyond(fix: str, begins: Beginning) -> str | None:
+    """What a finding's fix says beyond the first step with which it begins; None if it begins otherwise."""
+    rest = fix.strip().removeprefix(begins.words)
+    return None if rest == fix.strip() else rest.strip()
+
+
 def _brief(said: str) -> str:
     """The words without the sentences that are only needed by whoever carries out the whole plan."""
     sentences = _END.split(said)

@@ -18,7 +18,7 @@ time.
     figures         the profile's figures: name, database, measurement, column, value, how, standard_error
     gaps, costs     what was not measured, and what measuring cost
     unused_settings settings that match nothing on the server: setting, value, detail
-    tables          what the audit takes the tables for, where it infers that: name, kind, kind_reason, time,
+    tables          how the audit reads the tables, where it infers that: name, kind, kind_reason, time,
                     time_reason, tags, fields (their number), override (the line for tsaudit.yaml that says the same)
     listed          by database, the number of measurements and how many `include` and `exclude` skip
     incidents       fingerprint, code, state, severity, owner, first_seen, opened, resolved, decision

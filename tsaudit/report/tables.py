@@ -146,7 +146,7 @@ def roles(profile: Profile) -> tuple[list[TableRoles], int]:
 
 
 def all_roles(profile: Profile) -> list[TableRoles]:
-    """What the audit takes the tables for, biggest first; empty if the engine declares it."""
+    """How the audit reads the tables, biggest first; empty if the engine declares it."""
     if not ENGINES[profile.engine].infers_roles:
         return []
     return [table_roles(m) for m in sorted(profile.measurements, key=lambda m: (-_size(m), m.database, m.name))]
