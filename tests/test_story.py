@@ -70,7 +70,7 @@ def test_figures_where_nothing_was_measured_are_left_out() -> None:
 
 def test_a_multiple_of_the_limit_is_said_from_twice_on() -> None:
     over = a_finding(TABLE, observed=350_000.0, unit="series", limit=LIMIT)
-    assert figures(over)[1].note == "set for this target, 3.5 times as much"
+    assert figures(over)[1].note == "set for this target, now 3.5 times that"
     assert figures(replace(over, observed=150_000.0))[1].note == "set for this target"
 
 

@@ -150,7 +150,7 @@ def _reason(finding: Finding) -> Figure | None:
     part = ""
     if limit is not None and observed is not None and limit.value > 0 and limit.unit == finding.unit:
         if observed >= 2 * limit.value:
-            part = f"{number(observed / limit.value)} times as much"
+            part = f"now {number(observed / limit.value)} times that"
         elif finding.per_day or finding.forecast:
             part = f"{percent(observed / limit.value)} of it reached"
     if finding.severity_reason:

@@ -86,7 +86,7 @@ def main(folder: Path) -> None:
                 shown.goto(path.resolve().as_uri())
                 height = shown.evaluate("document.documentElement.scrollHeight")
                 for part, top in enumerate(range(0, height, _PART), 1):
-                    clip = {"x": 0, "y": top, "width": min(width, 760), "height": min(_PART, height - top)}
+                    clip = {"x": 0, "y": top, "width": width, "height": min(_PART, height - top)}
                     where = folder / f"slack-{scheme}-{name}-{part}.png"
                     shown.screenshot(path=where, full_page=True, clip=FloatRect(**clip))
                 context.close()

@@ -47,7 +47,7 @@ def thread(history: History, slack: SlackDouble) -> Iterator[History]:
     history.send()
     history.next_day(found(1, 2))
     yield history
-    assert slack.texts()[0].startswith("🟠 warning: demo, 2 open incidents")
+    assert slack.texts()[0].startswith("🟠 Warning: demo, 2 open incidents")
     assert ["1 new" in text for text in slack.texts()] == [False, True], "lost or doubled"
     assert slack.messages[1].thread_ts == slack.messages[0].ts
 

@@ -120,7 +120,10 @@ def test_alert_tells_the_story_of_the_worst_first() -> None:
     assert [block["type"] for block in made.blocks[:3]] == ["header", "rich_text", "context"]
     parts = (
         "🔴 Measurement table_1 has 1,234,567 series, main contributor host (92%), growing since 2026-03-01",
-        "Now: 1,234,567 series (in table_1)\nLimit: 100,000 series (of plan influxdb-cloud-free, 12.3 times as much)\n",
+        (
+            "Now: 1,234,567 series (in table_1)\n"
+            "Limit: 100,000 series (of plan influxdb-cloud-free, now 12.3 times that)\n"
+        ),
         "Time left: about 12 days (80% range 8 to 20)",
         "Drop tag host.",
         f"`{full_incident().fingerprint[:8]}`",
@@ -176,6 +179,12 @@ def test_worst_come_first_and_the_rest_is_counted() -> None:
     assert f"and {500 - shown} more ({167 - shown} critical, 333 warnings): the report lists them all" in body(made)
 
 
+def test_the_rest_of_one_severity_is_counted_once() -> None:
+    made = message.alert(a_context(), [full_incident(n, Severity.WARN) for n in range(500)])
+    shown = sum("details>" in text for block in made.blocks for text in texts(block))
+    assert f"and {500 - shown} more warnings: the report lists them all" in body(made)
+
+
 def test_incidents_furthest_over_the_limit_come_first() -> None:
     mild, wild = full_incident(1, observed=100_001.0), full_incident(2, observed=9e9)
     said = body(message.alert(a_context(), [mild, wild]))
@@ -227,7 +236,7 @@ def test_mention_is_a_user_or_a_group_and_nothing_else() -> None:
 def test_text_alone_tells_the_worst() -> None:
     made = message.alert(a_context(), everything(100), mention="U0DBA")
     first, second, *_, last = made.text.splitlines()
-    assert first.startswith("<@U0DBA> 🔴 critical: demo, 100 open incidents")
+    assert first.startswith("<@U0DBA> 🔴 Critical: demo, 100 open incidents")
     assert second.startswith("critical main/table_0: Measurement table_1 has 1,234,567 series")
     assert last.startswith("(and ")
     assert last.endswith(" more)")

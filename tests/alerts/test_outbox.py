@@ -213,7 +213,7 @@ def test_what_somebody_silenced_is_quiet_until_it_expires(history: History, slac
     decide(history, kind, DAY + timedelta(days=2))
     history.next_day(found(1))
     history.send()
-    assert "nothing open any more" in slack.messages[1].text
+    assert "nothing open anymore" in slack.messages[1].text
     assert history.next_day(found(1)) == []
     assert len(history.next_day(found(1))) == 1
     history.send()
@@ -411,7 +411,7 @@ def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
     history.next_day([])
     history.send(said.append)
     assert [text.splitlines()[0] for text in said] == [
-        "🟠 warning: demo, 1 open incident",
+        "🟠 Warning: demo, 1 open incident",
         "🟠 demo: 1 new",
         "edited: 🟢 demo: all clear",
         "🟢 demo: all resolved",

@@ -479,7 +479,7 @@ def test_a_webhook_gets_news_and_no_edits(hooked: History, slack: SlackDouble) -
     hooked.next_day([])
     hooked.send()
     assert [text.splitlines()[0] for text in slack.texts()] == [
-        "🟠 warning: demo, 1 open incident",
+        "🟠 Warning: demo, 1 open incident",
         "🟠 demo: 1 new",
         "🟢 demo: all resolved",
     ]

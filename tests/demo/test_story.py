@@ -80,7 +80,7 @@ def test_the_message_is_told_as_it_stands_after_its_edits(history: History) -> N
     first, *text = worst_message(history.store, "demo")
     tomorrow = DAY + timedelta(days=1)
     assert first == f"Message to default: opened {DAY}, notified again {tomorrow}, edited once, {tomorrow}"
-    assert text[0] == "  🔴 critical: demo, 1 open incident"
+    assert text[0] == "  🔴 Critical: demo, 1 open incident"
     assert any(line.endswith("Series grew to 9,000") for line in text)
     assert not any("2,000" in line for line in text)
 

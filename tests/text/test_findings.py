@@ -39,7 +39,7 @@ def test_sentence_says_nothing_twice() -> None:
 
 @pytest.mark.parametrize(
     ("observed", "ending"),
-    [(99.0, "(tsaudit's default)"), (199.0, "(tsaudit's default)"), (200.0, "(tsaudit's default), 2 times as much")],
+    [(99.0, "(tsaudit's default)"), (199.0, "(tsaudit's default)"), (200.0, "(tsaudit's default), 2 times the limit")],
 )
 def test_times_as_much_is_said_from_twice_on(observed: float, ending: str) -> None:
     assert measured(a_finding(observed=observed, limit=LIMIT, unit="series")).endswith(ending)
@@ -47,7 +47,7 @@ def test_times_as_much_is_said_from_twice_on(observed: float, ending: str) -> No
 
 def test_figures_of_one_unit_name_it_once() -> None:
     said = measured(a_finding(observed=5_000.0, baseline=400.0, unit="series", limit=LIMIT))
-    assert said == "5,000 series (400 before), limit 100 (tsaudit's default), 50 times as much"
+    assert said == "5,000 series (400 before), limit 100 (tsaudit's default), 50 times the limit"
     share = replace(LIMIT, value=0.5, unit="share of the rows")
     assert measured(a_finding(observed=0.9, limit=share, unit="share of the rows")) == (
         "90% of the rows, limit 50% (tsaudit's default)"

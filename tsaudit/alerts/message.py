@@ -78,7 +78,8 @@ def alert(
     ranked = sorted(incidents, key=by_badness)
     if ranked:
         worst = ranked[0].severity
-        title = f"{SIGNS[worst]} {severity_word(worst)}: {context.target}, {many(len(ranked), 'open incident')}"
+        word = severity_word(worst).capitalize()
+        title = f"{SIGNS[worst]} {word}: {context.target}, {many(len(ranked), 'open incident')}"
     else:
         title = f"{SIGNS['ok']} {context.target}: all clear"
     return _message(context, title, ranked, closed, full_values=full_values, mention=mention)
@@ -104,9 +105,9 @@ def news(
 
 
 def over(context: RunContext, closed: Sequence[Closed]) -> Message:
-    """The notice that nothing in an alert is open any more."""
+    """The notice that nothing in an alert is open anymore."""
     resolved = all(c.how == "resolved" for c in closed)
-    words = "all resolved" if resolved else "nothing open any more"
+    words = "all resolved" if resolved else "nothing open anymore"
     title = f"{SIGNS['ok']} {context.target}: {words}"
     return _message(context, title, (), closed)
 
@@ -180,7 +181,7 @@ def _circumstances(context: RunContext) -> str:
     if context.report_url:
         parts.append(link(context.report_url, "report"))
     if context.run_url:
-        parts.append(link(context.run_url, "Run"))
+        parts.append(link(context.run_url, "run"))
     return " · ".join(parts)
 
 
@@ -215,7 +216,8 @@ def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Cl
     if hidden:
         where = "the report lists them all" if context.report_url else "`tsaudit incidents` lists them all"
         kinds = tally(i.severity for i in hidden)
-        blocks.append(small(f"and {number(len(hidden))} more ({kinds}): {where}"))
+        some = f"{number(len(hidden))} more ({kinds})" if "," in kinds else kinds.replace(" ", " more ", 1)
+        blocks.append(small(f"and {some}: {where}"))
     if closed:
         named = [f"{code(str(c.incident.subject), 60)} {_ended(c.how)}" for c in closed[:_CLOSED_SHOWN]]
         more = f" and {number(len(closed) - len(named))} more" if len(closed) > len(named) else ""

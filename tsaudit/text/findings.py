@@ -59,7 +59,7 @@ def baseline_offer(target: str) -> str:
 
 
 def measured(finding: Finding) -> str:
-    """`25,000 series (400 before), limit 10,000 (tsaudit's default), 2.5 times as much`.
+    """`25,000 series (400 before), limit 10,000 (tsaudit's default), 2.5 times the limit`.
 
     Empty without a figure and a limit.
     """
@@ -71,7 +71,7 @@ def measured(finding: Finding) -> str:
     shown = amount(limit.value, unit) if alike else quantity(limit.value, limit.unit)
     times = ""
     if alike and limit.value > 0 and observed >= 2 * limit.value:
-        times = f", {number(observed / limit.value)} times as much"
+        times = f", {number(observed / limit.value)} times the limit"
     return f"{quantity(observed, unit)}{before}, limit {shown} ({origin(limit)}){times}"
 
 
