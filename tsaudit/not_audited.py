@@ -21,7 +21,7 @@ WHY: Final = (
     "While a target cannot be audited, changes of its schema go unnoticed. Missing data proves nothing: no "
     "finding is closed, and nothing counts as deleted."
 )
-FIX: Final = "Run `tsaudit check` from where the audit runs; it shows which permission, address, or driver is missing."
+FIX: Final = "Run `tsaudit check` on the machine that audits; it shows which permission, address, or driver is missing."
 _FIX_EMPTY: Final = (
     "Check the address, and compare `databases`, `include`, and `exclude` with the databases on the server; "
     "`tsaudit check` helps with both. If the target is meant to be empty, accept the incident until a date: "

@@ -85,7 +85,7 @@ NOT_CHECKED: Final[Mapping[str, str]] = {
         "need; on Timestream, G7 checks scheduled queries"
     ),
     "A table without indexes is the baseline, and a slow query is the reason for one": (
-        "it is not known which queries are slow; the findings of E5 and E6 are information where only queries could "
+        "it is not known which queries are slow; the findings of E5 and E6 are notes where only queries could "
         "show the need, and that of E7 assumes that log text is there to be searched and says when to ignore it"
     ),
     "A table is partitioned when a machine's throughput, or half of its CPU, is used up": (

@@ -48,7 +48,7 @@ def enforced(profile: Profile) -> tuple[Schema, Profile]:
 
 
 def compare(declared: Schema, profile: Profile) -> AuditResult:
-    """Every difference as a finding: a warning for what is not declared, information for what is missing.
+    """Every difference as a finding: a warning for what is not declared, a note for what is missing.
 
     Measurements that could not be measured, or are not in scope, are not differences.
     """

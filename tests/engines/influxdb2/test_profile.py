@@ -76,7 +76,7 @@ def test_token_reads_one_bucket_only(influxdb2: Conversation) -> None:
     before = collected(_with(mine, databases=()), wanted=frozenset({"tag_keys", "field_types"}))
     after = dataclasses.replace(profile, day=DAY + timedelta(days=1))
     drift = [f for rule, f in audit(after, Timeline(previous=before)).findings() if rule.code == "DRF001"]
-    assert "Database other is not visible any more: it was dropped, or the audit lost the permission to read it." in {
+    assert "Database other is no longer visible: it was dropped, or the audit lost the permission to read it." in {
         f.message for f in drift
     }
     assert not any("gone" in f.message for f in drift)

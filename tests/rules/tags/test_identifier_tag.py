@@ -74,7 +74,7 @@ def test_finding_when_pods_are_many() -> None:
     chance = random.Random(8)
     pods = tuple(f"cart-{''.join(chance.choices('bcdfghjklmnpqrstvwxz2456789', k=5))}" for _ in range(64))
     (finding,) = judge(rule, a_profile(_measurement(2_000, pods))).findings
-    assert "shaped like IDs (pod)" in finding.message
+    assert "shaped like IDs (pod name)" in finding.message
 
 
 def test_finding_when_the_limit_of_the_engine_is_near() -> None:
@@ -161,7 +161,7 @@ def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
     guess = ", provisional until 7 daily audits."
     for known, says in ((None, guess), (values_over_time("unknown", 3), guess), (values_over_time("churning"), ".")):
         (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], known))).findings
-        assert finding.message == f"Tag order_id has 1,001 values shaped like IDs (uuid){says}"
+        assert finding.message == f"Tag order_id has 1,001 values shaped like IDs (UUID){says}"
     assert judge(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
 
 

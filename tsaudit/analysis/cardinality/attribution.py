@@ -18,6 +18,7 @@ from datetime import date, timedelta
 from statistics import median
 from typing import Final
 
+from tsaudit.analysis.shapes.kind_words import of_kind
 from tsaudit.model.profile import Arrivals, Dependency, Measurement, SeriesSince, Tag, ValuesOverTime
 
 _WEEK: Final = timedelta(days=7)
@@ -133,7 +134,7 @@ def attribute(measurement: Measurement, since: date, past: Past | None = None) -
 def looks(tag: Tag) -> str:
     """The shape of a tag's newest values, in words; empty if it is not known."""
     values = tag.over_time
-    return "" if values is None or values.shape in ("unknown", "empty") else values.shape.replace("_", " ")
+    return "" if values is None or values.shape in ("unknown", "empty") else of_kind(values.shape)
 
 
 def shares_of_logarithms(

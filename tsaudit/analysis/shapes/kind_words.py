@@ -37,6 +37,11 @@ _WORDS: Final = {
 """Kind to word. A plain word and an unknown kind have none: saying so would help nobody."""
 
 
+def of_kind(kind: str) -> str:
+    """The kind in a word; its own name if it has none."""
+    return _WORDS.get(kind, kind.replace("_", " "))
+
+
 def in_words(values: Iterable[str]) -> tuple[str, ...]:
     """The kinds of the values, each once, in their order; empty if no value has a kind worth a word."""
     return tuple(dict.fromkeys(word for value in values if (word := _WORDS.get(kind_of(value)))))

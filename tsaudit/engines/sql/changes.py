@@ -51,12 +51,12 @@ def _plain(columns: Sequence[str]) -> str:
 
 
 def _why(columns: Sequence[str]) -> str:
-    """Why a setting is part of the change: it silences nothing, but corrects what the audit took the columns for."""
+    """Why a setting is part of the change: it silences nothing, but corrects how the audit read the columns."""
     one = len(columns) == 1
     return (
-        "There, many different values do no harm. A SQL database has no tags: the audit decides which columns identify "
-        f"a source of rows, and took {'this one for a tag' if one else 'these for tags'}. The setting in tsaudit.yaml "
-        f"corrects that, so that series are counted without {'it' if one else 'them'}."
+        "There, many different values do no harm. A SQL database declares no tags, so the audit infers which columns "
+        f"identify a source of rows, and counted {'this one as a tag' if one else 'these as tags'}. The setting in "
+        f"tsaudit.yaml corrects that: series are then counted without {'it' if one else 'them'}."
     )
 
 

@@ -35,7 +35,7 @@ from tsaudit.text import listed, number, percent
 def dominant_tag(case: Case) -> Iterator[Finding]:
     """Measurements where dropping one tag would leave at most `max_left_ratio` of the series.
 
-    Tags that determine it are dropped with it, because dropping it alone would not help. The finding is information
+    Tags that determine it are dropped with it, because dropping it alone would not help. The finding is a note
     from `min_series` and a warning from `warn_series`.
 
     ## Why it matters

@@ -49,7 +49,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
 
     ## Why it matters
 
-    A time-series engine keeps an index entry for every series, even if nothing is written to it any more. Above the
+    A time-series engine keeps an index entry for every series, even if nothing is written to it anymore. Above the
     limit, new series are rejected (InfluxDB 1.x returns an error, InfluxDB Cloud accounts are throttled). Well below
     it, memory grows, startup slows down, and queries over all series time out. Above a limit set by the engine, a plan,
     or the configuration, the finding is critical; above our own default, it is a warning. For files in the format
@@ -68,7 +68,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     `limits: {high-series-cardinality.max_series: 2000000}`.
 
     Timestream for LiveAnalytics has no such limit. The number is the maximum for which AWS recommends InfluxDB 2 as a
-    replacement. Series are counted as they would be there, with the measure name as a tag. The finding is information
+    replacement. Series are counted as they would be there, with the measure name as a tag. The finding is a note
     unless you set your own limit. For each table, the report shows where it could be migrated.
 
     ## References

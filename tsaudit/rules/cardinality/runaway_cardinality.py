@@ -56,8 +56,8 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     The daily history of the counts separates growth from steps and noise (`docs/growth.md`). Growth is over when the
     level has stopped rising for 12 days. A finding is critical if the limit will probably be reached within
     `critical_days`, or if there are more than `critical_factor` times as many series as before. It is a warning if the
-    limit is within sight or the count has doubled, and information otherwise. A rise that has lasted since the first
-    audit is information for `filling_days` unless the count doubles: data may be filling up to its retention. An open
+    limit is within sight or the count has doubled, and a note otherwise. A rise that has lasted since the first
+    audit is a note for `filling_days` unless the count doubles: data may be filling up to its retention. An open
     incident stays open while the count grows, however slowly. A jump is reported on its second day, a burst of one day
     never. With less than seven days of history, only a tenfold increase is reported, as provisional. The limit is the
     one of high-series-cardinality. The days of an earlier incident of this rule that was resolved are left out of the

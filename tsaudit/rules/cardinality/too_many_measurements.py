@@ -73,7 +73,7 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     `server_measurements` in all databases, as InfluxDB 3 Core and Enterprise count them. Collections of documents count
     if their names are in no family, because NAM002 and DOC001 report the others. If only some databases or
     measurements are audited, the count is a lower bound. If a server has as many databases as the product allows
-    (`server_databases`), that is information.
+    (`server_databases`), that is a note.
 
     A family is a set of names that differ only in data, such as `cpu_server_1` and `cpu_server_2`, or `events_2024_01`.
     In SQL databases, more than `max_alike` tables of series or events are reported as well if they have the same

@@ -25,12 +25,12 @@ from tsaudit.text import listed
 def schema_drift(case: Case) -> Iterator[Finding]:
     """What is new, was removed, or changed its type or role since the previous snapshot.
 
-    New measurements and fields are information. A new tag is a warning, because it can multiply the series. Anything
+    New measurements and fields are notes. A new tag is a warning, because it can multiply the series. Anything
     that was removed or changed its type is a warning too. Names created for each period (`users_2026_03`) are not
     reported when they come and go. Nothing counts as removed or new if one of the two audits could not see it: a denied
     or timed-out query, a measurement over the budget, or a pattern that excluded it.
 
-    A change that the plan of an earlier audit asked for is information: somebody carried it out. The finding names the
+    A change that the plan of an earlier audit asked for is a note: somebody carried it out. The finding names the
     rules that asked. So is the end of a tag that an earlier audit wanted out of the index, and the tag that is new in
     its place, if the measurement lost at least half of its series. Any other change of the same column, such as a type
     that nobody asked for, is a warning.
@@ -105,7 +105,7 @@ def _of_database(name: str, kind: Kind) -> _Words:
     if kind is Kind.NEW:
         return _Words(Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
     # Servers only list what the user can read, so the list alone does not tell a lost permission from a deletion.
-    message = f"Database {name} is not visible any more: it was dropped, or the audit lost the permission to read it."
+    message = f"Database {name} is no longer visible: it was dropped, or the audit lost the permission to read it."
     return _Words(Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
 

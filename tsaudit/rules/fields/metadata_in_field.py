@@ -63,9 +63,9 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     """Fields that say where a row comes from: texts or IDs with few repeated values, or one value per series.
 
     The field's values and its name show whether it identifies a source. A text that repeats but looks like a state
-    (`status`, `level`) or describes an event is information only. IDs of what passes, such as traces, requests, and
+    (`status`, `level`) or describes an event is only a note. IDs of what passes, such as traces, requests, and
     containers, are not reported: as tags they would create series without bound. In GreptimeDB, any column can have its
-    own index, so in a table that keeps all rows the finding is information only, and there is no finding if the field
+    own index, so in a table that keeps all rows the finding is only a note, and there is no finding if the field
     has an index. InfluxDB 3 has no index of tags: there, only names of sources that share a series are reported,
     because their rows overwrite each other.
 
@@ -82,7 +82,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Write it as a tag. If it has one value per series, this adds no series. A finding that is information only has no
+    Write it as a tag. If it has one value per series, this adds no series. A finding that is only a note has no
     plan: whether the field is metadata depends on what queries do with it.
 
     ## References

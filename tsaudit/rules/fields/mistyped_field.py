@@ -38,7 +38,7 @@ _FITS = {
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
-    This is based on the values read within the window. Float fields are information only: values that are whole today
+    This is based on the values read within the window. Float fields are only notes: values that are whole today
     may have a fraction tomorrow. Text with leading zeros, fields named like codes, and states such as `on` and `off`
     are not reported. A text field with numbers for some attributes and texts for others is reported if a tag names the
     attribute, and each source has several.

@@ -53,7 +53,7 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
     word such as id, key, or name. A customer or account may also be somebody who buys from a shop: with more than
     `few_customers`, there must be fewer than `max_per_row` for each row. The tag must have at least `min_customers`
     values somewhere, and be in at least `min_share` of the measurements. This is the design "one database for all
-    customers". The finding is information: the design is fine, but other designs suit other needs.
+    customers". The finding is a note: the design is fine, but other designs suit other needs.
 
     ## Why it matters
 

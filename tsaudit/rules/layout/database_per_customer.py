@@ -70,7 +70,7 @@ def database_per_customer(case: Case) -> Iterator[Finding]:
     """Databases or buckets whose names differ in one part and that contain the same things.
 
     Names that differ in a day, week, or month do not count. A database per customer is a choice, and often a good one,
-    so the finding is information. It is a warning if the number of databases is near the product's maximum,
+    so the finding is a note. It is a warning if the number of databases is near the product's maximum,
     `max_databases`, or if the similar databases contain nearly `max_measurements` measurements: from `warn_ratio` of
     the limit. The third design, a separate organization, account, or server per customer, is not visible here, because
     each is its own target.

@@ -62,7 +62,7 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     are left out.
 
     It is a warning if at least `min_warned` measurements with the same fields are named after quantities, so that the
-    names should have been the fields' names. It is information if the names or tags are those of a collector, which
+    names should have been the fields' names. It is a note if the names or tags are those of a collector, which
     splits its readings by design: names that begin alike (`load_shortterm`, `load_midterm`), are dotted, or end in a
     unit (`_total`, `_bytes`), the tag `metric_type`, or fields such as `gauge` and `counter`.
 

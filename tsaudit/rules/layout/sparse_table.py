@@ -56,7 +56,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     history, because its source may have stopped. Of a table of events, only more than `max_empty_columns` columns above
     `max_column_null_ratio` are reported. Columns for one value of any type, such as `str_v` and `dbl_v`, do not count:
     each row fills one of them. A single column above `max_column_null_ratio` in an otherwise filled
-    table is information. GreptimeDB's tables for traces are not reported as sparse, because their columns are the
+    table is a note. GreptimeDB's tables for traces are not reported as sparse, because their columns are the
     attributes of spans.
 
     ## Why it matters

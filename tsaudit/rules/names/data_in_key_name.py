@@ -47,9 +47,9 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     """Tags or fields of a measurement whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
-    slashes, colons, or blanks. Fields whose names differ only in a number are information up to `warn_numbered` of
+    slashes, colons, or blanks. Fields whose names differ only in a number are a note up to `warn_numbered` of
     them. Fewer such tags are no finding: they are levels of a hierarchy. Parts of a thing that a tag names are always
-    information if the thing is built with so many of them, such as the cells of a battery: they are measured together,
+    notes if the thing is built with so many of them, such as the cells of a battery: they are measured together,
     and none is added.
 
     ## Why it matters

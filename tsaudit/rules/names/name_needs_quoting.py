@@ -43,7 +43,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     names, for traces and metrics.
 
     Many collectors have such names by design, such as Telegraf's `name` and `user` and OpenTelemetry's `service.name`.
-    Quotes are enough to use them, so the finding is information. It is a warning only if quotes are not enough: if a
+    Quotes are enough to use them, so the finding is a note. It is a warning only if quotes are not enough: if a
     name contains a quotation mark, a backslash, or an invisible character, or has a blank at either end.
 
     ## Why it matters

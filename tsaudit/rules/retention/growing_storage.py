@@ -44,7 +44,7 @@ def growing_storage(case: Case) -> Iterator[Finding]:
 
     The server does not report how much space there is, so set `max_bytes` to the size of the disk minus everything else
     on it. The finding is a warning within `warn_days` of the limit, and critical within `critical_days` or above it.
-    Without the limit, growth is information from `min_bytes` on. Separating growth from steps and noise takes a week of
+    Without the limit, growth is a note from `min_bytes` on. Separating growth from steps and noise takes a week of
     history. For the sizes that each engine reports and what they include, see `docs/engines.md`.
 
     ## Why it matters

@@ -52,18 +52,18 @@ _COMPRESS_AFTER = "compress_after"
 def unbounded_retention(case: Case) -> Iterator[Finding]:
     """Databases or tables without a retention period.
 
-    For a database, the default policy counts; on Timestream, the retention of its tables. The finding is information.
+    For a database, the default policy counts; on Timestream, the retention of its tables. The finding is a note.
     It is a warning if the database's series double within `max_doubling_days` at their pace or, on Timestream, if at
     least `min_rows` rows were written within the window, because storage is billed by the month. The finding names
-    measurements with a very different write rate, and measurements that nobody writes any more: they may need a
-    retention of their own. A TimescaleDB hypertable or GreptimeDB table without retention is information, and a warning
+    measurements with a very different write rate, and measurements that nobody writes anymore: they may need a
+    retention of their own. A TimescaleDB hypertable or GreptimeDB table without retention is a note, and a warning
     if it contains more than `min_bytes` and its bytes grow. The same applies to a PostgreSQL table that grows and from
     which almost nothing was deleted. If it does not grow, there is no finding, because PostgreSQL has no retention
     setting.
 
     ## Why it matters
 
-    Without retention, disk and index only ever grow, and series that nobody writes any more stay in the index. A single
+    Without retention, disk and index only ever grow, and series that nobody writes anymore stay in the index. A single
     retention for everything is just as wrong: it has to be as long as the most valuable data needs, and the busiest
     data is kept for just as long.
 

@@ -34,7 +34,7 @@ def missing_index(case: Case) -> Iterator[Finding]:
     Big means at least `min_rows` rows, or `min_bytes` of data if the engine reports bytes. An index helps if it starts
     with the time column; a BRIN index helps if it contains it. Partitions by time help too. If the time column only
     comes after other columns, as in (host, time), the index helps for a time range of one source but not for one of all
-    sources: that is information.
+    sources: that is a note.
 
     ## Why it matters
 

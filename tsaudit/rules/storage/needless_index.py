@@ -77,7 +77,7 @@ def needless_index(case: Case) -> Iterator[Finding]:
 
     Indexes of a primary key or unique constraint are never reported.
 
-    The finding is information if the index is smaller than `min_bytes` or, where the engine does not report its size,
+    The finding is a note if the index is smaller than `min_bytes` or, where the engine does not report its size,
     if the table has fewer than `min_indexed_rows` rows; or if the previous audit did not see it. The same applies to an
     index on a tag with fewer than `min_values` values in a table of `min_rows`, because it may be there for the rare
     values. The fix drops the indexes that are certainly redundant, and the others only after those are gone. Tables

@@ -29,7 +29,7 @@ from tsaudit.text import listed, many, number, percent, size
             "min_noted",
             0.01,
             "of min_bytes or min_rows",
-            "our default: with fewer rows, chance decides; in between, the finding is information",
+            "our default: with fewer rows, chance decides; in between, the finding is a note",
         ),
         Threshold("max_default_ratio", 0.5, "of all rows", "our default: by then the other partitions mean little"),
         Threshold("max_empty", 50, "empty partitions", "our default: more than are created ahead of time"),
@@ -47,7 +47,7 @@ def uneven_partitions(case: Case) -> Iterator[Finding]:
     many.
 
     A partition is uneven if it has more than `max_skew` times the median of the others, in bytes, or in rows if bytes
-    are not known. Below `min_bytes` and `min_rows` that is information: the table may grow. Partitions by time are left
+    are not known. Below `min_bytes` and `min_rows` that is a note: the table may grow. Partitions by time are left
     out, because the newest one is still filling and seasons differ. Lists of values are left out, because they are as
     uneven as the values. A default partition is reported if it contains any row of a table partitioned by time, or
     otherwise more than `max_default_ratio` of the rows. Rows and bytes come from the engine's own statistics.

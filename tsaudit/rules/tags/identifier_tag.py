@@ -23,7 +23,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
     uses={"row_count", "null_counts"},
     kinds=SERIES_KINDS,
     thresholds=(
-        Threshold("max_ids", 1_000, "values shaped like IDs", "our default: more than the things most people operate"),
+        Threshold("max_ids", 1_000, "values shaped like IDs", "our default: more devices than most teams operate"),
         Threshold(
             "endless_values",
             1_000,
@@ -74,8 +74,8 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     like. Fifth, it is near the engine's own limit on the values of a tag. IDs that are scoped, few, and reused, such as
     sensor IDs, are not reported. Neither are those of a fleet, which may report
     seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a device
-    or its serial number. Listings of a week or more overrule both. If the listings show that no values have come for
-    clearly longer than ever before, the finding is information: whatever wrote them has been fixed.
+    or its serial number. Listings of a week or more overrule both. If the listings show no new values for
+    much longer than ever before, the finding is a note: whatever wrote them has been fixed.
 
     ## Why it matters
 
@@ -106,13 +106,13 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
     """Why the tag is reported, with the observed value and the limit; None if it is not reported."""
     from tsaudit.analysis.cardinality import fleets
-    from tsaudit.analysis.shapes import shapes
+    from tsaudit.analysis.shapes import kind_words, shapes
 
     assert tag.values is not None
     values, said = tag.values.value, values_of(tag.values)
     kind, known = shapes.classify(tag.sample).kind, tag.over_time
     ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
-    looks = f" shaped like IDs ({kind.replace('_', ' ')})" if kind in shapes.IDENTIFIER_KINDS else ""
+    looks = f" shaped like IDs ({kind_words.of_kind(kind)})" if kind in shapes.IDENTIFIER_KINDS else ""
     limit = case.limit("endless_values", measurement)
     if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
         new = number(known.new_per_day or 0)
@@ -159,20 +159,20 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
     evidence = [Evidence("distinct values", count(tag.values))]
     if series:
         evidence.append(
-            Evidence("values per series", f"{number(tag.values.value / series)} of {number(series)} series")
+            Evidence("values per series", f"{number(tag.values.value / series)}, in {number(series)} series")
         )
     # Dividing the values of some rows by the number of all rows would be too low.
     whole = tag.values.source.how is not How.SAMPLED
     if whole and measurement.rows is not None and measurement.rows.value:
         per_row = tag.values.value / measurement.rows.value
-        evidence.append(Evidence("values per row", f"{number(per_row)} of {count(measurement.rows)} rows"))
+        evidence.append(Evidence("values per row", f"{number(per_row)}, in {count(measurement.rows)} rows"))
     if tag.over_time is not None and tag.over_time.kind != "unknown":
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.INFO if newest else Severity.WARN,
         message=f"Tag {tag.key} has {reason}." + (f" {ended_words(case, newest)}" if newest else ""),
-        fix="Keep as tags what many rows share.",
+        fix="Use tags for what many rows share.",
         changes=made_fields(measurement, tag.key),
         observed=observed,
         per_day=gained_per_day(case, tag) if observed == tag.values.value else None,

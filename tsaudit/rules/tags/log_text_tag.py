@@ -51,9 +51,9 @@ def log_text_tag(case: Case) -> Iterator[Finding]:
     """Tags whose values are log messages, statements, documents, times, or texts that contain times or UUIDs.
 
     This is based on a sample of the distinct values, for tags with at least `min_values` of them, or `min_url_values`
-    for URLs and `min_mixed_values` if less than 80% of the values read like text. It is information only if listings
+    for URLs and `min_mixed_values` if less than 80% of the values read like text. It is only a note if listings
     of a week or more show that the tag is bounded: then the texts are a list, even if a wordy one. It is also
-    information if no values have come for clearly longer than ever before: then whatever wrote them has been fixed.
+    a note if no new values have appeared for much longer than ever before: then whatever wrote them has been fixed.
 
     ## Why it matters
 

@@ -40,7 +40,7 @@ def needless_deduplication(case: Case) -> Iterator[Finding]:
     Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key. The
     finding is a warning if files show that at most `max_overwritten_ratio` of the stored rows were written again, so
     the comparison is useless. It is also a warning if files show that more were: if those were different lines, they
-    are lost. Without that measurement, it is information. Rows that were written again and already merged are no longer
+    are lost. Without that measurement, it is a note. Rows that were written again and already merged are no longer
     visible: make sure that nothing sends updates.
 
     ## Why it matters

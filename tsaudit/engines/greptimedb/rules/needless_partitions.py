@@ -26,7 +26,7 @@ from tsaudit.text import listed, many, number, size
 def needless_partitions(case: Case) -> Iterator[Finding]:
     """Tables that are partitioned although they contain less than `min_bytes`.
 
-    The finding is information, because a table planned for much more data may just be new. Tables that the server
+    The finding is a note, because a table planned for much more data may just be new. Tables that the server
     creates for traces are left out, because it partitions them itself. Tables of the metric engine are left out,
     because they are partitioned on purpose.
 

@@ -36,7 +36,7 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
     An append-only table keeps every row, so its key only sorts them. Even that is useless if all its columns have one
     value, or if there are fewer than `min_rows_per_key` rows per value of the key. The audit does not know which
     columns queries filter by, so columns with enough rows per value can stay in the key. A key with a single value
-    costs little and is information. On any table, it is also information if the key starts with a column of one value,
+    costs little and is a note. On any table, it is also a note if the key starts with a column of one value,
     because the first column is the one that divides files best.
 
     ## Why it matters

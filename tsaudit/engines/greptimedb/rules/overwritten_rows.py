@@ -26,7 +26,7 @@ def overwritten_rows(case: Case) -> Iterator[Finding]:
 
     The finding is critical if the rows clearly belong to different things: a text field contains log lines, IDs, or
     addresses, or it has several values and files contain rows that a query does not return. It is a warning if only one
-    of the two is known: from a single source, such rows may be corrections. It is information if nothing contradicts a
+    of the two is known: from a single source, such rows may be corrections. It is a note if nothing contradicts a
     single source.
 
     ## Why it matters

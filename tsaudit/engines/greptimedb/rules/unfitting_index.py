@@ -53,7 +53,7 @@ def unfitting_index(case: Case) -> Iterator[Finding]:
     According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
     is reported only at `max_few_values` or fewer, because in between it still skips some blocks. For fields, only the
     rows read count: that there are many values is certain, that there are few is assumed from `min_rows_per_value`. A
-    text column of IDs without any index, in a table with `min_rows`, is information, because only the queries show
+    text column of IDs without any index, in a table with `min_rows`, is a note, because only the queries show
     whether one is needed. Tables that the server creates itself, for traces and metrics, have built-in indexes and are
     left out.
 

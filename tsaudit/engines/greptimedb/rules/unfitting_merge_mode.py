@@ -40,7 +40,7 @@ def unfitting_merge_mode(case: Case) -> Iterator[Finding]:
 
     With `last_row`, it is a warning if `min_overwritten_ratio` of the rows in files were written again and
     `min_partial_ratio` of the rows read lack fields that others fill, in groups without a common field: then partial
-    rows replaced each other. With `last_non_null`, it is information if no row read lacks a field. Those rows are
+    rows replaced each other. With `last_non_null`, it is a note if no row read lacks a field. Those rows are
     already merged: only the writers know whether they send partial rows.
 
     ## Why it matters

@@ -49,7 +49,7 @@ def unfitting_time_index(case: Case) -> Iterator[Finding]:
 
     This is typical of rows indexed by arrival time. It is a warning if the names agree: the index is named like an
     arrival (`ingested_at`, `greptime_timestamp`), or the other column is named like an event (`event_time`,
-    `measured_at`) and the index is not. Otherwise it is information.
+    `measured_at`) and the index is not. Otherwise it is a note.
 
     ## Why it matters
 

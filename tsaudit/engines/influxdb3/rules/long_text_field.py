@@ -28,7 +28,7 @@ def long_text_field(case: Case) -> Iterator[Finding]:
     """Text fields in which most values are long, such as the bodies of log records, stack traces, and documents.
 
     An audit keeps the beginning of a value only, so "long" means at least as long as that: 256 characters. The finding
-    is information, because only the queries show how often the texts are read.
+    is a note, because only the queries show how often the texts are read.
 
     ## Why it matters
 

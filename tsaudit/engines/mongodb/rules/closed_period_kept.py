@@ -34,18 +34,18 @@ _COUNT_BYTES: Final = 110
     thresholds=(
         Threshold("min_closed", 3, "collections", "our default: a few may be waiting for their turn"),
         Threshold("grace_days", 2, "days", "our default: late writes, and a job that runs at night"),
-        Threshold("min_freed_bytes", 1_000_000, "bytes", "our default: less is information"),
+        Threshold("min_freed_bytes", 1_000_000, "bytes", "our default: less is a note"),
     ),
 )
 def closed_period_kept(case: Case) -> Iterator[Finding]:
-    """Collections of past periods that nobody writes to any more, where a count would be enough.
+    """Collections of past periods that nobody writes to anymore, where a count would be enough.
 
     A period is over when the time in its collection's name ended more than `grace_days` ago. If the server has counted
     writes since then, or an audit since then found fewer documents than there are now, the collection is not closed.
 
     ## Why it matters
 
-    Documents that are only counted never change any more. They and their indexes use disk, backup space, and memory
+    Documents that are only counted never change again. They and their indexes use disk, backup space, and memory
     that the active collections need.
 
     ## Example

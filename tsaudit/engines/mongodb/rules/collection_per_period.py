@@ -29,7 +29,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
     requires={"documents"},
     uses={"row_estimate", "indexes"},
     thresholds=(
-        Threshold("min_collections", 12, "collections", "our default: a year of months; fewer are information"),
+        Threshold("min_collections", 12, "collections", "our default: a year of months; fewer are a note"),
         Threshold(
             "max_files",
             10_000,

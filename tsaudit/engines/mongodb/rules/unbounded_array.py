@@ -29,7 +29,7 @@ _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mon
 def unbounded_array(case: Case) -> Iterator[Finding]:
     """Arrays with `max_items` items or more on average, and documents near the maximum size.
 
-    An array that is this long in only one document is information. A document over `max_document_bytes` is critical,
+    An array that is this long in only one document is a note. A document over `max_document_bytes` is critical,
     whatever makes it so large. Arrays with the same length in all documents do not grow: vectors, for example.
 
     ## Why it matters

@@ -41,7 +41,7 @@ _SHOWN: Final = 12
 def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
 
-    A field with several types is a warning. If fields are only missing from some documents, the finding is information,
+    A field with several types is a warning. If fields are only missing from some documents, the finding is a note,
     because many fields are optional. All number types count as one. Time series collections cannot have a validator.
 
     ## Why it matters

@@ -26,7 +26,7 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
 
     Records that a table's magnetic store rejects are written to S3, encrypted as set for that table. The table itself
     is encrypted with the key of its database. If a different customer key was chosen, someone wanted a protection that
-    the database does not give: a warning. If the copy uses a key of S3 or AWS, that is information: it is weaker only
+    the database does not give: a warning. If the copy uses a key of S3 or AWS, that is a note: it is weaker only
     if the database uses a customer key, and Timestream does not say whose key it is.
 
     ## Why it matters

@@ -27,7 +27,7 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     """Tables that scheduled queries read without a condition on the time, or on the partition key.
 
     The finding is a warning if a query has no condition on the time, or if none of the queries on a table uses its
-    partition key: then the key is useless. It is information if a query uses neither the key nor a measure name, in a
+    partition key: then the key is useless. It is a note if a query uses neither the key nor a measure name, in a
     table that has several. Conditions are found by parsing the query text: a plain column in a comparison, after WHERE
     or ON. A condition counts only if it holds in every part of the query that reads the table, such as each SELECT of a
     UNION, and on each side of an OR.

@@ -42,8 +42,8 @@ def weak_partition_key(case: Case) -> Iterator[Finding]:
     """Tables whose partition key does not help: it is missing, has few values, or is not required in records.
 
     A key with fewer than `min_values` values is a warning, and so is a key that some or all records lack. If all
-    records have the key but do not have to, that is information. A table without a key, in which one measure name has
-    nearly all rows, is a warning if a dimension has at least `min_sources` values, and information if the table has at
+    records have the key but do not have to, that is a note. A table without a key, in which one measure name has
+    nearly all rows, is a warning if a dimension has at least `min_sources` values, and a note if the table has at
     least `min_rows` rows and a dimension has `min_values`. Dimensions with fewer than ten rows per value are event IDs,
     unless the values recur or the dimension is named like a device, and are not suggested.
 
