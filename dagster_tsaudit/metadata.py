@@ -5,17 +5,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Self
+from urllib.parse import quote
 
 import dagster as dg
 
 from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.words import findings_table, in_markdown, table
+from dagster_tsaudit.words import code, escape, findings_table, in_markdown, table
 from tsaudit import story
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
-from tsaudit.text import many, percent, sparkline
+from tsaudit.text import many, percent, size, sparkline
 from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 _MAX_COLUMNS = 200
-_PICTURE_WIDTH = 240
+_OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%~"
+"""Characters of an address that stay as they are."""
+_PICTURE_WIDTH = 200
 """In pixels: a wider one widens Dagster's table, which cuts off the text beside it."""
 
 
@@ -50,7 +53,7 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
     metadata |= _counts(found, result, profile) | _bill(profile.costs)
     if profile.costs:
-        metadata["cost"] = dg.MetadataValue.md(_cost_table(profile.costs))
+        metadata["cost"] = dg.MetadataValue.md(_costs(profile.costs))
     return metadata | _single_table(profile)
 
 
@@ -108,10 +111,14 @@ def days_metadata(rows: Sequence[DayRow]) -> Metadata:
 
 
 def link(report: "ReportLocation") -> dg.MetadataValue:
-    """A link if a browser can follow it, otherwise the path as text."""
+    """A link if a browser can follow it, otherwise the file's name; the run's log has its whole path.
+
+    Addresses and paths are not shown: they do not wrap, so a long one widens Dagster's table, which cuts off the story.
+    """
     if report.url.startswith(("http://", "https://")):
-        return dg.MetadataValue.url(report.url)
-    return dg.MetadataValue.path(report.path)
+        return dg.MetadataValue.md(f"[open the report](<{quote(report.url, safe=_OF_ADDRESSES)}>)")
+    name = report.path.replace("\\", "/").rpartition("/")[2]
+    return dg.MetadataValue.md(f"{code(name)} in the target's report folder")
 
 
 def _counts(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
@@ -155,20 +162,29 @@ def _total(parts: Iterable[int | None]) -> int | None:
     return sum(found) if found and len(found) == len(known) else None
 
 
-def _cost_table(costs: Iterable[Cost]) -> str:
-    """The facts with what they cost, most expensive first. Without columns in which nothing is known."""
-    ordered = sorted(costs, key=lambda cost: (-cost.seconds, cost.fact))
-    columns: dict[str, list[str]] = {
-        "fact": [cost.fact for cost in ordered],
-        "statements": [str(cost.statements) for cost in ordered],
-        "seconds": [f"{cost.seconds:.3f}" for cost in ordered],
-        "rows": [str(cost.rows) for cost in ordered],
-        "bytes received": [_shown(cost.bytes) for cost in ordered],
-        "bytes scanned": [_shown(cost.bytes_scanned) for cost in ordered],
-        "bytes billed": [_shown(cost.bytes_metered) for cost in ordered],
-    }
-    known = {name: cells for name, cells in columns.items() if any(cells)}
-    return table(tuple(known), list(zip(*known.values(), strict=True)))
+def _costs(costs: Iterable[Cost]) -> str:
+    """The facts with what they cost, most expensive first, without what the driver does not report.
+
+    A list: a table as wide as this does not wrap.
+    """
+    lines = []
+    for cost in sorted(costs, key=lambda cost: (-cost.seconds, cost.fact)):
+        parts = [
+            many(cost.statements, "statement"),
+            many(cost.seconds, "second"),
+            many(cost.rows, "row"),
+            *(
+                f"{size(count)} {done}"
+                for count, done in (
+                    (cost.bytes, "received"),
+                    (cost.bytes_scanned, "scanned"),
+                    (cost.bytes_metered, "billed"),
+                )
+                if count is not None
+            ),
+        ]
+        lines.append(f"- {escape(cost.fact)}: {', '.join(parts)}")
+    return "\n".join(lines)
 
 
 def _shown(figure: int | None) -> str:

@@ -69,7 +69,8 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
             done: dict[str, list[Audited]] = {}
             for found in session.audit(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
                 name = found.target if len(days) == 1 else f"{found.target} on {day}"
-                context.log.info(f"{name}: {found.error or found.verdict}")
+                where = f", report {found.report.path}" if found.report else ""
+                context.log.info(f"{name}: {found.error or found.verdict}{where}")
                 unit = unit_of[found.target]
                 rows[unit.name].append(DayRow.of(found))
                 if day != days[-1]:

@@ -46,19 +46,34 @@ def in_markdown(told: Story) -> str:
     if told.first_step:
         parts.append(escape(told.first_step))
     if told.statement:
-        parts.append(code_block(told.statement))
+        parts.append(statement(told.statement))
     if told.rest:
         parts.append(f"The whole plan: {code(told.rest)}")
     return "\n\n".join(parts)
 
 
+def statement(text: str) -> str:
+    """The text as it is, to be copied, in a line that wraps: a block does not, and widens Dagster's pages, which then
+    cut off whatever is beside it.
+    """
+    if text != " ".join(text.split()):
+        # A browser would show, and copy, a single blank.
+        return code_block(text)
+    longest = _longest_run(text)
+    fence, blank = "`" * (longest + 1), " " if longest else ""
+    return f"{fence}{blank}{text}{blank}{fence}"
+
+
 def code_block(text: str) -> str:
     """The text as it is, to be copied: the fence is longer than any in the text."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 
 
 def code(text: str) -> str:
     """The text as inline code; in one line, and with back quotes, which would end it, left out."""
     return f"`{' '.join(text.split()).replace('`', ' ')}`"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

@@ -96,7 +96,7 @@ ENTRIES = """
 metadataEntries {
   label
   ... on IntMetadataEntry { intValue }
-  ... on UrlMetadataEntry { url }
+  ... on MarkdownMetadataEntry { mdStr }
   ... on TextMetadataEntry { text }
 }
 """
@@ -121,7 +121,7 @@ def test_a_materialized_audit_links_its_report_and_has_numbers_for_each_day(serv
     )["assetNodeOrError"]
     runs = [{entry["label"]: entry for entry in run["metadataEntries"]} for run in node["assetMaterializations"]]
     assert [run["series"]["intValue"] for run in runs] == [865 + 1536 + 3072, 865 + 1536, 865, 865]
-    assert runs[0]["report"]["url"] == f"{REPORTS}/demo/{END}.html"
+    assert runs[0]["report"]["mdStr"] == f"[open the report](<{REPORTS}/demo/{END}.html>)"
 
 
 def test_a_check_has_its_numbers_over_all_runs(server: str) -> None:
@@ -144,11 +144,28 @@ def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, b
     page = browser.new_page(viewport={"width": 1500, "height": 2400}, color_scheme=scheme)
     page.goto(f"{server}/assets/tsaudit/demo")
     page.get_by_text("series_limit").first.wait_for(timeout=60_000)
-    link = page.get_by_role("link", name=f"{REPORTS}/demo/{END}.html").first
+    link = page.get_by_role("link", name="open the report").first
     assert link.get_attribute("href") == f"{REPORTS}/demo/{END}.html"
     picture = page.get_by_role("img", name="series over time").first
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
     assert page.get_by_text("main/http_requests: Tag request_id").first.is_visible()
+    page.close()
+
+
+@pytest.mark.parametrize("view", ["overview", "checks&checkDetail=tags"])
+def test_nothing_is_cut_off_on_a_narrow_screen(server: str, browser: Browser, view: str) -> None:
+    """What does not wrap, such as an address, makes the table too wide, and the story beside it is cut off."""
+    page = browser.new_page(viewport={"width": 1200, "height": 1300})
+    page.goto(f"{server}/assets/tsaudit/demo?view={view}")
+    headline = page.locator("strong", has_text="main/http_requests: Tag request_id").first
+    headline.wait_for(timeout=60_000)
+    if view == "overview":
+        page.get_by_role("img", name="series over time").first.wait_for(timeout=30_000)
+    wide = "tables => tables.map(t => t.scrollWidth - t.parentElement.clientWidth).filter(more => more > 1)"
+    assert page.locator("table").evaluate_all(wide) == []
+    box = headline.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 1200
     page.close()
 
 

@@ -12,7 +12,7 @@ from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, check_specs
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
-from dagster_tsaudit.words import MAX_ROWS, code_block, escape, in_markdown, table
+from dagster_tsaudit.words import MAX_ROWS, code_block, escape, in_markdown, statement, table
 from tests.builders import (
     DAY,
     a_count,
@@ -225,9 +225,23 @@ def test_a_check_that_passes_says_what_was_evaluated() -> None:
     assert description(lacking["cardinality"]) == description(checks["cardinality"]), "the gap is another family's"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("SELECT 1;", "`SELECT 1;`"),
+        ("SELECT `a`;", "`` SELECT `a`; ``"),
+        ("SELECT 'a  b';", "```\nSELECT 'a  b';\n```"),
+        ("SELECT 1\nFROM t;", "```\nSELECT 1\nFROM t;\n```"),
+    ],
+)
+def test_a_statement_wraps_unless_that_would_change_it(text: str, shown: str) -> None:
+    """A block widens the page, which cuts off the story beside it."""
+    assert statement(text) == shown
+
+
 def test_a_statement_is_shown_as_it_is_whatever_is_in_it() -> None:
     told = story.Story("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
-    assert code_block(told.statement) in in_markdown(told)
+    assert "```` DROP TABLE `a``` *b*` -- <script> ````" in in_markdown(told)
     assert code_block(told.statement).startswith("````\nDROP TABLE `a```")
     assert "`tsaudit plan demo 'a b'`" in in_markdown(told)
 
@@ -340,7 +354,7 @@ def test_a_materialization_carries_numbers_story_link_and_picture() -> None:
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
     assert (plain["findings_warn"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
     assert plain["rows"] == 1005
-    assert isinstance(metadata["report"], dg.UrlMetadataValue)
+    assert plain["report"] == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
     assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
 
 
@@ -349,15 +363,15 @@ def test_the_cost_has_statements_rows_and_bytes() -> None:
     metadata = {name: item.value for name, item in target_metadata(Audited(run), result, profile).items()}
     names = ("statements", "rows_read", "bytes_received", "bytes_scanned", "bytes_billed")
     assert [metadata[name] for name in names] == [5, 30, 300, 8192, 20_000_000]
-    assert str(metadata["cost"]).splitlines()[2] == r"| row\_sample | 3 | 1.250 | 20 | 200 | 4096 | 10000000 |"
+    first = r"- row\_sample: 3 statements, 1.25 seconds, 20 rows, 200 B received, 4.1 kB scanned, 10 MB billed"
+    assert str(metadata["cost"]).splitlines()[0] == first
 
 
-def test_the_cost_has_no_columns_of_what_the_driver_does_not_report() -> None:
+def test_the_cost_leaves_out_what_the_driver_does_not_report() -> None:
     run, result, profile = full_run()
     unknown = replace(profile, costs=(Cost("series", 2, 0.5, 10, None, 4096),))
     cost = str(target_metadata(Audited(run), result, unknown)["cost"].value)
-    assert cost.splitlines()[0] == "| fact | statements | seconds | rows | bytes scanned |"
-    assert cost.splitlines()[2] == "| series | 2 | 0.500 | 10 | 4096 |"
+    assert cost == "- series: 2 statements, 0.5 seconds, 10 rows, 4.1 kB scanned"
 
 
 def test_bytes_of_some_statements_are_not_shown_as_those_of_all() -> None:
@@ -412,13 +426,17 @@ def test_a_part_is_not_shown_as_the_whole_when_tables_were_not_looked_at() -> No
     assert not {"rows", "measurements", "series"} & metadata.keys()
 
 
-def test_a_report_in_a_folder_is_a_path_and_one_on_a_server_a_link() -> None:
+def test_a_report_in_a_folder_is_a_file_and_one_on_a_server_a_link() -> None:
     run, result, profile = full_run()
     local = an_audit(report=ReportLocation("file:///r/x.html", "/r/x.html"))
-    assert isinstance(observation_metadata(Audited(run), result, profile)["report"], dg.UrlMetadataValue)
+    remote = observation_metadata(Audited(run), result, profile)["report"]
+    assert remote.value == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
     found = observation_metadata(Audited(local), result, profile)["report"]
-    assert isinstance(found, dg.PathMetadataValue)
-    assert found.value == "/r/x.html"
+    assert found.value == "`x.html` in the target's report folder", "its whole path does not wrap"
+    odd = an_audit(report=ReportLocation("https://x.example/a>b](c) d", "/r/x.html"))
+    assert observation_metadata(Audited(odd), result, profile)["report"].value == (
+        "[open the report](<https://x.example/a%3Eb](c)%20d>)"
+    )
 
 
 def test_an_empty_database_has_no_schema_to_show() -> None:

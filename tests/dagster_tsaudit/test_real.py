@@ -40,7 +40,8 @@ def test_checks_carry_their_numbers_over_several_days(tmp_path: Path, instance: 
     (event,) = outcome.get_asset_materialization_events()
     found = event.materialization.metadata
     assert found["verdict"].value in ("warn", "critical")
-    assert Path(str(found["report"].value)).is_file()
+    name = str(found["report"].value).split("`")[1]
+    assert [file.name for file in tmp_path.rglob(name)] == [name]
     assert found["rows"].value == 3 * (6144 + 1920 + 960 + 1440 + 1728 + 480)
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
         assert len(store.days("shop")) == 3
