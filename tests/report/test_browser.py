@@ -261,6 +261,14 @@ def test_copy_button_without_a_clipboard_selects_the_statement(page: Page, repor
     assert page.evaluate("getSelection().toString()").startswith(f"tsaudit accept {mark[:8]} --until 90d")
 
 
+def test_paper_shows_no_button_that_nobody_can_press(page: Page, reports: Path) -> None:
+    page.goto((reports / PAGES[0]).as_uri())
+    buttons, shown = page.locator(".copyable button"), "all => all.map(b => getComputedStyle(b).display !== 'none')"
+    assert any(buttons.evaluate_all(shown))
+    page.emulate_media(media="print")
+    assert not any(buttons.evaluate_all(shown))
+
+
 def test_statement_without_javascript_is_selected_whole_by_one_click(browser: Browser, reports: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
