@@ -90,6 +90,11 @@ def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
     ]
 
 
+def test_notes_alone_are_counted_without_a_conjunction() -> None:
+    """Above them stands no finding that they could be joined to."""
+    assert text(a_result(a_rule_result(*others(2, Severity.INFO))))[-1] == "  2 notes: `tsaudit show demo` lists all"
+
+
 def test_documentation_shows_a_block_as_it_is() -> None:
     spaced = a_finding(Subject("main", "mqtt", "Room No"), message="The name of tag Room No needs quotes.")
     result = with_plan(GROWING, spaced, *others(5, Severity.INFO))

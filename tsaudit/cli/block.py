@@ -43,7 +43,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
     rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
     others = [show.fitted(_other(one), "  ", mark=severity_word(one["severity"])) for one in rest.listed]
     if rest.left_out:
-        others.append(f"  and {rest.left_out}: {lists_all(found, stored=stored)}")
+        others.append(f"  {joined_by(found)}{rest.left_out}: {lists_all(found, stored=stored)}")
     return [*above, *others, *below]
 
 
@@ -68,6 +68,11 @@ def told(found: dict[str, Any]) -> dict[str, Any] | None:
 def lists_all(found: dict[str, Any], *, stored: bool) -> str:
     """How to see all findings."""
     return f"`tsaudit show {found['target']}` lists all" if stored else "pass --all to list them"
+
+
+def joined_by(found: dict[str, Any]) -> str:
+    """Before what is left out, if a finding stands above it."""
+    return "and " if told(found) else ""
 
 
 def changed(found: dict[str, Any]) -> str:

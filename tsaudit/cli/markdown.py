@@ -47,7 +47,7 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
     rest = block.rest_of(found, most, everything=everything)
     items = [_finding(one) for one in rest.listed]
     if rest.left_out:
-        items.append(f"and {rest.left_out}: {_commands(block.lists_all(found, stored=stored))}")
+        items.append(f"{block.joined_by(found)}{rest.left_out}: {_commands(block.lists_all(found, stored=stored))}")
     if said := block.changed(found):
         items.append(f"changed: {escape(said)}")
     items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in block.not_judged(found).items()]
