@@ -98,6 +98,8 @@ def read_reactions(plan: Plan) -> str:
     reason.
     """
     from tsaudit import alerts
+        if not settings.notifies:
+            return "messages are printed by the steps: there is neither Slack nor another sink"
 
     read: Callable[..., Any] | None = getattr(alerts, "read_reactions", None)
     if read is None:

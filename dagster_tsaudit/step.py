@@ -3,7 +3,7 @@
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import UTC, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import dagster as dg
@@ -20,7 +20,6 @@ from dagster_tsaudit.sensors import is_evaluated, reads_reactions, tells
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
-from tsaudit.model.profile import utc_now
 
 if TYPE_CHECKING:
     from tsaudit.library import AuditSession
@@ -129,14 +128,13 @@ def _tell(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession"
     no daemon evaluates that sensor, or without Slack, where messages are printed.
     """
     from tsaudit import alerts
-    from tsaudit.history import deliveries
 
     if not session.settings.notifies or not is_evaluated(context.instance, tells(plan)):
         session.tell(context.log.info)
         return session.not_delivered
     alerts.queue_due_digest(session.store, session.settings)
-    oldest = deliveries.waiting_longest(session.store.engine)
-    if oldest is None or utc_now() - oldest.queued_at.replace(tzinfo=UTC) < _OVERDUE:
+    oldest = alerts.Share(session.store, session.settings).overdue(_OVERDUE)
+    if oldest is None:
         return []
     why = oldest.last_error or f"see the sensor {tells(plan)}"
     return [f"alert not delivered since {oldest.queued_at:%Y-%m-%d %H:%M} UTC: {why}"]

@@ -40,7 +40,8 @@ if __name__ == "__main__":
     if step != "none":
         die_at(step, moment, int(count))
     way = {"token": TOKEN, "base_url": slack} if slack.endswith("/api/") else {"webhook": slack}
-    settings = builders.settings(slack=way)
+    targets = [{"name": name, "engine": "duckdb", "url": "x"} for name in ("demo", *(f"t{n}" for n in range(8)))]
+    settings = builders.settings(slack=way, targets=targets)
     with Store.open(url) as store:
         if work == "read":
             print(alerts.read_reactions(store, settings, builders.fast()))

@@ -145,7 +145,9 @@ def test_a_message_that_waits_for_too_long_fails_the_next_run(
     with pytest.raises(NotDeliveredError):
         sensors.send_queued(plan, print)
     assert execute(plan, kept_instance, day=str(DAY)).success, "not yet"
-    monkeypatch.setattr("dagster_tsaudit.step.utc_now", lambda: datetime.now().astimezone() + timedelta(minutes=61))
+    monkeypatch.setattr(
+        "tsaudit.alerts.shared_history.utc_now", lambda: datetime.now().astimezone() + timedelta(minutes=61)
+    )
     assert "alert not delivered since 20" in failure_of(execute(plan, kept_instance, day=str(DAY)))
     assert "#nowhere" in failure_of(execute(plan, kept_instance, day=str(DAY)))
 
@@ -153,7 +155,7 @@ def test_a_message_that_waits_for_too_long_fails_the_next_run(
 def test_a_history_that_cannot_be_opened_fails_the_tick_without_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = a_plan(write_config(tmp_path, "a"))
+    plan = a_plan(write_config(tmp_path, "a", extra="slack: {token: xoxb-test}\nowners: {default: {channel: '#x'}}"))
     monkeypatch.setattr(alerts, "send", lambda *_: 1 / 0)
     assert sensors.send_queued(plan, print) == "nothing is queued"
     (tmp_path / "history.db").unlink()
@@ -169,7 +171,8 @@ def test_without_slack_messages_are_printed_by_the_step(
     monkeypatch.setattr(run, "audit_targets", fake_audits())
     monkeypatch.setattr(run, "tell", lambda *arguments: asked.append(arguments) or alerts.SendReport())
     ticks(kept_instance, "tell_shop")
-    assert execute(a_plan(write_config(tmp_path, "a")), kept_instance).success
+    plan = a_plan(write_config(tmp_path, "a"))
+    assert execute(plan, kept_instance).success
     assert len(asked) == 1
 
 
@@ -195,6 +198,7 @@ def test_an_instance_that_cannot_tell_counts_as_having_no_daemon(
     def broken(*_: object) -> None:
         raise NotImplementedError
 
+    assert sensors.send_queued(plan, print).startswith("messages are printed by the steps")
     monkeypatch.setattr(type(instance), "all_instigator_state", broken)
     assert not is_evaluated(instance, "tell_shop")
 

@@ -11,12 +11,14 @@ from tsaudit.alerts.reactions import ReactionReport, read_reactions
 from tsaudit.alerts.routing import owner_of
 from tsaudit.alerts.send_report import SendReport
 from tsaudit.alerts.sending import send
+from tsaudit.alerts.shared_history import Share
 
 __all__ = [
     "Pace",
     "ReactionReport",
     "RunContext",
     "SendReport",
+    "Share",
     "at_most",
     "mark_printed",
     "owner_of",

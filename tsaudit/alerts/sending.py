@@ -14,6 +14,7 @@ from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.pace import Budget, Pace
 from tsaudit.alerts.routing import channel_of
 from tsaudit.alerts.send_report import SendReport
+from tsaudit.alerts.shared_history import Share
 from tsaudit.alerts.sink import Sink
 from tsaudit.alerts.sink_way import SinkWay
 from tsaudit.alerts.slack import Place, Way
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
 def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pace | None = None) -> SendReport:
     """Send everything that is queued, oldest first, and check messages that an earlier sender left in doubt.
 
-    It takes at most `slack.deadline_s`, plus the end of a call in progress. Without a token or webhook, the messages go
-    to `out` as readable text and are stored as `not_sent`. Problems with Slack or the network raise nothing; they are
-    in the report.
+    What another configuration has queued in the same history is left to that one (`Share`). It takes at most
+    `slack.deadline_s`, plus the end of a call in progress. Without a token or webhook, the messages go to `out` as text
+    and are stored as `not_sent`. Problems with Slack or the network raise nothing; they are in the report.
     """
     chosen, before = pace or Pace(), None
     budget = Budget.of(settings.slack.deadline_s, chosen)
@@ -89,6 +90,7 @@ class _Sender:
 
     def __post_init__(self) -> None:
         self.way = way_into_slack(self.store, self.settings, self.budget)
+        self.share = Share(self.store, self.settings)
 
     def drain(self) -> None:
         """Goes through the queue once, Slack first; messages queued meanwhile come last, so they are sent, too."""
@@ -96,7 +98,7 @@ class _Sender:
             position = 0
             while batch := deliveries.waiting(self.store.engine, after=position, sink=sink):
                 position = batch[-1].position
-                for delivery in batch:
+                for delivery in filter(self.share.has, batch):
                     owner, _ = deliveries.split_thread(delivery.thread)
                     if not self.stopped and sink not in self.down and self._line(sink, owner) not in self.blocked:
                         self._handle(delivery, owner)

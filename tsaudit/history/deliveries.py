@@ -216,12 +216,11 @@ def waiting_ids(engine: Engine) -> list[str]:
         return list(connection.scalars(query))
 
 
-def waiting_longest(engine: Engine) -> Delivery | None:
-    """What has been queued or in doubt for the longest time; None if nothing is."""
-    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN)).order_by(table.c.queued_at).limit(1)
+def waiting_since(engine: Engine, before: datetime) -> list[Delivery]:
+    """What was queued before that time (in UTC, naive) and is still queued or in doubt, oldest first."""
+    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.queued_at < before)
     with database.reading(engine) as connection:
-        row = connection.execute(query).one_or_none()
-        return _delivery(row) if row else None
+        return [_delivery(row) for row in connection.execute(query.order_by(table.c.queued_at, table.c.position))]
 
 
 def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
