@@ -60,17 +60,35 @@ def reads_reactions(plan: Plan) -> str:
     return f"reactions_{plan.name}"
 
 
-def is_evaluated(instance: dg.DagsterInstance, sensor: str) -> bool:
-    """Whether the sensor has ticked lately and is not switched off: a daemon runs, and has loaded it.
+def is_evaluated(instance: dg.DagsterInstance, sensor: str, run: dg.DagsterRun) -> bool:
+    """Whether the sensor is switched on and has ticked lately, the last time without failing: then a daemon runs and
+    has loaded it. Only sensors of the run's code location count, where that is known.
 
     False if the instance cannot tell.
     """
     try:
         states = [state for state in instance.all_instigator_state() if state.instigator_name == sensor]
+        return any(state.is_running and _may_be_of(state, run) and _ticks(instance, state) for state in states)
     except Exception:
         return False
-    ticks = [getattr(state.instigator_data, "last_tick_timestamp", None) for state in states if state.is_running]
-    return any(tick is not None and time.time() - tick <= _TICKS_S for tick in ticks)
+
+
+def _may_be_of(state: Any, run: dg.DagsterRun) -> bool:
+    """Whether both belong to one code location. True for a run that was not launched from a workspace."""
+    if run.remote_job_origin is None:
+        return True
+    own, its = (found.repository_origin.code_location_origin for found in (run.remote_job_origin, state.origin))
+    return bool(own.location_name == its.location_name)
+
+
+def _ticks(instance: dg.DagsterInstance, state: Any) -> bool:
+    at = getattr(state.instigator_data, "last_tick_timestamp", None)
+    if at is None or time.time() - at > _TICKS_S:
+        return False
+    # One may be in progress.
+    newest = instance.get_ticks(state.instigator_origin_id, state.selector_id, limit=5)
+    ended = [tick.status.value for tick in newest if tick.status.value != "STARTED"]
+    return ended[:1] != ["FAILURE"]
 
 
 def send_queued(plan: Plan, say: Callable[[str], None]) -> str:
@@ -80,6 +98,8 @@ def send_queued(plan: Plan, say: Callable[[str], None]) -> str:
 
     try:
         settings = plan.load()
+        if not settings.notifies:
+            return "messages are printed by the steps: there is neither Slack nor another sink"
         with history(settings) as store, alerts.at_most(_SENDING_S):
             if not deliveries.waiting_ids(store.engine):
                 return "nothing is queued"
@@ -98,8 +118,6 @@ def read_reactions(plan: Plan) -> str:
     reason.
     """
     from tsaudit import alerts
-        if not settings.notifies:
-            return "messages are printed by the steps: there is neither Slack nor another sink"
 
     read: Callable[..., Any] | None = getattr(alerts, "read_reactions", None)
     if read is None:

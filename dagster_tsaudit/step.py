@@ -60,7 +60,7 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
     gone = sorted(set(unit_of) - {target.name for target in targets})
     problems = [f"{name}: no longer in the configuration; reload the code location" for name in gone]
     url = f"{plan.dagster_url}/runs/{context.run.run_id}" if plan.dagster_url else None
-    reactions = not is_evaluated(context.instance, reads_reactions(plan))
+    reactions = not is_evaluated(context.instance, reads_reactions(plan), context.run)
     rows: dict[str, list[DayRow]] = defaultdict(list)
     with history(settings) as store, alive(store, context.run.run_id, step):
         session = AuditSession(settings, store)
@@ -129,7 +129,7 @@ def _tell(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession"
     """
     from tsaudit import alerts
 
-    if not session.settings.notifies or not is_evaluated(context.instance, tells(plan)):
+    if not session.settings.notifies or not is_evaluated(context.instance, tells(plan), context.run):
         session.tell(context.log.info)
         return session.not_delivered
     alerts.queue_due_digest(session.store, session.settings)

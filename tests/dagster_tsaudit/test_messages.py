@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
 from dagster._core.remote_origin import (
     RegisteredCodeLocationOrigin,
     RemoteInstigatorOrigin,
+    RemoteJobOrigin,
     RemoteRepositoryOrigin,
 )
 from dagster._core.scheduler.instigation import (
@@ -20,7 +20,10 @@ from dagster._core.scheduler.instigation import (
     InstigatorStatus,
     InstigatorType,
     SensorInstigatorData,
+    TickData,
+    TickStatus,
 )
+from dagster._utils.error import SerializableErrorInfo
 
 from dagster_tsaudit import sensors
 from dagster_tsaudit.automation import definitions_of
@@ -56,12 +59,33 @@ def a_project(folder: Path, slack: SlackDouble, *names: str, channel: str = "") 
     return a_plan(write_config(folder, *names, extra=extra, target_extra=LIMIT))
 
 
-def ticks(instance: dg.DagsterInstance, name: str, ago_s: float = 1.0, **changes: Any) -> None:
-    """Record what a daemon records when it evaluates a sensor."""
-    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("here"), "repository"), name)
-    status = changes.get("status", InstigatorStatus.DECLARED_IN_CODE)
+def ticks(
+    instance: dg.DagsterInstance,
+    name: str,
+    ago_s: float = 1.0,
+    status: InstigatorStatus = InstigatorStatus.DECLARED_IN_CODE,
+    outcomes: tuple[TickStatus, ...] = (TickStatus.SKIPPED,),
+) -> None:
+    """Record what a daemon records when it evaluates a sensor of the code location `here`."""
+    repository = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("here"), "repository")
     data = SensorInstigatorData(last_tick_timestamp=time.time() - ago_s)
-    instance.add_instigator_state(InstigatorState(origin, InstigatorType.SENSOR, status, data))
+    state = InstigatorState(RemoteInstigatorOrigin(repository, name), InstigatorType.SENSOR, status, data)
+    instance.add_instigator_state(state)
+    for number, outcome in enumerate(outcomes):
+        at = time.time() - ago_s - len(outcomes) + number
+        error = SerializableErrorInfo("broken", [], None) if outcome is TickStatus.FAILURE else None
+        origin, selector = state.instigator_origin_id, state.selector_id
+        instance.create_tick(
+            TickData(origin, name, InstigatorType.SENSOR, outcome, at, error=error, selector_id=selector)
+        )
+
+
+def a_run(location: str | None = None) -> dg.DagsterRun:
+    """A run; None: one that no workspace has launched."""
+    repository = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin(location or ""), "repository")
+    return dg.DagsterRun(
+        "audit_shop", remote_job_origin=RemoteJobOrigin(repository, "audit_shop") if location else None
+    )
 
 
 def tick(plan: Plan, instance: dg.DagsterInstance) -> str:
@@ -174,14 +198,15 @@ def test_without_slack_messages_are_printed_by_the_step(
     plan = a_plan(write_config(tmp_path, "a"))
     assert execute(plan, kept_instance).success
     assert len(asked) == 1
+    assert sensors.send_queued(plan, print).startswith("messages are printed by the steps")
 
 
 def test_a_sensor_counts_as_evaluated_only_while_a_daemon_does(kept_instance: dg.DagsterInstance) -> None:
-    assert not is_evaluated(kept_instance, "tell_shop")
+    assert not is_evaluated(kept_instance, "tell_shop", a_run())
     ticks(kept_instance, "tell_other")
-    assert not is_evaluated(kept_instance, "tell_shop")
+    assert not is_evaluated(kept_instance, "tell_shop", a_run())
     ticks(kept_instance, "tell_shop", ago_s=1_000)
-    assert not is_evaluated(kept_instance, "tell_shop")
+    assert not is_evaluated(kept_instance, "tell_shop", a_run())
 
 
 @pytest.mark.parametrize("status", list(InstigatorStatus))
@@ -189,7 +214,62 @@ def test_a_sensor_that_is_switched_off_does_not_count(
     kept_instance: dg.DagsterInstance, status: InstigatorStatus
 ) -> None:
     ticks(kept_instance, "tell_shop", status=status)
-    assert is_evaluated(kept_instance, "tell_shop") is (status is not InstigatorStatus.STOPPED)
+    assert is_evaluated(kept_instance, "tell_shop", a_run()) is (status is not InstigatorStatus.STOPPED)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ((TickStatus.FAILURE, TickStatus.SKIPPED), True),
+        ((TickStatus.SKIPPED, TickStatus.FAILURE), False),
+        ((TickStatus.SKIPPED, TickStatus.FAILURE, TickStatus.STARTED), False),
+        ((TickStatus.SKIPPED, TickStatus.STARTED), True),
+        ((TickStatus.STARTED,), True),
+    ],
+)
+def test_a_sensor_whose_last_tick_failed_does_not_count(
+    kept_instance: dg.DagsterInstance, outcomes: tuple[TickStatus, ...], expected: bool
+) -> None:
+    ticks(kept_instance, "tell_shop", outcomes=outcomes)
+    assert is_evaluated(kept_instance, "tell_shop", a_run()) is expected
+
+
+def test_a_sensor_of_another_code_location_does_not_count(kept_instance: dg.DagsterInstance) -> None:
+    ticks(kept_instance, "tell_shop")
+    found = [is_evaluated(kept_instance, "tell_shop", a_run(location)) for location in ("here", "there", None)]
+    assert found == [True, False, True]
+
+
+def test_a_step_sends_them_itself_where_the_sensor_fails(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble
+) -> None:
+    """For example, because only runs have the token."""
+    plan = a_project(tmp_path, slack, "a")
+    ticks(kept_instance, "tell_shop", outcomes=(TickStatus.FAILURE,))
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    assert (len(slack.messages), waiting(tmp_path)) == (1, 0)
+
+
+def test_components_leave_messages_to_the_one_that_queued_them(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All share a history. One has no Slack and would print them; the other would send them to its own channel."""
+    plan = a_project(tmp_path, slack, "a", channel="C0ALERTS")
+    ticks(kept_instance, "tell_shop")
+    assert execute(plan, kept_instance, day=str(DAY)).success
+    to_dba = f"slack: {{token: {TOKEN}, base_url: '{slack.base_url}'}}\nowners: {{default: {{channel: C0DBA}}}}"
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "audit_targets", fake_audits())
+        for name, extra in (("printing", ""), ("dba", to_dba)):
+            (tmp_path / name).mkdir()
+            config = write_config(tmp_path / name, name, extra=extra)
+            config.write_text(config.read_text().replace("///history.db", f"///{tmp_path}/history.db"))
+            other = a_plan(config, name=name)
+            sensors.send_queued(other, print)
+            assert execute(other, kept_instance, day=str(DAY)).success
+    assert (slack.messages, waiting(tmp_path)) == ([], 1)
+    assert tick(plan, kept_instance) == "1 message sent, 0 still queued"
+    assert [message.channel for message in slack.messages] == ["C0ALERTS"]
 
 
 def test_an_instance_that_cannot_tell_counts_as_having_no_daemon(
@@ -198,9 +278,8 @@ def test_an_instance_that_cannot_tell_counts_as_having_no_daemon(
     def broken(*_: object) -> None:
         raise NotImplementedError
 
-    assert sensors.send_queued(plan, print).startswith("messages are printed by the steps")
     monkeypatch.setattr(type(instance), "all_instigator_state", broken)
-    assert not is_evaluated(instance, "tell_shop")
+    assert not is_evaluated(instance, "tell_shop", a_run())
 
 
 def test_a_killed_run_frees_its_pool(tmp_path: Path, instance: dg.DagsterInstance) -> None:
