@@ -174,11 +174,21 @@ def test_what_stays_broken_waits_in_doubt_and_keeps_its_place(many: History, sla
 
 def test_what_slack_fails_on_again_and_again_is_sent_as_plain_text(many: History, slack: SlackDouble) -> None:
     slack.fail(99, status=500, only_blocks=True)
-    assert many.send().waiting == 6
-    assert many.send().waiting == 6
-    report = many.send()
+    late = dataclasses.replace(builders.fast(), blocks_s=0)
+    assert many.send(pace=late).waiting == 6
+    assert many.send(pace=late).waiting == 6
+    report = many.send(pace=late)
     assert slack.messages[0].blocks == []
     assert report.waiting == 5, "the next one is tried with its blocks"
+
+
+def test_an_outage_however_often_it_is_met_costs_no_blocks(many: History, slack: SlackDouble) -> None:
+    """Sensors try every few seconds."""
+    slack.fail(20, status=500)
+    for _ in range(5):
+        many.send()
+    assert many.send().sent == 6
+    assert all(message.blocks for message in slack.messages)
 
 
 def test_other_channels_go_on(history: History, slack: SlackDouble) -> None:

@@ -28,6 +28,8 @@ class Pace:
     """The longest that one call may take, from the DNS lookup to the last byte of the response."""
     least_call_s: float = 5.0
     """Minimum for the last call of a run, however little time is left: cutting it short leaves its message in doubt."""
+    blocks_s: float = 3600.0
+    """How long a message is tried with its blocks, at least: during an outage, many attempts fail within a minute."""
     settle_s: float = 5.0
     """How long after a broken call its message may still appear."""
     lock_wait_s: float = 300.0

@@ -205,9 +205,10 @@ class _Attempt:
         """A call was made and its outcome is not known. An edit can be repeated as it is."""
         self.warned = False
         # Slack fails on some blocks without rejecting them; one message must not block its channel forever.
-        many_tries = self.delivery.attempts >= 2 * self.sender.budget.pace.tries
-        self.as_text = many_tries or self.delivery.sink != SLACK
-
+        pace, queued_at = self.sender.budget.pace, self.delivery.queued_at.replace(tzinfo=UTC)
+        many_tries = self.delivery.attempts >= 2 * pace.tries
+        is_old = (datetime.now(UTC) - queued_at).total_seconds() >= pace.blocks_s
+        self.as_text = (many_tries and is_old) or self.delivery.sink != SLACK
         self.failure: SlackError | None = None
         """Of the last attempt."""
 
