@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -21,6 +22,7 @@ from tsaudit.collect import Probed
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.report.storage import LocalStorage
 
 
 def a_probe(*gaps: Gap, **changes: Any) -> Profile:
@@ -300,6 +302,23 @@ def test_check_warns_of_credentials_that_others_can_read(tsaudit: Tsaudit, folde
     assert (
         "warning  slack.webhook: credentials go to slack.invalid over plain http; use https" in tsaudit("check").stdout
     )
+
+
+@pytest.mark.parametrize("method", ["read", "marks"])
+def test_check_when_the_report_folder_can_only_be_written_to(
+    tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """An audit would fail on it."""
+    configure(folder, "report: {base_url: 'http://reports'}\n")
+
+    def deny(*_: object) -> None:
+        raise PermissionError("AccessDenied")
+
+    monkeypatch.setattr(LocalStorage, method, deny)
+    done = tsaudit("check")
+    assert done.exit_code == Exit.USAGE
+    assert re.search(r"reports +failed +cannot read .*: AccessDenied; check `report.folder`", done.stdout)
+    assert list((folder / ".tsaudit" / "reports").iterdir()) == []
 
 
 def test_check_shows_no_credentials_of_the_report_folder(tsaudit: Tsaudit, folder: Path) -> None:

@@ -123,15 +123,20 @@ def _clock(settings: Settings, names: Iterable[str]) -> bool:
 
 
 def _report(settings: Settings) -> bool:
-    """Whether a file can be written to the report folder and removed again."""
+    """Whether a file can be written to the report folder, read, listed, and removed again, as audits do."""
     from tsaudit.net import addresses
+    from tsaudit.report.index import ENTRIES
     from tsaudit.report.publish import Folder, ReportError
 
     shown, name = addresses.without_credentials(settings.report.folder), f".tsaudit-check-{uuid4().hex}"
     try:
         folder = Folder(settings.report.folder, settings.report.permissions)
         folder.write(name, b"tsaudit check\n")
-        folder.delete(name)
+        try:
+            folder.read(name)
+            folder.marks(ENTRIES, ".json")
+        finally:
+            folder.delete(name)
     except ReportError as error:
         _line("reports", "failed", str(error))
         return False
