@@ -88,6 +88,27 @@ def test_run_audit_when_messages_wait_sends_them_with_the_next(folder: Path) -> 
     assert any("lost" in line for line in said)
 
 
+def test_run_audit_when_a_single_name_is_given_audits_that_target(folder: Path) -> None:
+    assert [one.target for one in tsaudit.run_audit(tsaudit.load_settings(), "metrics").runs] == ["metrics"]
+
+
+def test_an_audit_that_is_left_early_can_still_be_indexed(folder: Path) -> None:
+    from tsaudit.library import AuditSession
+
+    settings = tsaudit.load_settings()
+    url = settings.targets[0].url
+    targets = [settings.targets[0].model_copy(update={"name": f"t{n}", "url": url}) for n in range(8)]
+    with AuditSession.open(settings.model_copy(update={"targets": tuple(targets)})) as session:
+        for _ in session.audit(targets, day=date(2026, 3, 31), workers=1):
+            break
+        session.write_index()
+        audited = set(session.store.targets())
+    assert len(session.runs) == 1
+    assert len(audited) < 4, "no other began"
+    page = Path(settings.report.folder, "index.html").read_text()
+    assert set(re.findall(r'href="([^"]+)/latest.html"', page)) == audited
+
+
 def test_run_audit_when_a_name_or_a_day_is_wrong(folder: Path) -> None:
     with pytest.raises(tsaudit.ConfigError, match="no target is named `metrix`, did you mean metrics"):
         tsaudit.run_audit(tsaudit.load_settings(), ["metrix"])

@@ -67,6 +67,9 @@ class AuditSession:
         A failing target neither stops nor hides the others. `run_url`: a page about this run, for reports and messages.
         `progress` gets a target's name and a line. `reactions`: whether to read those to messages before; False if
         another process does.
+
+        If the iterator is closed early, audits in progress end and are stored, but are not among `runs`; no other
+        begins. The index and the messages are the caller's: see `write_index` and `tell`.
         """
         for one in run.audit_targets(
             targets,
@@ -147,10 +150,10 @@ def run_audit(
 ) -> AuditOutcome:
     """Audit targets completely, as `tsaudit audit` does: with history, incidents, reports, and messages.
 
-    `targets`: their names; None for all. `day`: the logical day in UTC, None for today; a past day is audited as of its
-    end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for reports and messages.
-    `tell`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the messages if
-    there is neither Slack nor another sink; `progress` gets a target's name and a line.
+    `targets`: names, or one alone; None for all. `day`: the logical day in UTC, None for today; a past day is audited
+    as of its end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for reports and
+    messages. `tell`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the
+    messages if there is neither Slack nor another sink; `progress` gets a target's name and a line.
 
     A target that cannot be audited and a message that cannot be delivered are in `AuditOutcome.problems`. Raises
     ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and ValueError
@@ -201,7 +204,8 @@ def audit(profile: Profile, *, settings: Settings | None = None, rules: Iterable
 def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:
     """The targets of these names, in the order of the configuration. Raises ConfigError."""
     known = [target.name for target in settings.targets]
-    chosen = known if names is None else list(names)
+    # One name alone is an iterable, too: of its characters.
+    chosen = known if names is None else [names] if isinstance(names, str) else list(names)
     if problems := [words.no_target(name, known) for name in chosen if name not in known]:
         raise config_file.ConfigError(*problems)
     return [target for target in settings.targets if target.name in chosen]
