@@ -80,6 +80,28 @@ def test_audits_delete_old_reports_of_their_own_target(tmp_path: Path) -> None:
         }
 
 
+def test_the_report_of_a_past_day_stays_until_another_day_is_audited(tmp_path: Path) -> None:
+    rows = [Row(at, {"host": "a"}, {"v": 1.0}) for at in times(10)]
+    target = write(Dataset([Table("cpu", ("host",), {"v": "float"}, rows)]), "sqlite", tmp_path / "a.db", name="a")
+    settings = Settings(targets=[target], report=config.Report(folder=str(tmp_path / "reports"), keep_days=2))
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+
+        def audited(number: int) -> set[int]:
+            done = run.audit_target(target, settings, store, day=DAY + timedelta(days=number))
+            assert done.report is not None
+            assert Path(done.report.path).is_file()
+            return {-days for days in days_of(Path(done.report.path).parent)}
+
+        assert audited(10) == {10}
+        assert audited(0) == {0, 10}
+        assert audited(5) == {5, 10}
+        assert audited(11) == {10, 11}
+
+
+def days_of(folder: Path) -> set[int]:
+    return {(DAY - date.fromisoformat(path.stem)).days for path in folder.glob("*-*.html")}
+
+
 def test_a_report_that_cannot_be_deleted_fails_the_run_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
