@@ -173,6 +173,32 @@ def test_a_store_that_cannot_be_reached_is_one_clear_line(environment: pytest.Mo
         Folder(FOLDER).write("a.html", b"")
 
 
+def test_a_password_in_the_endpoint_is_masked(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("AWS_ENDPOINT_URL_S3", f"http://user:Geheim-9911@127.0.0.1:{free_port()}")
+    with pytest.raises(ReportError, match=r"Could not connect to the endpoint URL: .*127\.0\.0\.1") as caught:
+        Folder(FOLDER).write("a.html", b"")
+    assert "Geheim" not in str(caught.value)
+
+
+def test_an_answer_that_is_not_of_an_object_store_is_no_success(bucket: Any) -> None:
+    """Such as a login page with status 200."""
+    folder = Folder(FOLDER)
+    s3._client().meta.events.register("after-call.s3.PutObject", lambda parsed, **_: parsed.pop("ETag"))
+    with pytest.raises(ReportError, match=r"^cannot write s3://reports/daily/a\.html: the answer has no ETag"):
+        folder.write("a.html", b"")
+
+
+@pytest.mark.parametrize("prefix", ["a b/ü+%41", "x&y=z;'", "a//b", "p?q=1#f", "%2F", "<&>"])
+def test_names_with_special_characters_stay_as_they_are(bucket: Any, prefix: str) -> None:
+    folder, name = Folder(f"s3://reports/{prefix}"), "t+1 ä%20.json"
+    folder.write(f"d/{name}", b"1")
+    assert keys(bucket) == {f"{prefix}/d/{name}"}
+    assert list(folder.marks("d", ".json")) == [name]
+    assert folder.read_all("d", [name]) == {name: b"1"}
+    folder.delete(f"d/{name}")
+    assert keys(bucket) == set()
+
+
 def test_missing_credentials_are_one_clear_line(server: str, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("AWS_ENDPOINT_URL_S3", server)
     environment.delenv("AWS_ACCESS_KEY_ID")

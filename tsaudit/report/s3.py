@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from tsaudit import secrets
+from tsaudit.net import addresses
 from tsaudit.report.storage import CONTENT_TYPES
 
 SCHEME: Final = "s3://"
@@ -33,9 +35,14 @@ class S3Storage:
             raise ImportError("S3 needs boto3: pip install 'tsaudit[s3]'") from error
 
     def write(self, path: str, data: bytes) -> None:
-        """Write the object, with the content type of its suffix. It is visible once it is complete."""
+        """Write the object, with the content type of its suffix. It is visible once it is complete.
+
+        ValueError if what answers is no object store: such as the login page of a proxy, with status 200.
+        """
         kind = CONTENT_TYPES.get(PurePosixPath(path).suffix, "application/octet-stream")
-        self._client.put_object(Bucket=self._bucket, Key=self._key(path), Body=data, ContentType=kind)
+        answer = self._client.put_object(Bucket=self._bucket, Key=self._key(path), Body=data, ContentType=kind)
+        if not answer.get("ETag"):
+            raise ValueError("the answer has no ETag, so it is not that of an object store")
 
     def read(self, path: str) -> bytes:
         """The contents; FileNotFoundError if there is no such object."""
@@ -85,4 +92,7 @@ def _client() -> Any:
     # Other stores than that of AWS reject checksums that they do not know.
     plain = {"request_checksum_calculation": "when_required", "response_checksum_validation": "when_required"}
     limits = {"connect_timeout": 10, "read_timeout": 30, "max_pool_connections": _AT_ONCE}
-    return boto3.session.Session().client("s3", config=Config(retries={"mode": "standard"}, **limits, **plain))
+    client = boto3.session.Session().client("s3", config=Config(retries={"mode": "standard"}, **limits, **plain))
+    # Its errors quote the endpoint, which may have a password.
+    secrets.remember(*addresses.secrets_in(client.meta.endpoint_url))
+    return client
