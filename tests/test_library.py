@@ -75,6 +75,13 @@ def test_run_audit_when_a_target_and_a_message_fail_names_both(folder: Path, mon
     assert message == "alert not delivered: #x: not in the channel"
     assert outcome.runs[1].report
     assert "https://ci.example/7" in Path(outcome.runs[1].report.path).read_text()
+    index = Path(settings.report.folder, "index.html")
+    assert all(f'href="{name}/latest.html"' in index.read_text() for name in ("lost", "metrics"))
+
+    index.unlink()
+    index.mkdir()
+    (problem,) = tsaudit.run_audit(settings, "metrics", tell=False).problems
+    assert problem.startswith(f"reports: cannot write {index}: ")
 
 
 def test_run_audit_when_messages_wait_sends_them_with_the_next(folder: Path) -> None:

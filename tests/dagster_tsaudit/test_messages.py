@@ -37,6 +37,7 @@ from tsaudit import alerts, run
 from tsaudit.demo import World
 from tsaudit.history import deliveries
 from tsaudit.history.store import Store
+from tsaudit.library import run_audit
 
 LIMIT = "limits: {high-series-cardinality.max_series: 500}"
 
@@ -148,6 +149,24 @@ def test_a_tick_does_not_wait_for_another_sender(
         assert tick(plan, kept_instance) == "0 messages sent, 1 still queued"
     monkeypatch.setattr(sensors, "_SENDING_S", 10.0)
     assert tick(plan, kept_instance) == "1 message sent, 0 still queued"
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_the_digest_comes_with_the_last_messages_of_a_day(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, is_killed: bool
+) -> None:
+    """The step queues it; if that was killed before, the sensor does."""
+    plan = a_project(tmp_path, slack, "a")
+    file = tmp_path / "tsaudit.yaml"
+    file.write_text(file.read_text().replace("digest_weekday: never", "digest_weekday: daily"))
+    ticks(kept_instance, "tell_shop")
+    for day in (DAY, DAY + timedelta(days=1)):
+        if is_killed:
+            run_audit(plan.load(), day=day, tell=False)
+        else:
+            assert execute(plan, kept_instance, day=str(day)).success
+        tick(plan, kept_instance)
+    assert [message.text.startswith("tsaudit 2026-04-01: ") for message in slack.messages] == [False, True]
 
 
 def test_a_message_that_cannot_be_delivered_fails_the_tick(
