@@ -141,9 +141,9 @@ def _audit_alone(
     )
     alerts.queue(store, settings, changes, context)
     store.took(target.name, time.monotonic() - working)
-    steady = clock.steady(store.days(target.name), day)
-    compact(store, target.name, steady)
-    removal_error = _remove_old_reports(settings, target, steady)
+    days = store.days(target.name)
+    compact(store, target.name, clock.steady(days, day))
+    removal_error = _remove_old_reports(settings, target, clock.trusted(days, day))
     say(f"verdict {severity_word(result.verdict)}")
     return AuditRun(
         target=target.name,

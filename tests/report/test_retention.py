@@ -80,6 +80,16 @@ def test_audits_delete_old_reports_of_their_own_target(tmp_path: Path) -> None:
         }
 
 
+def test_a_clock_that_jumps_ahead_deletes_no_reports(tmp_path: Path) -> None:
+    rows = [Row(at, {"host": "a"}, {"v": 1.0}) for at in times(10)]
+    target = write(Dataset([Table("cpu", ("host",), {"v": "float"}, rows)]), "sqlite", tmp_path / "a.db", name="a")
+    settings = Settings(targets=[target], report=config.Report(folder=str(tmp_path / "reports"), keep_days=3))
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        for number in (*range(4), 300, 301):
+            run.audit_target(target, settings, store, day=DAY + timedelta(days=number))
+    assert {-days for days in days_of(tmp_path / "reports" / "a")} == {0, 1, 2, 3, 300, 301}
+
+
 def test_the_report_of_a_past_day_stays_until_another_day_is_audited(tmp_path: Path) -> None:
     rows = [Row(at, {"host": "a"}, {"v": 1.0}) for at in times(10)]
     target = write(Dataset([Table("cpu", ("host",), {"v": "float"}, rows)]), "sqlite", tmp_path / "a.db", name="a")

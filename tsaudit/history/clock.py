@@ -53,6 +53,15 @@ def steady(days: Collection[date], day: date) -> date:
     return min(day, before[0] + _STEADY) if before else day
 
 
+def trusted(days: Collection[date], day: date) -> date:
+    """The same for what is kept for any time, however short: the allowance in `steady` could be all of that.
+
+    After a jump, it is the seventh-newest audit, or the oldest if there are fewer.
+    """
+    before = sorted(d for d in days if d < day)[-_STEADY_AUDITS:]
+    return before[0] if before and before[0] + _STEADY < day else day
+
+
 def complaint(target: str, days: Collection[date]) -> str | None:
     """One line on the audited days in the future, with what to do; None if there are none."""
     ahead = days_ahead(days)
