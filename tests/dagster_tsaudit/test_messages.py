@@ -96,8 +96,12 @@ def tick(plan: Plan, instance: dg.DagsterInstance) -> str:
 
 
 def waiting(folder: Path) -> int:
+    return len(kinds_waiting(folder))
+
+
+def kinds_waiting(folder: Path) -> list[str]:
     with Store.open(f"sqlite:///{folder}/history.db") as store:
-        return len(deliveries.waiting_ids(store.engine))
+        return [str(message.kind) for message in deliveries.waiting(store.engine)]
 
 
 def test_a_step_leaves_its_messages_to_the_sensor(
@@ -165,6 +169,7 @@ def test_the_digest_comes_with_the_last_messages_of_a_day(
             run_audit(plan.load(), day=day, tell=False)
         else:
             assert execute(plan, kept_instance, day=str(day)).success
+            assert ("digest" in kinds_waiting(tmp_path)) is (day != DAY)
         tick(plan, kept_instance)
     assert [message.text.startswith("tsaudit 2026-04-01: ") for message in slack.messages] == [False, True]
 
