@@ -192,7 +192,7 @@ RESOLVED = [NEW[0] | {"kind": "resolved", "subject": f"m/t{i}"} for i in range(5
         (NEW, False, "1 new"),
         (NEW, True, ""),
         (RESOLVED[:1], False, "resolved: TAG001 m/t0"),
-        ([*NEW, *RESOLVED], False, "1 new; resolved: TAG001 m/t0, TAG001 m/t1 and 3 more"),
+        ([*NEW, *RESOLVED], False, "1 new; resolved: TAG001 m/t0, TAG001 m/t1, and 3 more"),
     ],
 )
 def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool, expected: str) -> None:

@@ -291,7 +291,7 @@ def test_init_names_a_server_after_its_only_database(influxdb: str, monkeypatch:
 
 def test_init_lists_the_databases_of_a_server(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found_influxdb(monkeypatch, "air", "it's", "web")
-    assert f"  influxdb: influxdb1 at {influxdb} with air, it's and web\n" in init().stdout
+    assert f"  influxdb: influxdb1 at {influxdb} with air, it's, and web\n" in init().stdout
     text = Path("tsaudit.yaml").read_text()
     assert "    # databases: ['air', 'it''s', 'web']    # all that" in text
     (target,) = written().targets

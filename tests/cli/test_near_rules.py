@@ -27,14 +27,14 @@ RULES = {
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("CAR999", "; the codes of CAR are CAR001, CAR003 and CAR004; `tsaudit rules` lists them"),
-        ("car999", "; the codes of CAR are CAR001, CAR003 and CAR004; `tsaudit rules` lists them"),
-        ("CAR", "; the codes of CAR are CAR001, CAR003 and CAR004; `tsaudit rules` lists them"),
+        ("CAR999", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("car999", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("CAR", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
         ("CAR1", ", did you mean CAR001?"),
         ("car-0004", ", did you mean CAR004?"),
         ("CRA004", ", did you mean CAR004?"),
         ("CRA", ", did you mean CAR?"),
-        ("XYZ001", "; codes begin with CAR, NAM, TAG and TSM; `tsaudit rules` lists them"),
+        ("XYZ001", "; codes begin with CAR, NAM, TAG, and TSM; `tsaudit rules` lists them"),
         ("cardinality", ", did you mean high-series-cardinality or runaway-cardinality?"),
         ("identifier_tags", ", did you mean identifier-tag?"),
         ("runaway cardinalty", ", did you mean runaway-cardinality?"),

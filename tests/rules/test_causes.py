@@ -164,7 +164,7 @@ def test_columns_of_one_table_with_one_problem_are_one_finding() -> None:
     columns = [f"v{n}" for n in range(9)]
     (finding,) = _judged((_result("AAA001", *_texts("m", *columns)),), (_rule("AAA001"),))["AAA001"].findings
     assert finding.subject == Subject("main", "m", "v0")
-    assert finding.message == "Field v0 is stored as string. The same holds for 8 more columns: v1, v2 and 6 more."
+    assert finding.message == "Field v0 is stored as string. The same holds for 8 more columns: v1, v2, and 6 more."
     assert finding.evidence[-1].value.startswith("9: v0, v1, ")
     assert finding.affected_series == 7
 
@@ -193,7 +193,9 @@ def test_columns_are_alike_if_the_same_is_said_of_them(findings: list[Finding], 
 def test_each_column_keeps_its_own_words_where_they_differ() -> None:
     findings = _texts("m", *"abcde") + _texts("m", "f", said="Field {} is stored as bytes.")
     (finding,) = _judged((_result("AAA001", *findings),), (_rule("AAA001"),))["AAA001"].findings
-    assert finding.message == "Field a is stored as string. Similar findings are about 5 more columns: b, c and 3 more."
+    assert (
+        finding.message == "Field a is stored as string. Similar findings are about 5 more columns: b, c, and 3 more."
+    )
     assert [(e.label, e.value) for e in finding.evidence[1:]] == [
         *((column, f"Field {column} is stored as string.") for column in "bcde"),
         ("f", "Field f is stored as bytes."),

@@ -14,12 +14,14 @@ def short_fingerprint(fingerprint: str) -> str:
 
 
 def listed(words: Sequence[str], most: int = 8) -> str:
-    """`a, b and c`; beyond `most`, the rest is counted: `a, b and 7 more`."""
+    """`a and b`; `a, b, and c`; beyond `most`, the rest is counted: `a, b, and 7 more`."""
     if not words:
         return "none"
     if len(words) > most:
-        return f"{', '.join(words[: most - 1])} and {number(len(words) - most + 1)} more"
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+        words = [*words[: most - 1], f"{number(len(words) - most + 1)} more"]
+    if len(words) <= 2:
+        return " and ".join(words)
+    return f"{', '.join(words[:-1])}, and {words[-1]}"
 
 
 def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:

@@ -242,7 +242,7 @@ def _courses() -> Iterator[tuple[str, Planted]]:
     yield case(new_region, "region", "3 new values of tag region", "host")
     yield case(hosts_in_old_regions, "host", "host", never=("region", "core"))
     yield case(hosts_in_new_racks, "host", "host")
-    yield case(leaked_ids, "request_id", "request_id", "uuid")
+    yield case(leaked_ids, "request_id", "request_id", "UUID")
     yield case(leaked_ids_by_date, "request_id", "request_id")
     yield case(ids_in_a_path, "path", "path")
     yield case(many_values, "session", "session", "estimated")

@@ -43,7 +43,7 @@ def test_each_field_with_several_types_is_a_finding() -> None:
     result = judge(rule, profile)
     assert [(f.guilty, f.message) for f in result.findings] == [
         ("a", "Field a is stored as float and string."),
-        ("c", "Field c is stored as float, integer and string."),
+        ("c", "Field c is stored as float, integer, and string."),
     ]
     assert 'SELECT "a"::string FROM "cpu" LIMIT 20' in planned(rule, profile)
 

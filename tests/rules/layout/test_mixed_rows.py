@@ -109,7 +109,7 @@ def _found(*patterns: tuple[tuple[str, ...], int], **limits: float) -> tuple[Fin
 def test_the_guidelines_example_is_two_sources_and_both_repairs_are_proposed() -> None:
     (finding,) = _found((FIRST, 4), (SECOND, 4))
     assert finding.message == (
-        "Its rows are of 2 kinds: 50% fill code, price and source; 50% fill cost, currency, src and volume."
+        "Its rows are of 2 kinds: 50% fill code, price, and source; 50% fill cost, currency, src, and volume."
     )
     assert {e.value for e in finding.evidence if e.label == "may be the same"} == {
         "src and source",

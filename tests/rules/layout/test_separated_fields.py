@@ -86,7 +86,7 @@ def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
 def test_what_the_finding_says() -> None:
     (finding,) = _found(*(_measurement(vital) for vital in VITALS))
     assert finding.message == (
-        "blood_oxygen, body_temperature and heart_rate contain points of the same sources at the same times: "
+        "blood_oxygen, body_temperature, and heart_rate contain points of the same sources at the same times: "
         "one reading is written in 3 pieces."
     )
     assert "fields of one measurement, with the tags they have already: blood_oxygen, body_temp" in finding.fix
@@ -100,7 +100,7 @@ def test_what_the_finding_says() -> None:
 
 def test_fields_keep_their_names_unless_two_share_one() -> None:
     (finding,) = _found(_measurement("oxygen", ["value", "quality"]), _measurement("pulse", ["bpm", "quality"]))
-    assert "already: value, oxygen_quality, bpm and pulse_quality." in finding.fix
+    assert "already: value, oxygen_quality, bpm, and pulse_quality." in finding.fix
     assert "values of a tag" not in finding.fix
 
 

@@ -80,7 +80,7 @@ def test_measurement_tags_and_field_when_the_name_is_that_of_the_guideline() -> 
     (finding,) = judge(rule, profile).findings
     assert finding.message == (
         "1 measurement named Cpu.{host}.{region}.usage_user should be "
-        "measurement cpu, tags host and region and field usage_user."
+        "measurement cpu, tags host and region, and field usage_user."
     )
     assert f"Write cpu,host=server-5,region=us-west usage_user=... instead of {NAMES[0]}." in finding.fix
     assert '"Cpu.*.*.usage_user measurement.host.region.field"' in planned(rule, profile)
@@ -165,7 +165,7 @@ TENANTS = [f"orders_{tenant}" for tenant in ("acme", "globex", "hooli", "initech
 def test_words_of_a_grid_are_data() -> None:
     (finding,) = judge(rule, _tables(MACHINES, "value")).findings
     assert finding.message == (
-        "16 measurements named {part_1}_{part_2}_{part_3} should be measurement readings and tags part_1, part_2 and "
+        "16 measurements named {part_1}_{part_2}_{part_3} should be measurement readings and tags part_1, part_2, and "
         "part_3."
     )
     (change,) = finding.changes

@@ -83,7 +83,7 @@ def test_one_finding_when_several_names_need_quotes() -> None:
     assert finding.observed == 3
     assert (
         finding.message
-        == "order (reserved word), group (reserved word) and a-b (contains -) need quotes in every query."
+        == "order (reserved word), group (reserved word), and a-b (contains -) need quotes in every query."
     )
     renames = {(c.old, c.new) for c in finding.changes if isinstance(c, Rename)}
     assert renames == {("group", "group_value"), ("a-b", "a_b"), ("", "order_value")}
@@ -96,7 +96,7 @@ def test_one_finding_without_new_names_when_many_measurements_have_some() -> Non
     (finding,) = judge(rule, a_profile(*map(named, ("disk", "mem", "net", "swap")))).findings
     assert finding.message == (
         "5 names in 4 tables need quotes in every query: group (reserved word), disk-b (contains -), "
-        "mem-b (contains -), net-b (contains -) and swap-b (contains -)."
+        "mem-b (contains -), net-b (contains -), and swap-b (contains -)."
     )
     assert (finding.subject, finding.changes) == (Subject("main", "disk"), ())
     assert len(judge(rule, a_profile(*map(named, ("disk", "mem", "net")))).findings) == 3

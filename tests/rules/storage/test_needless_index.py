@@ -235,7 +235,7 @@ def test_too_many_when_each_has_its_use() -> None:
     (finding,) = judge(rule, _profile(*indexes)).findings
     assert (finding.severity, finding.observed) == (Severity.WARN, 11)
     assert finding.message == "11 indexes, more than the recommended 10."
-    assert finding.fix.endswith("beginning with those used least: i10, i09 and i08.")
+    assert finding.fix.endswith("beginning with those used least: i10, i09, and i08.")
     uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
     assert judge(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
     assert _message(*indexes, an_index("i11", "c0", "c1")).startswith(

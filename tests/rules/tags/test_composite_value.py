@@ -43,7 +43,7 @@ CASES = (
 def test_split_when_values_are_those_of_the_guideline() -> None:
     (finding,) = judge(rule, a_profile(a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),)))).findings
     assert [e.label for e in finding.evidence] == ["location", "sensor_model", "sensor_id"]
-    assert finding.message == ("Values of tag sensor contain 3 attributes each: location, sensor_model and sensor_id.")
+    assert finding.message == ("Values of tag sensor contain 3 attributes each: location, sensor_model, and sensor_id.")
 
 
 def test_line_protocol_when_the_engine_is_influxdb() -> None:
@@ -102,7 +102,7 @@ def test_information_when_the_attributes_have_columns() -> None:
     sensor = a_tag("sensor", 2, SENSORS)
     (finding,) = judge(rule, a_profile(a_measurement("home", tags=(sensor,), fields=parts))).findings
     assert finding.severity is Severity.INFO
-    assert finding.message == "Values of tag sensor repeat location, sensor_model and Sensor_ID."
+    assert finding.message == "Values of tag sensor repeat location, sensor_model, and Sensor_ID."
     assert not finding.changes
     # One of them is missing, or holds something else.
     for fields in (parts[:2], (*parts[:2], a_field("sensor_id", ("VARCHAR",), sample=("x-1", "x-2")))):

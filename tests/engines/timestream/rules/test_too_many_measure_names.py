@@ -44,7 +44,7 @@ def test_distribution_when_rows_were_counted() -> None:
     (finding,) = judge(rule, _profile(5000)).findings
     assert finding.message == "5,000 measure names, 61% of the table's maximum of 8,192."
     assert {e.label: e.value for e in finding.evidence} == {
-        "such as": "n0, n1, n2 and n3",
+        "such as": "n0, n1, n2, and n3",
         "name with most rows": "n0: 90% of 100 rows",
         "ten names with most rows": "100% of the rows",
         "names without a row in the window": "1",
