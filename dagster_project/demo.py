@@ -64,7 +64,6 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
     settings = config_file.load(config)
     plan = make_plan(TARGET, settings, lambda: config_file.load(config), pool=POOL)
     job = definitions_of(plan).resolve_job_def(plan.job_name)
-    report = None
     with _alone(World.of(settings).path), history(settings) as store:
         _end_killed_runs(instance, POOL)
         world = _world(settings, store)
@@ -77,8 +76,7 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
             if not _show_day(store, day) or not outcome.success:
                 click.echo(f"error: the audit of {day} failed: {_why(outcome)}", err=True)
                 return False
-            report = _report(outcome)
-        _show_end(store, report, time.monotonic() - began)
+        _show_end(store, settings, time.monotonic() - began)
     return True
 
 
@@ -122,20 +120,18 @@ def _show_day(store: "Store", day: date) -> bool:
     return True
 
 
-def _show_end(store: "Store", report: str | None, seconds: float) -> None:
+def _show_end(store: "Store", settings: Settings, seconds: float) -> None:
     result = store.result(TARGET, store.days(TARGET)[-1])
     if result is not None:
         click.echo("\n" + "\n".join(worst_message(store, TARGET)))
-        click.echo("\n" + "\n".join(ending(result, report)))
+        click.echo("\n" + "\n".join(ending(result, _report(settings, result.day))))
     click.echo(f"Took           {seconds:.0f} s; the same in Dagster: make dev")
 
 
-def _report(outcome: dg.ExecuteInProcessResult) -> str | None:
-    """Where the report is, from what the audit's materialization says."""
-    for event in outcome.get_asset_materialization_events():
-        if (found := event.materialization.metadata.get("report")) is not None:
-            return str(found.value)
-    return None
+def _report(settings: Settings, day: date) -> str | None:
+    """Where the day's report is; None if there is none."""
+    file = Path(settings.report.folder).absolute() / TARGET / f"{day}.html"
+    return str(file) if file.is_file() else None
 
 
 def _why(outcome: dg.ExecuteInProcessResult) -> str:

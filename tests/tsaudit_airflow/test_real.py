@@ -286,4 +286,4 @@ def outcome(folder: Path, day: date) -> dict[str, Any]:
 
 def without_run(payload: str) -> str:
     text = json.dumps(json.loads(payload), ensure_ascii=False)
-    return re.sub(r" · (<[^|>]*\|Run>|Run: [^\s\"]+)", "", text)
+    return re.sub(r" · (<[^|>]*\|run>|run: [^\s\"]+)", "", text)

@@ -147,7 +147,7 @@ def test_a_request_id_is_blamed_since_the_day_it_came() -> None:
     assert tag is not None
     assert tag.over_time is not None
     assert (tag.over_time.new_values, tag.over_time.new_per_day, tag.over_time.newest) == (30, 30.0, on(19))
-    assert looks(tag) == "uuid"
+    assert looks(tag) == "UUID"
     assert len(tag.over_time.examples) == 3
     assert tag.over_time.beta == pytest.approx(1, abs=0.01)
 
