@@ -99,13 +99,16 @@ _OWN = {"", "influxdata/influxdb", "_measurement", "_field", "_value", "100"}
 
 
 @settings(deadline=None, max_examples=30)
-@given(names=st.lists(_TEXT | _HOSTILE | _BREAKOUT, min_size=8, max_size=8))
+@given(names=st.lists(_TEXT | _HOSTILE | _BREAKOUT, min_size=8, max_size=8), of_several=st.booleans())
 @pytest.mark.parametrize(("fact", "language"), _INFLUXDB2)
-def test_names_stay_within_their_quotes_in_every_statement(fact: str, language: str, names: list[str]) -> None:
+def test_names_stay_within_their_quotes_in_every_statement(
+    fact: str, language: str, names: list[str], of_several: bool
+) -> None:
     database, measurement, tag, field, value, db, policy, org = names
     parameters = {
         "database": database,
         "measurement": measurement,
+        "several": [measurement, value] if of_several else [],
         "tags": [tag],
         "fields": [field],
         "series": [{tag: value}],

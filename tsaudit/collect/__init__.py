@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from tsaudit.collect import catalogue, database_figures, unused_settings
 from tsaudit.collect.agreement import reconciled
-from tsaudit.collect.asking import Asker, not_understood
+from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import assign_roles, find_time
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.ladders import Climb, Step, asked_on, rungs_of
 from tsaudit.collect.policies import with_own_series
 from tsaudit.collect.probing import try_facts
+from tsaudit.collect.responses import not_understood
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.unjudged import unjudged_noted
 from tsaudit.collect.value_memory import Comparison, ValueMemory

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.engines.connection import Rows, RowsOfSeveral
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
+from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,12 +19,18 @@ _MOST_HELD: Final = 256 << 20
 """Maximum size of all responses kept at a time, in bytes. If one does not fit, it is dropped, and each of its
 measurements is queried by itself.
 """
+_SHARE: Final = 0.25
+"""The share of the time left that a statement about several may take: if it fails, each is queried by itself."""
+_MOST_WASTED: Final = 0.1
+"""The share of the audit's time limit that statements about several may take in vain."""
 
 
 class Ahead:
     """Each response is kept until it is taken. Thread-safe: every measurement is examined by one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: Deadline) -> None:
+        """`deadline`: of the audit."""
+        self._deadline = deadline
         self._kept: dict[tuple[str, str, str], tuple[OfMeasurement, Rows, int]] = {}
         """(fact, database, measurement) to the query, the response, and its size."""
         self._held = 0
@@ -31,15 +38,14 @@ class Ahead:
         self._wasted_s = 0.0
         self._lock = threading.Lock()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether another response would be dropped, as one was."""
-        return self._overflowed or self._held >= _MOST_HELD
-
-    @property
-    def wasted_s(self) -> float:
-        """How long statements took that brought nothing."""
-        return self._wasted_s
+    def seconds_for(self, statement_timeout_s: float) -> float:
+        """The seconds that the next statement about several may take; 0 if none should be sent, because there is no
+        time or memory left for one that may turn out to be useless.
+        """
+        is_full = self._overflowed or self._held >= _MOST_HELD
+        if is_full or self._wasted_s > self._deadline.seconds * _MOST_WASTED:
+            return 0.0
+        return max(0.0, min(statement_timeout_s, self._deadline.left() * _SHARE))
 
     def waste(self, seconds: float) -> None:
         """Note that a statement took this long and brought nothing."""

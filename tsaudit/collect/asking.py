@@ -16,6 +16,7 @@ from tsaudit.collect.agreement import in_order
 from tsaudit.collect.ahead import Ahead
 from tsaudit.collect.bill import Bill
 from tsaudit.collect.connections import Connections
+from tsaudit.collect.responses import not_understood, reason_of, see_names
 from tsaudit.engines.connection import AsksTogether, Connection, ConnectorError, FactError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
@@ -45,30 +46,10 @@ _STREAMED: Final = frozenset({"series_listing"})
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 _SPOILS: Final = _SILENCE | {Reason.DENIED, Reason.FAILED}
 """Gaps after which a measurement is no longer queried together with others."""
-_SHARE_AHEAD: Final = 0.25
-"""The share of the time left that a statement about several may take: if it fails, each is queried by itself."""
-_MOST_WASTED: Final = 0.1
-"""The share of the audit's time limit that statements about several may take in vain."""
-
-
-_NAMES: Final = {"databases": "database", "measurements": "measurement"}
-"""Lists of names to the column that contains the names."""
 
 
 class TooMuchError(Exception):
     """Raised by a consumer that must not read any more: the statement is stopped and leaves a gap over budget."""
-
-
-def _see_names(fact: str, batch: pa.RecordBatch) -> None:
-    """ValueError if a name is missing from a list of names: everything after that would fail on it."""
-    if fact in _NAMES and batch.column(_NAMES[fact]).null_count:
-        raise ValueError("a name is null")
-
-
-def not_understood(error: Exception) -> str:
-    """The text of a gap for a response that tsaudit does not expect."""
-    text = str(error).strip() or "no message"
-    return f"tsaudit does not understand the response ({type(error).__name__}: {text.splitlines()[0][:200]})"
 
 
 class Asker:
@@ -85,7 +66,7 @@ class Asker:
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
         self._bill = Bill(target.budget.max_bytes_scanned)
-        self._ahead = Ahead()
+        self._ahead = Ahead(self._deadline)
         self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
         """(fact, database, measurement) to query file and scope, for responses obtained in another way than usual."""
         self._since: dict[tuple[str, str | None, str | None], datetime] = {}
@@ -174,7 +155,7 @@ class Asker:
         except TooMuchError as error:
             self.gap(fact, Reason.OVER_BUDGET, str(error), database, measurement)
         except (FactError, OutOfTimeError) as error:
-            reason, detail = _reason(error, timeout)
+            reason, detail = reason_of(error, timeout)
             if reason is Reason.TIMED_OUT and timeout < self.target.budget.statement_timeout_s:
                 reason, detail = Reason.OVER_BUDGET, self._out_of_time()
             self.gap(fact, reason, detail, database, measurement)
@@ -194,9 +175,9 @@ class Asker:
 
         Only for facts in `Engine.asked_together`.
         """
-        if not self._may_ask_ahead():
+        timeout = self._ahead.seconds_for(self.target.budget.statement_timeout_s)
+        if self._gone or timeout <= 0 or self._bill.overspent():
             return
-        timeout = min(self.target.budget.statement_timeout_s, self._deadline.left() * _SHARE_AHEAD)
         began = time.monotonic()
         try:
             connection = cast("AsksTogether", self._connections.here())
@@ -214,13 +195,6 @@ class Asker:
     def end_ahead(self) -> None:
         """Keep no response of `ask_ahead` any longer: the step that needed it was taken with all measurements."""
         self._ahead.drop()
-
-    def _may_ask_ahead(self) -> bool:
-        """Whether there is time, memory and budget left for statements that may turn out to be useless."""
-        if self._gone or self._ahead.is_full or self._bill.overspent():
-            return False
-        left = self._deadline.left()
-        return left > 0 and self._ahead.wasted_s <= self._deadline.seconds * _MOST_WASTED
 
     def has_failed(self, database: str, measurement: str) -> bool:
         """Whether a statement about the measurement has failed: one about several would fail with it."""
@@ -312,7 +286,7 @@ class Asker:
                     if overspent := self._bill.overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:
-                        _see_names(fact, batch)
+                        see_names(fact, batch)
                         consume(batch)
                     if first_only and batch.num_columns:
                         break
@@ -364,9 +338,3 @@ class Asker:
 
     def _out_of_time(self) -> str:
         return f"the audit's time limit of {self.target.budget.deadline_s:g} s is used up; raise budget.deadline_s"
-
-
-def _reason(error: FactError | OutOfTimeError, timeout: float) -> tuple[Reason, str]:
-    if isinstance(error, FactError):
-        return error.reason, error.detail
-    return Reason.TIMED_OUT, f"no response within {timeout:.3g} s; the connection was closed"
