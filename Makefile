@@ -13,6 +13,8 @@ ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_
 # The suite runs on Debian's PostgreSQL; these run on the newest one, too, but for what other engines share with it.
 ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/planning/test_dependents.py tests/collect/test_contract.py \
 	tests/history/test_database.py -k "postgresql or test_database"
+# One more than there are cores: tests wait for servers and other processes for a third of their time.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 export DAGSTER_DISABLE_TELEMETRY := 1
 # Images set it. Each of the hundreds of processes that the tests start would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,7 +30,7 @@ test: ## lint, types, import contracts, all tests, and a part of them on the low
 	@# Types are checked on one core while the other environments are installed.
 	$(MAKE) --jobs 2 --output-sync lint servers $(LOWEST)/.installed $(AIRFLOW)/.installed
 	$(MAKE) lowest airflow
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 $(ON_THE_NEWEST_POSTGRESQL)
 
 lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest versions

@@ -56,6 +56,7 @@ keep_files_in_memory()
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A limit of half a second is kept on an idle machine; on a busy one, it may take a second or third attempt."""
+    items.sort(key=lambda item: item.get_closest_marker("waits") is None)
     for item in items:
         if item.get_closest_marker("wall_clock"):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))

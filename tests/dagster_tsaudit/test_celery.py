@@ -99,6 +99,7 @@ def databases(postgresql: Postgresql) -> Iterator[tuple[str, str]]:
         postgresql.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
+@pytest.mark.waits
 def test_two_workers_of_which_one_is_killed(
     postgresql: Postgresql,
     databases: tuple[str, str],

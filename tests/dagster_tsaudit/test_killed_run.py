@@ -94,6 +94,7 @@ def until(what: str, holds: Callable[[], bool], seconds: float) -> None:
 
 
 @pytest.mark.ui
+@pytest.mark.waits
 def test_the_next_run_goes_on_soon_after_one_was_killed(tmp_path: Path) -> None:
     write_config(tmp_path, "shop")
     World(tmp_path / "shop.duckdb").advance(DAY)

@@ -8,7 +8,7 @@ from tests.faults.expectations import Outcome
 from tests.faults.matrix import ENGINES, faults_of, name_of, running
 from tests.faults.runner import complaints
 
-pytestmark = pytest.mark.wall_clock
+pytestmark = [pytest.mark.wall_clock, pytest.mark.waits]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
