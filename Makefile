@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
-.PHONY: audit test lowest airflow coverage dev lint docs golden record-influxdb2 bench servers clean
+.PHONY: audit test lowest airflow newest coverage dev lint docs golden record-influxdb2 bench servers clean
 
 audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
@@ -29,9 +29,8 @@ audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the
 test: ## lint, types, import contracts, all tests, and a part of them on the lowest versions
 	@# Types are checked on one core while the other environments are installed.
 	$(MAKE) --jobs 2 --output-sync lint servers $(LOWEST)/.installed $(AIRFLOW)/.installed
-	$(MAKE) lowest airflow
+	$(MAKE) --jobs 3 --output-sync lowest airflow newest
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
-	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 $(ON_THE_NEWEST_POSTGRESQL)
 
 lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest versions
 	TSAUDIT_LOWEST=1 $(LOWEST)/bin/pytest -q -n 2 -p no:cacheprovider $(ON_THE_LOWEST)
@@ -39,6 +38,9 @@ lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest ver
 airflow: $(AIRFLOW)/.installed ## the types and tests of tsaudit_airflow, with a real Airflow in an environment of its own
 	$(AIRFLOW)/bin/mypy -p tsaudit_airflow
 	$(AIRFLOW)/bin/pytest -q -n 2 --dist loadfile -p no:cacheprovider tests/tsaudit_airflow
+
+newest: $(VENV)/.dev ## what depends on PostgreSQL, with its newest version
+	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 -p no:cacheprovider $(ON_THE_NEWEST_POSTGRESQL)
 
 coverage: lint servers ## the same, and which lines no test runs; takes twice the processor's time
 	$(BIN)/pytest -q -n 2 --cov --cov-report=term
