@@ -10,7 +10,7 @@ from typing import Final
 
 _MEMORY: Final = Path("/dev/shm")
 _ROOM: Final = 8 << 30
-"""Bytes. The tests need less than 2 GiB at any time; the rest is for what else the machine does."""
+"""Bytes. Three workers were seen to use 3 GiB; the rest is for what else the machine does."""
 
 
 def keep_files_in_memory() -> None:
