@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from tsaudit.model.jsonfile import adapter
 from tsaudit.model.subject import Subject
 
 if TYPE_CHECKING:
@@ -291,27 +292,23 @@ class Inspect(Change):
 
 def to_data(change: Change) -> dict[str, Any]:
     """The change as in JSON: its kind and its fields."""
-    from pydantic import TypeAdapter
-
     if isinstance(change, UnknownChange):
-        at = TypeAdapter(Subject).dump_python(change.at, mode="json")
+        at = adapter(Subject).dump_python(change.at, mode="json")
         return {"kind": change.name, "at": at, **change.values}
-    values: dict[str, Any] = TypeAdapter(type(change)).dump_python(change, mode="json")
+    values: dict[str, Any] = adapter(type(change)).dump_python(change, mode="json")
     return {"kind": kind_of(change), **values}
 
 
 def from_data(data: Any) -> Change:
     """The change from the output of `to_data`. ValueError for anything else."""
-    from pydantic import TypeAdapter
-
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
         raise ValueError("a change is an object with a kind")
     values = {key: value for key, value in data.items() if key != "kind"}
     cls = _KINDS.get(data["kind"])
     if cls is None:
-        at = TypeAdapter(Subject).validate_python(values.pop("at", None))
+        at = adapter(Subject).validate_python(values.pop("at", None))
         return UnknownChange(at, data["kind"], values)
-    found: Change = TypeAdapter(cls).validate_python(values)
+    found: Change = adapter(cls).validate_python(values)
     return found
 
 

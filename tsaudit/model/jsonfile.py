@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -12,11 +13,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@functools.cache
-def _adapter(cls: Any) -> TypeAdapter[Any]:
+def _made(cls: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(cls)
+
+
+adapter: Final[Callable[[Any], TypeAdapter[Any]]] = functools.cache(_made)
+"""What reads and writes values of a class; made once, because that takes longer than reading most values."""
 
 
 def to_json(value: object, *, indent: int | None = None) -> bytes:
@@ -24,16 +28,15 @@ def to_json(value: object, *, indent: int | None = None) -> bytes:
 
     Unpaired surrogates, which are not valid in JSON, become U+FFFD.
     """
-    cls: Any = type(value)
+    cls = type(value)
     try:
-        return _adapter(cls).dump_json(value, indent=indent)
+        return adapter(cls).dump_json(value, indent=indent)
     except ValueError:
-        text = json.dumps(_adapter(cls).dump_python(value, mode="json"), ensure_ascii=False, indent=indent)
+        text = json.dumps(adapter(cls).dump_python(value, mode="json"), ensure_ascii=False, indent=indent)
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def from_json(cls: type[T], data: bytes | str) -> T:
     """The dataclass from the output of `to_json`. ValueError, with the place in the document, for anything else."""
-    hashable: Any = cls
-    found: T = _adapter(hashable).validate_json(data)
+    found: T = adapter(cls).validate_json(data)
     return found
