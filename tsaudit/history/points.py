@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 from sqlalchemy import Connection, select
@@ -27,16 +28,14 @@ class Points(Mapping[tuple[str, Subject], tuple[Point, ...]]):
     never used.
     """
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[list[date], list[float]]] = {}
-
-    def add(self, name: str, subject: str, day: date, value: float) -> None:
-        key = name, subject
-        columns = self._found.get(key)
-        if columns is None:
-            columns = self._found[key] = ([], [])
-        columns[0].append(day)
-        columns[1].append(value)
+    def __init__(self, rows: Iterable[tuple[str, str, date, float]]) -> None:
+        """`rows`: name, stored subject, day, and value of each figure, oldest first."""
+        found: defaultdict[tuple[str, str], tuple[list[date], list[float]]] = defaultdict(lambda: ([], []))
+        for name, subject, day, value in rows:
+            days, values = found[name, subject]
+            days.append(day)
+            values.append(value)
+        self._found = dict(found)
 
     def __getitem__(self, key: tuple[str, Subject]) -> tuple[Point, ...]:
         name, subject = key
@@ -60,7 +59,5 @@ def points(connection: Connection, target: str, first: date, last: date) -> Poin
         .where(*within)
         .order_by(snapshot.c.day)
     )
-    found = Points()
-    for name, subject, snapshot_id, value in connection.execute(query).all():
-        found.add(name, subject, days[snapshot_id], value)
-    return found
+    rows = connection.execute(query).all()
+    return Points((name, subject, days[snapshot_id], value) for name, subject, snapshot_id, value in rows)

@@ -18,7 +18,7 @@ from datetime import date, timedelta
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, case, delete, func, insert, select, update
 
 from tsaudit.history.points import stored_subject
 from tsaudit.history.schema import value_set
@@ -72,8 +72,7 @@ class RememberedValues:
 
     def write(self, connection: Connection) -> None:
         """Write all sets taken, in the transaction of the day's snapshot."""
-        newest = self._newest(connection, None)
-        before = self._newest(connection, self._day)
+        newest, before = self._newest(connection)
         columns = (value_set.c.subject, value_set.c.day, value_set.c.checksum, value_set.c.whole)
         of_days = (value_set.c.target == self._target, value_set.c.day.in_(sorted(set(before.values()))))
         previous = {
@@ -98,13 +97,13 @@ class RememberedValues:
             if known is not None and known.whole == Form.WHOLE:
                 _shorten(connection, self._target, row.subject, known.day)
 
-    def _newest(self, connection: Connection, before: date | None) -> dict[str, date]:
-        """Subject to its newest day before the given one."""
-        query = select(value_set.c.subject, func.max(value_set.c.day).label("day")).group_by(value_set.c.subject)
-        query = query.where(value_set.c.target == self._target)
-        if before is not None:
-            query = query.where(value_set.c.day < before)
-        return {row.subject: row.day for row in connection.execute(query)}
+    def _newest(self, connection: Connection) -> tuple[dict[str, date], dict[str, date]]:
+        """Each subject with its newest day, and with its newest one before the audited day."""
+        earlier = case((value_set.c.day < self._day, value_set.c.day))
+        days = (func.max(value_set.c.day).label("newest"), func.max(earlier).label("before"))
+        query = select(value_set.c.subject, *days).where(value_set.c.target == self._target)
+        rows = connection.execute(query.group_by(value_set.c.subject)).all()
+        return {row.subject: row.newest for row in rows}, {row.subject: row.before for row in rows if row.before}
 
     def _replayed(self, connection: Connection, row: _Row) -> Iterator[_Row]:
         """The rows of a past day and of the days after it; none if those cannot be continued."""
