@@ -34,7 +34,7 @@ _TABLES: Final = {
 }
 _COUNTED: Final[dict[str, tuple[Any, ...]]] = {
     "history": (
-        (Store, ("timeline", "save", "days", "result", "rule_outcomes", "published")),
+        (Store, ("timeline", "save", "days", "result", "rule_outcomes", "published", "took")),
         (incidents, ("update", "current")),
         (RememberedValues, ("of", "keep")),
         (run, ("compact",)),
