@@ -11,7 +11,7 @@ from tests.history.test_value_sets import HOST, audit, in_order, on, rows, store
 from tsaudit.history import database, value_sets
 from tsaudit.history.compaction import compact
 from tsaudit.history.store import Store
-from tsaudit.history.value_sets import MOST_CHANGES, Form
+from tsaudit.history.value_set_chains import MOST_CHANGES, Form
 
 DAYS = 2 * (MOST_CHANGES + 1)
 """So many that the newest day is the first after a full set."""

@@ -20,7 +20,8 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.compaction import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import Store
-from tsaudit.history.value_sets import MOST_CHANGES, REMEMBERED, Form, RememberedValues
+from tsaudit.history.value_set_chains import MOST_CHANGES, REMEMBERED, Form
+from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.subject import Subject
 
 FIRST = date(2026, 1, 5)
@@ -93,7 +94,7 @@ def test_any_order_of_audits_gives_the_days_in_order(
     """Days come late, twice, or not at all; on some the tag is not listed (None), which changes nothing."""
     target, known = uuid.uuid4().hex, dict[int, Iterable[str]]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tsaudit.history.value_sets.MOST_CHANGES", most)
+        patch.setattr("tsaudit.history.value_set_chains.MOST_CHANGES", most)
         for number, names in audits:
             audit(store, on(number), *([] if names is None else [(HOST, names)]), target=target)
             if names is not None:
@@ -118,8 +119,8 @@ def test_sets_are_the_same_however_little_of_them_is_stored(
     """As in a history that is never compacted and keeps every set in full. Audits go on, repeat a day, or come late."""
     kept, thinned, newest = uuid.uuid4().hex, uuid.uuid4().hex, 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tsaudit.history.value_sets.MOST_CHANGES", most)
-        patch.setattr("tsaudit.history.value_sets.REMEMBERED", timedelta(days=6))
+        patch.setattr("tsaudit.history.value_set_chains.MOST_CHANGES", most)
+        patch.setattr("tsaudit.history.value_set_chains.REMEMBERED", timedelta(days=6))
         patch.setattr("tsaudit.history.compaction.DAILY", timedelta(days=12))
         for step, names in audits:
             number = max(newest + step, 0)
