@@ -36,7 +36,7 @@ _COUNTED: Final[dict[str, tuple[Any, ...]]] = {
     "history": (
         (Store, ("timeline", "save", "days", "result", "rule_outcomes", "published", "took")),
         (incidents, ("update", "current")),
-        (RememberedValues, ("of", "keep")),
+        (RememberedValues, ("expect", "of", "keep")),
         (run, ("compact",)),
         (alerts, ("queue",)),
     )

@@ -102,19 +102,29 @@ class Grown:
 
 
 def _rows_before() -> Select[Any]:
-    within = [value_set.c.target == bindparam("of"), value_set.c.subject == bindparam("about")]
+    within = [value_set.c.target == bindparam("of"), value_set.c.subject.in_(bindparam("about", expanding=True))]
     within.append(value_set.c.day < bindparam("before"))
-    start = select(func.max(value_set.c.day)).where(*within, value_set.c.whole == Form.WHOLE).scalar_subquery()
-    return select(value_set).where(*within, value_set.c.day >= start).order_by(value_set.c.day)
+    starts = select(value_set.c.subject, func.max(value_set.c.day).label("day"))
+    start = starts.where(*within, value_set.c.whole == Form.WHOLE).group_by(value_set.c.subject).subquery()
+    since = select(value_set).join(start, value_set.c.subject == start.c.subject)
+    return since.where(*within, value_set.c.day >= start.c.day).order_by(value_set.c.subject, value_set.c.day)
 
 
 _ROWS_BEFORE: Final = _rows_before()
-"""Made once, because an audit executes it for each tag."""
+"""Made once, because an audit executes it for each measurement."""
 
 
-def stored_rows(connection: Connection, target: str, subject: str, before: date) -> Sequence[Any]:
-    """The newest full set before the day, and the changes since."""
-    return connection.execute(_ROWS_BEFORE, {"of": target, "about": subject, "before": before}).all()
+def stored_rows(connection: Connection, target: str, subjects: Sequence[str], before: date) -> dict[str, list[Any]]:
+    """Of each subject, the newest full set before the day and the changes since, oldest first; empty if none."""
+    found: dict[str, list[Any]] = {subject: [] for subject in subjects}
+    for row in connection.execute(_ROWS_BEFORE, {"of": target, "about": subjects, "before": before}).all():
+        found[row.subject].append(row)
+    return found
+
+
+def chain_before(connection: Connection, target: str, subject: str, day: date) -> Chain:
+    """The subject's set before the day."""
+    return chain_of(stored_rows(connection, target, [subject], day)[subject])
 
 
 def chain_of(rows: Sequence[Any]) -> Chain:

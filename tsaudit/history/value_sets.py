@@ -12,7 +12,7 @@ a new one is started.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from tsaudit.history import value_set_chains
 from tsaudit.history.points import stored_subject
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store
-from tsaudit.history.value_set_chains import Chain, Form, Row, chain_of, set_after, stored_rows
+from tsaudit.history.value_set_chains import Chain, Form, Row, chain_before, chain_of, set_after, stored_rows
 
 if TYPE_CHECKING:
     from tsaudit.analysis.values.value_sets import ValueSet
@@ -40,14 +40,22 @@ class RememberedValues:
         self._store = store
         self._target = target
         self._day = day
+        self._read: dict[str, Sequence[Any]] = {}
         self._before: dict[str, Chain] = {}
         self._kept: list[Row] = []
+
+    def expect(self, subjects: Sequence[Subject]) -> None:
+        """Read what these need in one statement. It is kept as stored, until `of` is called for the subject."""
+        keys = [stored_subject(subject) for subject in subjects]
+        with self._store.reading() as connection:
+            self._read |= stored_rows(connection, self._target, keys, before=self._day)
 
     def of(self, subject: Subject) -> ValueSet:
         """The set before the day, empty if there is none."""
         key = stored_subject(subject)
-        with self._store.reading() as connection:
-            chain = self._before[key] = chain_of(stored_rows(connection, self._target, key, before=self._day))
+        if key not in self._read:
+            self.expect([subject])
+        chain = self._before[key] = chain_of(self._read.pop(key))
         return chain.values
 
     def keep(self, subject: Subject, after: ValueSet) -> None:
@@ -93,7 +101,7 @@ class RememberedValues:
 
     def _replayed(self, connection: Connection, row: Row) -> Iterator[Row]:
         """The rows of a past day and of the days after it; none if those cannot be continued."""
-        chain = chain_of(stored_rows(connection, self._target, row.subject, before=self._day))
+        chain = chain_before(connection, self._target, row.subject, self._day)
         try:
             known = list(_observed(connection, self._target, row.subject, self._day))
         except ValueError:
@@ -123,7 +131,7 @@ def remove_day(connection: Connection, target: str, day: date) -> tuple[int, int
 
 
 def _removed(connection: Connection, target: str, subject: str, day: date) -> bool:
-    chain = chain_of(stored_rows(connection, target, subject, before=day))
+    chain = chain_before(connection, target, subject, day)
     try:
         seen = [found for found in _observed(connection, target, subject, day) if found.day >= day]
     except ValueError:
@@ -202,7 +210,7 @@ def _start_at(connection: Connection, target: str, subject: str, day: date) -> N
     from tsaudit.analysis.values import stored_value_sets
 
     own = (value_set.c.target == target, value_set.c.subject == subject)
-    chain = chain_of(stored_rows(connection, target, subject, before=day + timedelta(days=1)))
+    chain = chain_before(connection, target, subject, day + timedelta(days=1))
     if chain.rows:
         full = {"whole": Form.WHOLE, "data": stored_value_sets.to_bytes(chain.values), "changes": None}
         connection.execute(update(value_set).where(*own, value_set.c.day == day).values(full))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from random import Random
 from typing import Any
@@ -52,6 +52,9 @@ class Memory:
 
     def __init__(self) -> None:
         self.sets: dict[Subject, ValueSet] = {}
+
+    def expect(self, subjects: Sequence[Subject]) -> None:
+        """Nothing to prepare."""
 
     def of(self, subject: Subject) -> ValueSet:
         return self.sets.get(subject, ValueSet.empty())
