@@ -25,7 +25,7 @@ from tsaudit.config.slack import Slack
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
-from tsaudit.history import clock, decisions, incidents
+from tsaudit.history import clock, compaction, decisions, incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
 from tsaudit.history.store import Store
@@ -93,6 +93,21 @@ def test_second_audit_of_a_day_changes_nothing_when_the_database_has_not(tmp_pat
     assert [c.kind for c in again.changes] == [ChangeKind.OPENED]
     assert len(incidents.current(store)) == 1
     assert run.tell(settings, store, lambda _line: None).not_sent == 0
+
+
+def test_audit_compacts_the_history_when_it_is_due(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "DAILY", timedelta(days=1))
+    target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
+    settings, expected = settings_for(tmp_path, target), set[date]()
+    for day in [DAY + timedelta(days=n) for n in range(2 * compaction.EVERY + 1)]:
+        run.audit_target(target, settings, store, day=day)
+        expected.add(day)
+        if compaction.is_due("test", sorted(expected), day):
+            expected = set(compaction.kept_days([(one, True) for one in expected], day))
+        assert set(store.days("test")) == expected
+    assert len(expected) < 2 * compaction.EVERY
 
 
 def test_accepted_and_snoozed_findings_are_settled_and_acknowledged_ones_are_not(tmp_path: Path, store: Store) -> None:

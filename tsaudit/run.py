@@ -23,7 +23,7 @@ from tsaudit.config.unused_routes import unused_routes
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.history import clock, incidents, lease
-from tsaudit.history.compaction import compact
+from tsaudit.history.compaction import compact, is_due
 from tsaudit.history.database import HistoryError
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
@@ -142,7 +142,8 @@ def _audit_alone(
     alerts.queue(store, settings, changes, context)
     store.took(target.name, time.monotonic() - working)
     days = store.days(target.name)
-    compact(store, target.name, clock.steady(days, day))
+    if is_due(target.name, days, day):
+        compact(store, target.name, clock.steady(days, day))
     removal_error = _remove_old_reports(settings, target, clock.trusted(days, day))
     say(f"verdict {severity_word(result.verdict)}")
     return AuditRun(

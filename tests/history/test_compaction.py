@@ -19,7 +19,7 @@ from tsaudit.analysis.growth.detection import judge
 from tsaudit.audit import audit as audit_profile
 from tsaudit.config.settings import Incidents
 from tsaudit.history import decisions, deliveries, incidents
-from tsaudit.history.compaction import compact, kept_days
+from tsaudit.history.compaction import EVERY, compact, is_due, kept_days
 from tsaudit.history.deliveries import Draft, Kind
 from tsaudit.history.incidents import State
 from tsaudit.history.schema import decision, figure, incident_day, metadata, reaction, snapshot
@@ -101,6 +101,26 @@ def test_thinning_again_and_later_keeps_a_part_of_what_was_kept(ages: set[int], 
     assert kept_days([d for d in days if d[0] in first], DAY) == first
     newest = DAY + timedelta(days=later)
     assert kept_days([d for d in days if d[0] in first], newest) <= first
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.sampled_from(["demo", "a", "b", "c", "d"]))
+def test_no_audit_is_a_period_after_the_last_one_that_compacts(gaps: list[int], target: str) -> None:
+    """However often the target is audited; several audits of one day are all due or all not."""
+    days = [DAY + timedelta(days=n) for n in itertools.accumulate(gaps)]
+    due = [day for n, day in enumerate(days) if is_due(target, days[: n + 1], day)]
+    assert due[0] == days[0]
+    for day in days:
+        assert day - max(d for d in due if d <= day) < timedelta(days=EVERY)
+
+
+def test_daily_audits_compact_once_a_period_and_not_all_targets_on_one_day() -> None:
+    days = [before(n) for n in range(400, 0, -1)]
+    due = {name: [day for day in days[1:] if is_due(name, days, day)] for name in map(str, range(100))}
+    for found in due.values():
+        assert {later - earlier for earlier, later in itertools.pairwise(found)} == {timedelta(days=EVERY)}
+    on_a_day = [sum(day in found for found in due.values()) for day in days[-EVERY:]]
+    assert sum(on_a_day) == 100
+    assert max(on_a_day) < 50
 
 
 def test_compact_drops_old_days_with_their_figures(store: Store) -> None:

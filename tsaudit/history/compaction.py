@@ -5,7 +5,8 @@ Every day is kept for 90 days, then one a week up to a year, then one a month.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import zlib
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, time, timedelta
 from typing import Final
 
@@ -20,6 +21,22 @@ DAILY: Final = timedelta(days=90)
 """Every day is kept up to this age: rules look back no further."""
 WEEKLY: Final = timedelta(days=365)
 """One day a week is kept up to this age, one a month beyond it. Older resolved incidents are deleted."""
+
+EVERY: Final = 4
+"""Days from one compaction to the next. Nearly everything it has to look for changes slowly, and some days stay a
+little longer than `DAILY`.
+"""
+
+
+def is_due(target: str, days: Collection[date], day: date) -> bool:
+    """Whether an audit of the day should compact the target: the first one of each `EVERY` days should.
+
+    These periods begin on different days for different targets, so that the audits of a day are not all slower.
+    `days`: the audited ones.
+    """
+    earlier = [d for d in days if d < day]
+    offset = zlib.crc32(target.encode()) % EVERY
+    return not earlier or (max(earlier).toordinal() + offset) // EVERY != (day.toordinal() + offset) // EVERY
 
 
 def compact(store: Store, target: str, today: date) -> int:
