@@ -189,7 +189,7 @@ def _environment(postgresql: Postgresql, database: str, redis: int) -> dict[str,
 
 def _worker(number: int) -> list[str]:
     places = ["-b", os.environ["DAGSTER_CELERY_BROKER"], "--result-backend", os.environ["DAGSTER_CELERY_BACKEND"]]
-    own = ["-Q", "dagster", "-c", "2", "--prefetch-multiplier", "1", "-n", f"worker{number}@%h"]
+    own = ["-Q", "dagster", "-c", "2", "--disable-prefetch", "-n", f"worker{number}@%h"]
     return ["celery", "-A", "dagster_celery.app", *places, "worker", *own]
 
 
