@@ -24,7 +24,7 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tsaudit.audit import audit as judged
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, incidents
-from tsaudit.history.compaction import compact
+from tsaudit.history.compaction import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.model.profile import Profile
 
@@ -63,7 +63,9 @@ def audit(store: Store, target: str, day: date) -> None:
     incidents.update(store, result, Incidents(), lambda _finding, _rule: "team")
     incidents.current(store, target, day=day)
     store.published(target, day, "https://reports.example.com/latest.html")
-    compact(store, target, clock.steady(store.days(target), day))
+    days = store.days(target)
+    if is_due(target, days, day):
+        compact(store, target, clock.steady(days, day))
 
 
 def simulate(address: str, targets: int, days: int, audits: int, workers: int) -> None:

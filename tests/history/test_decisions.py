@@ -460,3 +460,21 @@ def test_decisions_follow_the_model(store: Store, steps: Sequence[tuple[object, 
             made = found.decision
             assert (str(made.kind), made.owner, made.reason, made.until) == model.made[:4]
         assert len(decision_log.entries(store, {mark})) == written, "nothing that was decided is lost"
+
+
+@pytest.mark.parametrize("looked_up", [0, 1, 500])
+def test_decisions_are_the_same_however_they_are_read(
+    store: Store, looked_up: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One by one for a few incidents, all at once for many, with those of other targets."""
+    monkeypatch.setattr(decision_log, "_LOOKED_UP", looked_up)
+    with_findings(store, *(of_size(10, number) for number in range(2)), target="first")
+    with_findings(store, of_size(10), target="second")
+    decisions.decide(store, mark_of("first", 1), "snooze", "ann", "moving", LATER)
+    decisions.decide(store, mark_of("second"), "accept", "bob", "known", LATER)
+    decisions.decide(store, mark_of("second"), "accept", "ann", "known", LATER, replace=True)
+    first, second = standing(store, "first"), standing(store, "second")
+    assert [first[name].decision is None for name in ("m0", "m1")] == [True, False]
+    assert second["m0"].decision is not None
+    assert second["m0"].decision.owner == "ann"
+    assert {i.fingerprint for i in incidents.current(store) if i.decision} == {mark_of("first", 1), mark_of("second")}

@@ -23,6 +23,9 @@ from tsaudit.model.profile import utc_now
 REOPEN: Final = "reopen"
 """The kind of the row that ends the decision before it."""
 
+_LOOKED_UP: Final = 500
+"""Most incidents whose decisions are looked up one by one; for more, all are read, those of other targets included."""
+
 GROWTH: Final = 1.5
 """A snooze or an acceptance covers the finding's figure up to this many times what it was.
 
@@ -80,7 +83,7 @@ def write(
 
 def with_decisions(connection: Connection, incidents: Sequence[Incident], day: date | None) -> list[Incident]:
     """The incidents, each with the decision that applies on the day; None: on the day each was last audited."""
-    made = _newest(connection)
+    made = _newest(connection, {incident.fingerprint for incident in incidents})
 
     def decided(incident: Incident) -> Incident:
         row = made.get(incident.fingerprint)
@@ -122,14 +125,17 @@ def bound_of(finding: Finding) -> float | None:
     return observed / GROWTH if is_below else observed * GROWTH
 
 
-def _newest(connection: Connection) -> dict[str, Row[Any]]:
-    """The newest row of each fingerprint.
+def _newest(connection: Connection, of: Collection[str] | None = None) -> dict[str, Row[Any]]:
+    """The newest row of each fingerprint, of these at least; None: of all.
 
     A decision made while the clock was ahead does not count: nobody wants a snooze of two weeks to last for years.
     """
-    made: dict[str, Row[Any]] = {}
     # By number, because the timestamps depend on whatever clock there was.
-    for row in connection.execute(select(decision).order_by(decision.c.id.desc())):
+    query = select(decision).order_by(decision.c.id.desc())
+    if of is not None and len(of) <= _LOOKED_UP:
+        query = query.where(decision.c.fingerprint.in_(sorted(of)))
+    made: dict[str, Row[Any]] = {}
+    for row in connection.execute(query):
         if row.fingerprint not in made and not clock.days_ahead([row.made_at.date()]):
             made[row.fingerprint] = row
     return made
