@@ -126,7 +126,8 @@ def _audit_alone(
     before = _result_before(store, target.name, day)
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
-    alarm = clock.complaint(target.name, store.days(target.name))
+    days = store.days(target.name)
+    alarm = clock.complaint(target.name, days)
     location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, alarm or "")
     if location:
         store.published(target.name, day, location.url)
@@ -141,7 +142,6 @@ def _audit_alone(
     )
     alerts.queue(store, settings, changes, context)
     store.took(target.name, time.monotonic() - working)
-    days = store.days(target.name)
     if is_due(target.name, days, day):
         compact(store, target.name, clock.steady(days, day))
     removal_error = _remove_old_reports(settings, target, clock.trusted(days, day))

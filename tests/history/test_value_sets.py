@@ -198,6 +198,19 @@ def test_a_later_save_of_the_same_day_keeps_its_values(store: Store) -> None:
     assert stored(store, on(1)) == in_order({0: ["a"]})
 
 
+@pytest.mark.parametrize("together", [[HOST, SERIES, OTHER], [HOST], []])
+def test_sets_are_the_same_whichever_are_read_together(store: Store, together: list[Subject]) -> None:
+    for number in range(MOST_CHANGES + 5):
+        audit(store, on(number), (HOST, [f"v{number}", "a"]), *([(SERIES, ["s"])] if number % 3 else []))
+    for number in range(MOST_CHANGES + 6):
+        values = RememberedValues(store, "demo", on(number))
+        values.expect(together)
+        days = range(number)
+        assert values.of(HOST) == in_order({n: [f"v{n}", "a"] for n in days})
+        assert values.of(SERIES) == in_order({n: ["s"] for n in days if n % 3})
+        assert values.of(OTHER) == ValueSet.empty()
+
+
 def test_an_audit_overtaken_by_one_of_an_earlier_day_writes_nothing(store: Store) -> None:
     audit(store, FIRST, (HOST, ["a"]))
     slow = RememberedValues(store, "demo", on(5))

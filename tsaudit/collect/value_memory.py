@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.model.profile import FOREVER, Arrivals, Database, How, Tag, Window, utc_now
@@ -17,6 +17,9 @@ from tsaudit.model.timeline import SAME_DAY
 if TYPE_CHECKING:
     from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
     from tsaudit.analysis.values.value_sets import ValueSet
+
+_TOGETHER: Final = 10_000
+"""Most values of a tag whose set is read together with others: several large ones would take much memory at once."""
 
 
 class ValueMemory(Protocol):
@@ -71,7 +74,8 @@ class Comparison:
         listing_days = self._listing_days(draft)
         tags, subject = counter.hashed(), Subject(draft.database, draft.name)
         of_tags = [dataclasses.replace(subject, column=tag.key) for tag in draft.tags]
-        self.memory.expect([subject, *of_tags])
+        sizes = [counter.series.value, *(len(tags[tag.key].hashes) for tag in draft.tags)]
+        self.memory.expect([one for one, size in zip([subject, *of_tags], sizes, strict=True) if size <= _TOGETHER])
         digests, before = series_digests(tags, counter.series.value), self.memory.of(subject)
         hashes = truncated(digests)
         after = before.observe_hashes(hashes, self.day)

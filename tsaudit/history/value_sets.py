@@ -47,6 +47,8 @@ class RememberedValues:
     def expect(self, subjects: Sequence[Subject]) -> None:
         """Read what these need in one statement. It is kept as stored, until `of` is called for the subject."""
         keys = [stored_subject(subject) for subject in subjects]
+        if not keys:
+            return
         with self._store.reading() as connection:
             self._read |= stored_rows(connection, self._target, keys, before=self._day)
 

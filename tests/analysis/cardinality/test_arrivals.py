@@ -21,6 +21,7 @@ from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.values import value_growth, value_sets
 from tsaudit.analysis.values.value_sets import ValueSet
+from tsaudit.collect import value_memory
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.value_memory import Comparison
 from tsaudit.engines.engine import Ladder
@@ -52,9 +53,10 @@ class Memory:
 
     def __init__(self) -> None:
         self.sets: dict[Subject, ValueSet] = {}
+        self.expected: list[Subject] = []
 
     def expect(self, subjects: Sequence[Subject]) -> None:
-        """Nothing to prepare."""
+        self.expected += subjects
 
     def of(self, subject: Subject) -> ValueSet:
         return self.sets.get(subject, ValueSet.empty())
@@ -96,6 +98,14 @@ def after(days: Iterable[Iterable[TagSet]]) -> Measurement:
 def blamed(found: Attribution | None) -> dict[str, float]:
     assert found is not None
     return {blame.tag: round(blame.share, 3) for blame in found.blames}
+
+
+def test_large_sets_are_read_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_memory, "_TOGETHER", 5)
+    memory = Memory()
+    listed(memory, on(0), hosts(6))
+    assert memory.expected == [Subject("main", "cpu", "region")]
+    assert set(memory.sets) == {Subject("main", "cpu", column) for column in ("", "host", "region")}
 
 
 def hosts(count: int, **more: str) -> list[TagSet]:
