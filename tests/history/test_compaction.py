@@ -109,6 +109,7 @@ def test_no_audit_is_a_period_after_the_last_one_that_compacts(gaps: list[int], 
     days = [DAY + timedelta(days=n) for n in itertools.accumulate(gaps)]
     due = [day for n, day in enumerate(days) if is_due(target, days[: n + 1], day)]
     assert due[0] == days[0]
+    assert all(due.count(day) == days.count(day) for day in due)
     for day in days:
         assert day - max(d for d in due if d <= day) < timedelta(days=EVERY)
 
