@@ -94,7 +94,7 @@ value_set: Final = Table(
     Column("target", String(100), primary_key=True),
     Column("subject", Text, primary_key=True, comment="Subject.key of a tag; of a measurement: its series"),
     Column("day", Date, primary_key=True),
-    Column("whole", Integer, nullable=False, comment="tsaudit.history.value_sets.Form: what data is"),
+    Column("whole", Integer, nullable=False, comment="tsaudit.history.value_set_chains.Form: what data is"),
     Column("checksum", BigInteger, nullable=False, comment="of the set with this day; the next day must follow it"),
     Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.values.stored_value_sets"),
     Column("changes", LargeBinary, comment="with a set in full: what this day changed; null: it follows no set"),

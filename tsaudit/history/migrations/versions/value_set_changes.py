@@ -22,7 +22,7 @@ def upgrade() -> None:
         "whole",
         existing_type=sa.Integer(),
         existing_nullable=False,
-        comment="tsaudit.history.value_sets.Form: what data is",
+        comment="tsaudit.history.value_set_chains.Form: what data is",
         existing_comment="1: the set with this day; 0: what this day changed",
     )
     op.alter_column(
