@@ -75,6 +75,8 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
 
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(map(single_value, batch.columns))
+        if not isinstance(found[0], int):
+            raise ValueError(f"the number of rows is {found[0]}")
 
     statement = asker.ask(fact, consume, _counts_of(asker, draft))
     if statement is None:
