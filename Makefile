@@ -21,16 +21,23 @@ unexport PYTHONDONTWRITEBYTECODE
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
-.PHONY: audit test lowest airflow newest coverage dev lint docs golden record-influxdb2 bench servers clean
+.PHONY: audit test test-all compiled lowest airflow newest coverage dev lint docs golden record-influxdb2 bench servers clean
 
 audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
 
-test: ## lint, types, import contracts, all tests, and a part of them on the lowest versions
-	@# Types are checked on one core while the other environments are installed.
+test: ## lint, types, import contracts, and the first tier of tests: what a change needs
+	@# Types are checked on one core while the tests are compiled on the other: each worker would do it again.
+	$(MAKE) --jobs 2 --output-sync lint compiled
+	TSAUDIT_TIER=first $(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not full"
+
+test-all: ## everything: all tests, and a part of them with the lowest versions, with Airflow, and with the newest PostgreSQL
 	$(MAKE) --jobs 2 --output-sync lint servers $(LOWEST)/.installed $(AIRFLOW)/.installed
 	$(MAKE) --jobs 3 --output-sync lowest airflow newest
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
+
+compiled: servers $(VENV)/.dev
+	@$(BIN)/pytest -q --collect-only > /dev/null
 
 lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest versions
 	TSAUDIT_LOWEST=1 $(LOWEST)/bin/pytest -q -n 2 -p no:cacheprovider $(ON_THE_LOWEST)

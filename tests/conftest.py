@@ -11,6 +11,7 @@ from tests.browser import browser
 from tests.engines.influxdb2 import conversations
 from tests.engines.influxdb2.conversations import influxdb2
 from tests.engines.postgresql.timescaledb import timescaledb
+from tests.examples import examples
 from tests.long_day import long_day
 from tests.quick_files import keep_files_in_memory
 from tests.servers import (
@@ -24,6 +25,7 @@ from tests.servers import (
     postgresql,
     timestream,
 )
+from tests.tiers import mark
 from tsaudit import secrets
 
 __all__ = [
@@ -43,7 +45,10 @@ __all__ = [
 
 # A machine that others use, too, may be slow at any moment: that is no property of what is tested.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    "any machine",
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 # New examples are for who can look at what they find: CI comes to the same result twice.
 settings.register_profile("CI", settings.get_profile("any machine"), derandomize=True)
@@ -54,8 +59,10 @@ long_day()
 keep_files_in_memory()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A limit of half a second is kept on an idle machine; on a busy one, it may take a second or third attempt."""
+    mark(items)
     items.sort(key=lambda item: item.get_closest_marker("waits") is None)
     for item in items:
         if item.get_closest_marker("wall_clock"):

@@ -385,6 +385,7 @@ AS_IT_IS: Final[list[Place]] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", HTTP_FAULTS)
 @pytest.mark.parametrize("shift", rotated([0], len(HTTP_PLACES)))
 def test_http_targets_leak_nothing(leaks: Leaks, fault: str, shift: int) -> None:
@@ -394,6 +395,7 @@ def test_http_targets_leak_nothing(leaks: Leaks, fault: str, shift: int) -> None
     TOTAL[f"http, {fault}, {shift}"] = leaks.runs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", HTTP_FAULTS)
 @pytest.mark.parametrize("shift", rotated([0], len(INFLUXDB3_PLACES)))
 def test_influxdb3_targets_leak_nothing(leaks: Leaks, fault: str, shift: int) -> None:
@@ -404,6 +406,7 @@ def test_influxdb3_targets_leak_nothing(leaks: Leaks, fault: str, shift: int) ->
     TOTAL[f"influxdb3, {fault}, {shift}"] = leaks.runs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", ["refused", "closed", "banner"])
 @pytest.mark.parametrize("shift", rotated([0, 5], len(TCP_PLACES)))
 def test_other_targets_leak_nothing(leaks: Leaks, fault: str, shift: int) -> None:
@@ -412,6 +415,7 @@ def test_other_targets_leak_nothing(leaks: Leaks, fault: str, shift: int) -> Non
     TOTAL[f"tcp, {fault}, {shift}"] = leaks.runs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shift", rotated([0, 1, 2], len(BAD_ARGUMENTS)))
 def test_arguments_that_drivers_refuse_leak_nothing(leaks: Leaks, shift: int) -> None:
     audit_all(leaks, BAD_ARGUMENTS, {}, shift)
@@ -424,6 +428,7 @@ def test_a_real_postgresql_that_refuses_the_password_leaks_nothing(leaks: Leaks,
     TOTAL["postgresql, wrong password"] = leaks.runs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shift", rotated([0, 3], len(AS_IT_IS)))
 def test_addresses_as_they_are_leak_nothing(leaks: Leaks, shift: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Secrets nobody encoded: refused before a part of one is looked up, or taken whole."""
@@ -442,6 +447,7 @@ def test_addresses_as_they_are_leak_nothing(leaks: Leaks, shift: int, monkeypatc
     TOTAL[f"as it is, {shift}"] = leaks.runs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("coding", ["S", "RAW"])
 @pytest.mark.parametrize("fault", ["refused", "closed", "banner"] if EVERYTHING else ["refused"])
 def test_the_history_and_the_report_folder_leak_nothing(leaks: Leaks, coding: str, fault: str) -> None:
@@ -485,6 +491,7 @@ def test_slack_leaks_nothing(leaks: Leaks, fault: str) -> None:
     TOTAL[f"slack, {fault}"] = leaks.runs
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "breaks"),
     [("401 later", True), *((fault, False) for fault in (HTTP_FAULTS if EVERYTHING else ["401 later"]))],

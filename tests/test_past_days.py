@@ -38,6 +38,8 @@ from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import figures
 from tsaudit.rules import all_rules
 
+pytestmark = pytest.mark.full
+
 RULES: Final = [rule for rule in all_rules() if rule.code in ("CAR001", "CAR004", "TAG002")]
 FIRST: Final = date(2026, 3, 1)
 HOUR: Final = 20

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from tests.alerts import builders
 from tests.alerts.builders import History, found
 from tests.alerts.slack_double import Fault, SlackDouble
 from tests.alerts.test_outbox import rows
+from tests.examples import examples
 from tsaudit import alerts
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Finding, Severity
@@ -53,7 +55,8 @@ def rings(days: list[Mapping[int, Severity]]) -> list[str]:
     return said
 
 
-@settings(max_examples=20, deadline=None)
+@pytest.mark.full
+@settings(max_examples=examples(20), deadline=None)
 @given(days=st.lists(DAY, min_size=1, max_size=6))
 def test_everything_is_said_once_and_in_order(
     days: list[tuple[dict[int, Severity], list[Fault], bool]],

@@ -12,6 +12,7 @@ from tests.alerts.slack_double import TOKEN, SlackDouble, problem_of
 from tests.alerts.test_escape import HOSTILE
 from tests.alerts.test_outbox import decide, states
 from tests.builders import DAY, a_finding
+from tests.examples import examples
 from tsaudit.alerts import queue_digest
 from tsaudit.alerts.blocks import MAX_TOTAL, characters
 from tsaudit.alerts.digest import digest
@@ -170,7 +171,7 @@ def test_any_number_of_targets_fits() -> None:
     assert "more targets" in str(made.blocks[-1])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(HOSTILE, min_size=1, max_size=8))
 def test_no_foreign_text_rings_or_bursts_a_limit(words: list[str]) -> None:
     incidents = [an_incident(a_finding(message=word * 50, fix=word), target=f"t{n}") for n, word in enumerate(words)]

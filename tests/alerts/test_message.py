@@ -16,6 +16,7 @@ from tests.alerts.builders import RUN, a_context, an_incident, subject
 from tests.alerts.slack_double import problem_of
 from tests.alerts.test_escape import HOSTILE
 from tests.builders import DAY, a_finding
+from tests.examples import examples
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, texts
 from tsaudit.alerts.escape import size
@@ -191,7 +192,7 @@ def test_incidents_furthest_over_the_limit_come_first() -> None:
     assert said.index("table_2") < said.index("table_1")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(HOSTILE, min_size=8, max_size=8), st.integers(1, 12))
 def test_no_foreign_text_rings_links_or_bursts_a_limit(words: list[str], count: int) -> None:
     name, measurement, column, text, fix, guilty, sample, run = words

@@ -71,6 +71,7 @@ def _only(profile: Profile) -> Measurement:
     return measurement
 
 
+@pytest.mark.full
 def test_no_full_scan_of_two_million_rows(postgresql: Postgresql, big: Target) -> None:
     before = _counters(postgresql, big)
     profile = collected(big)

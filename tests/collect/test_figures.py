@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_source
+from tests.examples import examples
 from tsaudit.collect.figures import filled_in, is_float, numbers_by, series_of_rows
 from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
@@ -22,7 +23,7 @@ def _described(values: list[object], series: list[int] | None = None, kind: str 
     return filled_in(Field("v", (kind,)), column, np.array(series or [0] * len(values)), SOURCE)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(st.integers(0, 4), st.one_of(st.none(), st.integers(0, 2))), min_size=1, max_size=30))
 def test_constant_ratio_as_plain_python_has_it(rows: list[tuple[int, int | None]]) -> None:
     by_series = defaultdict(list)
@@ -38,7 +39,7 @@ def test_constant_ratio_as_plain_python_has_it(rows: list[tuple[int, int | None]
 _TAGS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "c"]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(_TAGS, _TAGS, _TAGS), max_size=30))
 def test_rows_with_the_same_tags_are_of_one_series(rows: list[tuple[str | None, ...]]) -> None:
     tags = [pa.chunked_array([pa.array([row[i] for row in rows], pa.string())]) for i in range(3)]

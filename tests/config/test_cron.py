@@ -10,6 +10,7 @@ from dagster._vendored.croniter import CroniterBadDateError
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.config import cron
 
 GOOD = [
@@ -48,7 +49,7 @@ _PARTS = {
 }
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.dates(date(2026, 1, 1), date(2028, 12, 31)), st.fixed_dictionaries(_PARTS))
 def test_days_are_those_on_which_dagster_starts_a_run(day: date, parts: dict[str, str]) -> None:
     assume((parts["of_month"], parts["month"]) != ("31", "2"))
@@ -96,7 +97,7 @@ def test_line_when_bad(line: str, problem: str) -> None:
 FIELD = st.from_regex(r"\A(\*|[0-9]{1,2}|[0-9]{1,2}-[0-9]{1,2})(/[0-9]{1,2})?(,[0-9]{1,2})?\Z")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(fields=st.lists(FIELD, min_size=5, max_size=5))
 def test_line_when_let_through_is_taken_by_dagster(fields: list[str]) -> None:
     line = " ".join(fields)

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError, advice, find, load, load_mapping
 from tsaudit.config.settings import Settings
@@ -535,7 +536,7 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=12,
 )
-LIMITED = settings(deadline=None, max_examples=60)
+LIMITED = settings(deadline=None, max_examples=examples(60))
 
 
 @LIMITED

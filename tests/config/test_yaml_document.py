@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.config.yaml_document import DocumentError, Node, parse
 
 # PyYAML writes some line breaks so that they come back as others.
@@ -21,7 +22,7 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=15,
 )
-LIMITED = settings(deadline=None, max_examples=60)
+LIMITED = settings(deadline=None, max_examples=examples(60))
 
 
 def plain(node: Node) -> Any:

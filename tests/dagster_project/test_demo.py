@@ -19,6 +19,8 @@ from tsaudit.demo import World, tables
 from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
 
+pytestmark = pytest.mark.full
+
 END = date(2026, 3, 31)
 
 

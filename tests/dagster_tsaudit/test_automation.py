@@ -141,6 +141,7 @@ def ingested(tmp_path: Path) -> dg.Definitions:
     return dg.Definitions.merge(dg.Definitions(assets=[orders]), definitions_of(a_plan(config, after_ingestion=True)))
 
 
+@pytest.mark.full
 def test_after_ingestion_an_audit_runs_once_a_day(
     ingested: dg.Definitions, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

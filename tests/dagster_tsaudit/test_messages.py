@@ -39,6 +39,8 @@ from tsaudit.history import deliveries
 from tsaudit.history.store import Store
 from tsaudit.library import run_audit
 
+pytestmark = pytest.mark.full
+
 LIMIT = "limits: {high-series-cardinality.max_series: 500}"
 
 

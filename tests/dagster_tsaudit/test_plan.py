@@ -139,6 +139,7 @@ def test_a_schedule_that_is_no_cron_line_is_refused(tmp_path: Path) -> None:
         a_plan(write_config(tmp_path, "a"), schedule="daily at 6")
 
 
+@pytest.mark.full
 def test_a_thousand_targets_become_loadable_definitions() -> None:
     plan = many(1000, granularity="target")
     definitions = definitions_of(plan)

@@ -17,6 +17,8 @@ from tsaudit.model.profile import ValuesOverTime
 from tsaudit.model.subject import Subject
 from tsaudit.run import AuditRun, audit_target
 
+pytestmark = pytest.mark.full
+
 FIRST = date(2026, 3, 1)
 WATCHED_FROM = tables.DEPLOYMENT - 5
 WEEK_IN = tables.DEPLOYMENT + 7

@@ -22,6 +22,8 @@ from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality
 from tsaudit.run import as_of
 
+pytestmark = pytest.mark.full
+
 FIRST = date(2026, 3, 1)
 LIMIT = 100_000
 WEEK_IN = tables.DEPLOYMENT + 7

@@ -19,6 +19,8 @@ import yaml
 from tests.metrics import write_metrics
 from tsaudit import load_settings
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 SECRETS = {"TSAUDIT_HISTORY": "sqlite:///history.db", "SHOP_PASSWORD": "it's a $ecret"}

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW
+from tests.examples import examples
 from tests.servers import Influxd
 from tsaudit.engines import queries
 from tsaudit.engines.quoting import Qualified, quote_identifier, quote_name, quote_text
@@ -22,7 +23,7 @@ _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 _HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "a", " "]), min_size=1).map("".join)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(_TEXT | _HOSTILE)
 def test_names_and_texts_come_back_from_sqlite(text: str) -> None:
     connection = sqlite3.connect(":memory:")
@@ -31,7 +32,7 @@ def test_names_and_texts_come_back_from_sqlite(text: str) -> None:
     connection.close()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(_TEXT | _HOSTILE)
 def test_names_and_texts_come_back_from_duckdb(text: str) -> None:
     with duckdb.connect() as connection:
@@ -39,7 +40,7 @@ def test_names_and_texts_come_back_from_duckdb(text: str) -> None:
         assert (relation.columns, relation.fetchall()) == ([text], [(text,)])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(_TEXT | _HOSTILE)
 def test_names_reach_influxdb_as_they_are(influxd: Influxd, text: str) -> None:
     # Its scanner reads a carriage return as a newline and knows no escape for it: such a name cannot be said.
@@ -98,7 +99,7 @@ _OWN = {"", "influxdata/influxdb", "_measurement", "_field", "_value", "100"}
 """Literals of the templates."""
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(names=st.lists(_TEXT | _HOSTILE | _BREAKOUT, min_size=8, max_size=8), of_several=st.booleans())
 @pytest.mark.parametrize(("fact", "language"), _INFLUXDB2)
 def test_names_stay_within_their_quotes_in_every_statement(

@@ -31,7 +31,7 @@ from tsaudit.history import incidents
 from tsaudit.history.store import Store
 from tsaudit.model.profile import How, Profile
 
-DEADLINES_S: Final = {True: (4.0, 1.5), False: (20.0, 5.0)}
+DEADLINES_S: Final = {True: (4.0, 1.5), False: (120.0, 60.0)}
 """Whether the peer keeps the audit waiting to the budget's deadline and the limit of a statement. Where it does not, a
 busy machine must not change the outcome."""
 GRACE_S: Final = 10.0

@@ -18,6 +18,8 @@ from tests.alerts.conftest import slack
 from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.test_wheel import installed
 
+pytestmark = pytest.mark.full
+
 __all__ = ["installed", "slack"]
 
 PACKAGE = Path(__file__).parent / "package"

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.builders import DAY
+from tests.examples import examples
 from tests.report import sample
 from tsaudit.model.finding import Forecast
 from tsaudit.model.subject import Subject
@@ -105,7 +106,7 @@ def test_forecast_of_any_shape_and_reach_stays_inside(high: float | None, shape:
     days=st.none() | st.floats(0, 4_000),
 )
 @example(values=[0.0, 5e-324], gaps=[1] * 11, limit=None, days=None)
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 def test_trend_of_any_figures_is_well_formed(
     values: list[float], gaps: list[int], limit: float | None, days: float | None
 ) -> None:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.report import sample
 from tsaudit.model.profile import Dependency
 from tsaudit.report import dependency_graph as graph
@@ -30,7 +31,7 @@ def reachable(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 @given(PAIRS)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_arrows_lead_wherever_the_pairs_do_and_are_the_fewest(pairs: set[tuple[str, str]]) -> None:
     boxes, arrows = graph.condensed(pairs)
     assert sorted(tag for box in boxes for tag in box) == sorted({tag for pair in pairs for tag in pair})
@@ -43,7 +44,7 @@ def test_arrows_lead_wherever_the_pairs_do_and_are_the_fewest(pairs: set[tuple[s
 
 
 @given(PAIRS.filter(bool))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_boxes_stand_right_of_what_leads_to_them_inside_the_picture_and_apart(pairs: set[tuple[str, str]]) -> None:
     boxes, arrows = graph.condensed(pairs)
     level = {box: i for i, column in enumerate(graph.layers(boxes, arrows)) for box in column}

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.report import foreign
 
 
 @given(st.text(st.characters(), max_size=30))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_line_holds_no_character_that_cannot_be_seen(text: str) -> None:
     shown = foreign.line(text)
     assert {unicodedata.category(c) for c in shown}.isdisjoint({"Cc", "Cs", "Zl", "Zp"})

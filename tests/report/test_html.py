@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import DAY, a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.examples import examples
 from tests.report import sample
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, fingerprint
@@ -178,7 +179,7 @@ def without_code(outline: Outline) -> dict[str, int]:
 
 
 @given(database=ODD_TEXT, measurement=ODD_TEXT, column=ODD_TEXT)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_names_never_become_markup(database: str, measurement: str, column: str) -> None:
     page = page_about(database, measurement, column)
     outline = Outline(page)
@@ -356,7 +357,7 @@ def test_measure_names_when_rows_were_not_counted() -> None:
 
 
 def test_huge_values_do_not_make_a_huge_page() -> None:
-    long = "x" * 3_000_000
+    long = "x" * 300_000
     finding = a_finding(
         Subject("d", long, long), message=long, fix=long, evidence=(Evidence(long, long),), guilty=long, samples=(long,)
     )
@@ -367,6 +368,7 @@ def test_huge_values_do_not_make_a_huge_page() -> None:
     assert len(page) < 100_000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "column"),
     [("measurement_{:05}", ""), ("a-long-name-with-its-number-{:05}-in-the-middle-of-it-{:05}", "and_a_long_column")],

@@ -69,6 +69,7 @@ def keys(bucket: Any) -> set[str]:
     return {one.key for one in bucket.objects.all()}
 
 
+@pytest.mark.full
 def test_a_browser_shows_what_is_written(bucket: Any) -> None:
     location = sample.write_rich(config.Report(folder=FOLDER))
     assert location.url == location.path == f"{FOLDER}/metrics-prod/2026-03-31.html"
@@ -106,6 +107,7 @@ def test_an_audit_writes_its_report_and_the_index(bucket: Any, tmp_path: Any, mo
     assert "daily/a/2026-03-31.json" in keys(bucket)
 
 
+@pytest.mark.full
 def test_writers_at_once_lose_no_entry(bucket: Any, tmp_path: Any) -> None:
     folder, names = Folder(FOLDER), [f"target-{n:02}" for n in range(8)]
     failures: list[BaseException] = []
@@ -127,6 +129,7 @@ def test_writers_at_once_lose_no_entry(bucket: Any, tmp_path: Any) -> None:
     assert listed(folder) == set(names)
 
 
+@pytest.mark.full
 def test_more_entries_than_a_listing_holds(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Folder(FOLDER)
     for number in range(7):

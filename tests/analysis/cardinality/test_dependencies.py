@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import dependencies
 from tsaudit.analysis.cardinality.dependencies import Almost, Pair
 
@@ -49,7 +50,7 @@ def follows(columns, given_, y) -> bool:
     return all(len(found) == 1 for found in values_with(columns, given_, y).values())
 
 
-@settings(deadline=None, max_examples=300, print_blob=True)
+@settings(deadline=None, max_examples=examples(300), print_blob=True)
 @given(TABLES)
 def test_single_dependencies_equal_brute_force(rows):
     columns, levels, series = coded(rows)
@@ -58,7 +59,7 @@ def test_single_dependencies_equal_brute_force(rows):
         assert holds[x, y] == (x != y and levels[y] > 1 and follows(columns, (x,), y))
 
 
-@settings(deadline=None, max_examples=300, print_blob=True)
+@settings(deadline=None, max_examples=examples(300), print_blob=True)
 @given(TABLES)
 def test_pairs_equal_brute_force(rows):
     columns, levels, series = coded(rows)
@@ -75,7 +76,7 @@ def test_pairs_equal_brute_force(rows):
     assert found == expected
 
 
-@settings(deadline=None, max_examples=300, print_blob=True)
+@settings(deadline=None, max_examples=examples(300), print_blob=True)
 @given(TABLES, st.sampled_from([0.05, 0.3, 0.5]))
 def test_almost_dependencies_equal_brute_force(rows, most):
     columns, levels, series = coded(rows)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import dependency_search
 from tsaudit.analysis.cardinality.dependency_search import _exceptions
 from tsaudit.analysis.cardinality.series_table import SeriesTable
@@ -92,7 +93,7 @@ def test_too_many_series_for_so_many_tags_are_not_searched(monkeypatch: pytest.M
     assert "of 3 tags is limited to 10 series" in dependency_search.too_much(table(rows))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=60))
 def test_exceptions_are_the_fewest_rows_to_leave_out(rows: list[tuple[int, int]]) -> None:
     by_x: dict[int, Counter[int]] = defaultdict(Counter)
@@ -106,7 +107,7 @@ def test_exceptions_are_the_fewest_rows_to_leave_out(rows: list[tuple[int, int]]
 ROWS = st.lists(st.tuples(*(st.integers(0, 4) for _ in range(4))), min_size=2, max_size=120)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(ROWS)
 def test_all_that_is_told_holds(rows: list[tuple[int, ...]]) -> None:
     series = sorted(set(rows))

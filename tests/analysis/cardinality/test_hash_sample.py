@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import tag_sets as cardinality
 from tsaudit.analysis.cardinality.buckets import bucketed
 from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, Threshold
@@ -167,7 +168,7 @@ def test_what_is_kept_does_not_grow_with_what_streams_by(monkeypatch: pytest.Mon
     assert max(most[1:]) < 1.25 * most[0]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.integers(0, 2**32), st.integers(1, 3000), st.integers(16, 400))
 def test_different_hashes_are_counted_within_the_error(seed: int, count: int, most: int) -> None:
     values = np.random.default_rng(seed).integers(0, 2**64 - 1, count, np.uint64)
@@ -195,7 +196,7 @@ TAGS = ("a", "b", "c")
 TABLES = st.lists(st.tuples(*(st.sampled_from([None, *map(str, range(30))]) for _ in TAGS)), min_size=101, max_size=200)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(TABLES)
 def test_buckets_leave_what_bucketing_the_values_leaves(rows: list[tuple[str | None, ...]]) -> None:
     dicts = [dict(zip(TAGS, row, strict=True)) for row in rows]

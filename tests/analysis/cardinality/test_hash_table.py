@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import hash_table
 from tsaudit.analysis.cardinality.hash_table import HashTable
 
@@ -19,7 +20,7 @@ HASHES = st.one_of(
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 15])
-@settings(deadline=None, max_examples=200, print_blob=True)
+@settings(deadline=None, max_examples=examples(200), print_blob=True)
 @given(st.lists(HASHES, max_size=60, unique=True), st.lists(HASHES, max_size=60))
 def test_each_is_found_by_its_number_and_no_other(at_once, known, others):
     with pytest.MonkeyPatch.context() as patch:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import merging
 from tsaudit.analysis.cardinality.merging import Groups, MergingSeries
 from tsaudit.analysis.cardinality.what_if import TagReduction, changed
@@ -37,7 +38,7 @@ def groups_of(
 
 
 @pytest.mark.parametrize("kept", [1 << 12, 6])
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(TABLES, CHANGES, st.integers(2, 20))
 def test_groups_are_whole_or_said_not_to_be(
     kept: int, rows: list[tuple[str | None, ...]], change: TagReduction, most: int

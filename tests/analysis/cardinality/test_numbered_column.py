@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import numbered_column
 from tsaudit.analysis.cardinality.numbered_column import NumberedColumn
 
@@ -37,7 +38,7 @@ def texts(batch: list[str | None]) -> pa.StringArray:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(deadline=None, max_examples=200, print_blob=True)
+@settings(deadline=None, max_examples=examples(200), print_blob=True)
 @given(BATCHES, st.data())
 def test_values_are_numbered_as_they_come(way, batches, data):
     with pytest.MonkeyPatch.context() as patch:
@@ -76,7 +77,7 @@ def test_ids_as_long_as_each_other_are_told_apart_by_their_bytes(hashed, monkeyp
     check(column, batches)
 
 
-@settings(deadline=None, max_examples=100, print_blob=True)
+@settings(deadline=None, max_examples=examples(100), print_blob=True)
 @given(BATCHES, BATCHES, st.data())
 @pytest.mark.parametrize("way", WAYS)
 def test_values_that_no_series_has_any_more_are_forgotten(way, before, after, data):

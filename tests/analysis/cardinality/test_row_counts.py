@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import row_counts
 from tsaudit.analysis.cardinality.row_counts import RowCounter
 
@@ -57,7 +58,7 @@ def checked(columns, rows: int, choices) -> None:
 
 
 @pytest.mark.usefixtures("_way")
-@settings(deadline=None, max_examples=150, print_blob=True)
+@settings(deadline=None, max_examples=examples(150), print_blob=True)
 @given(
     st.lists(st.sampled_from([1, 2, 3, 40, 300]), min_size=1, max_size=6),
     st.integers(0, 60),
@@ -71,7 +72,7 @@ def test_counts_equal_sets_of_tuples(widths, rows, seed, data):
 
 
 @pytest.mark.usefixtures("_way")
-@settings(deadline=None, max_examples=150, print_blob=True)
+@settings(deadline=None, max_examples=examples(150), print_blob=True)
 @given(st.lists(st.sampled_from([1, 2, 3, 40, 300]), max_size=4), st.integers(0, 60), st.integers(0, 2**32 - 1))
 def test_first_rows_equal_a_search_from_the_top(widths, rows, seed):
     columns = table(widths, rows, seed)

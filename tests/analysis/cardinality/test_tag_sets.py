@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import dependencies, numbered_column
 from tsaudit.analysis.cardinality import tag_sets as cardinality
 from tsaudit.analysis.cardinality.hash_sample import Counted
@@ -52,7 +53,7 @@ def determines(rows, x, y) -> bool:
     return x != y and levels(rows, y) > 1 and len({(row[i], row[j]) for row in rows}) == levels(rows, x)
 
 
-@settings(deadline=None, max_examples=150, print_blob=True)
+@settings(deadline=None, max_examples=examples(150), print_blob=True)
 @given(TABLES)
 def test_contributions_equal_counting_again(rows):
     sets = tag_sets_of(rows)
@@ -65,7 +66,7 @@ def test_contributions_equal_counting_again(rows):
     assert [c.series_left for c in sets.contributions] == sorted(c.series_left for c in sets.contributions)
 
 
-@settings(deadline=None, max_examples=150, print_blob=True)
+@settings(deadline=None, max_examples=examples(150), print_blob=True)
 @given(TABLES)
 def test_dependencies_hold_and_those_of_a_key_are_all_told(rows):
     distinct = set(rows)
@@ -77,7 +78,7 @@ def test_dependencies_hold_and_those_of_a_key_are_all_told(rows):
             assert not determines(distinct, x, y)
 
 
-@settings(deadline=None, max_examples=150, print_blob=True)
+@settings(deadline=None, max_examples=examples(150), print_blob=True)
 @given(TABLES)
 def test_minimal_key_tells_all_series_apart_and_no_tag_of_it_can_be_spared(rows):
     key = tag_sets_of(rows).minimal_key
@@ -87,7 +88,7 @@ def test_minimal_key_tells_all_series_apart_and_no_tag_of_it_can_be_spared(rows)
         assert left_without(rows, others | {tag}) < len(set(rows))
 
 
-@settings(deadline=None, max_examples=150, print_blob=True)
+@settings(deadline=None, max_examples=examples(150), print_blob=True)
 @given(TABLES)
 def test_bounds_enclose_the_series(rows):
     sets = tag_sets_of(rows)
@@ -95,7 +96,7 @@ def test_bounds_enclose_the_series(rows):
     assert sets.series <= sets.independent_bound <= sets.worst_case
 
 
-@settings(deadline=None, max_examples=100, print_blob=True)
+@settings(deadline=None, max_examples=examples(100), print_blob=True)
 @given(TABLES, st.data())
 def test_batches_and_repeats_change_nothing(rows, data):
     counter = TagSetCounter(TAGS)
@@ -106,7 +107,7 @@ def test_batches_and_repeats_change_nothing(rows, data):
     assert counter.columns() == counted(rows).columns()
 
 
-@settings(deadline=None, max_examples=200, print_blob=True)
+@settings(deadline=None, max_examples=examples(200), print_blob=True)
 @given(st.lists(st.dictionaries(st.sampled_from(TAGS), st.sampled_from("123"), max_size=4), max_size=40), st.data())
 def test_batches_of_any_size_and_tags_that_come_and_go_change_nothing(rows, data):
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +130,7 @@ def test_batches_of_any_size_and_tags_that_come_and_go_change_nothing(rows, data
             assert column == TagColumn(Counted(len(present)), tuple(present), absent, None)
 
 
-@settings(deadline=None, max_examples=100, print_blob=True)
+@settings(deadline=None, max_examples=examples(100), print_blob=True)
 @given(TABLES)
 def test_columns_count_values_and_absence(rows):
     distinct = set(rows)

@@ -7,6 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.cardinality import text_pieces
 
 EVEN = st.lists(st.sampled_from(["aa", "ab", "\x00b", "é"]), max_size=8)
@@ -19,7 +20,7 @@ def arrays(pieces: list[list[str]]) -> list[pa.StringArray]:
     return [pa.array(["x", *piece, "yy"], pa.string()).slice(1, len(piece)) for piece in pieces]
 
 
-@settings(deadline=None, max_examples=200, print_blob=True)
+@settings(deadline=None, max_examples=examples(200), print_blob=True)
 @given(PIECES, st.data())
 def test_some_are_chosen_or_taken_as_from_one_list(pieces, data):
     whole = [text for piece in pieces for text in piece]
@@ -31,7 +32,7 @@ def test_some_are_chosen_or_taken_as_from_one_list(pieces, data):
     assert text_pieces.taken(arrays(pieces), np.flatnonzero(mask)).to_pylist() == wanted
 
 
-@settings(deadline=None, max_examples=300, print_blob=True)
+@settings(deadline=None, max_examples=examples(300), print_blob=True)
 @given(PIECES, st.one_of(EVEN, TEXTS), st.data())
 def test_texts_are_the_same_as_values_only_where_all_are(pieces, values, data):
     whole = [text for piece in pieces for text in piece]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_source
+from tests.examples import examples
 from tsaudit.analysis.cardinality.buckets import bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
@@ -40,7 +41,7 @@ def changed(rows: list[tuple[str | None, ...]], change: TagReduction) -> list[tu
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(ROWS, CHANGES, st.integers(0, 40))
 def test_series_left_are_the_distinct_tag_sets_after_the_change(
     rows: list[tuple[str | None, ...]], change: TagReduction, cut: int
@@ -54,7 +55,7 @@ def test_series_left_are_the_distinct_tag_sets_after_the_change(
     assert left.bound is None or left.after <= left.bound <= left.now
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(ROWS, CHANGES, st.data())
 def test_rows_collide_which_share_tags_and_time(
     rows: list[tuple[str | None, ...]], change: TagReduction, data: st.DataObject
@@ -71,7 +72,7 @@ def test_rows_collide_which_share_tags_and_time(
     assert found == Collisions(timed, sharing(rows), sharing(changed(rows, change)))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(ROWS, st.sampled_from(TAGS))
 def test_stored_figures_say_what_a_listing_says_when_one_tag_is_dropped(
     rows: list[tuple[str | None, ...]], tag: str

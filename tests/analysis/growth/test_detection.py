@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.growth.detection import forecast, judge
 
 FIRST = date(2026, 1, 5)
@@ -386,7 +387,7 @@ def test_intervals_of_noisy_histories_cover_the_truth_most_of_the_time():
     assert inside >= 9
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.floats(0, 1e9), max_size=40), st.floats(1, 1e9))
 def test_any_history_is_judged_and_twice_the_same(counts, limit):
     growth = judge(days(len(counts)), counts)

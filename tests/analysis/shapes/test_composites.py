@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.shapes.test_shapes import GENERATORS
+from tests.examples import examples
 from tsaudit.analysis.shapes.shapes import Composite, Part, split_composite
 
 
@@ -128,7 +129,7 @@ def test_no_other_kind_of_value_is_split(kind):
         assert split_composite([make() for _ in range(60)]) is None
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), min_size=2, max_size=4, unique=True),
     st.lists(st.lists(st.from_regex(r"[a-z0-9]{1,4}", fullmatch=True), min_size=4, max_size=4), min_size=1, max_size=6),

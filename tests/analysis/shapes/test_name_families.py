@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.shapes.name_families import told_by
 from tsaudit.analysis.shapes.shapes import NameFamily, Part, name_families
 
@@ -140,7 +141,7 @@ def test_families_of_different_words_stay_apart():
     assert [f.measurement for f in name_families(names)] == ["events", "hits"]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     st.lists(st.text("aZ9._-é{}", max_size=12) | st.from_regex(r"[a-z]{1,3}[._-]\d{1,8}", fullmatch=True), max_size=12)
 )

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.shapes.shapes import (
     IDENTIFIER_KINDS,
     TEXT_KINDS,
@@ -296,7 +297,7 @@ def test_redact_shows_the_shape(value, shown):
     assert redact(value) == shown
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(st.text(max_size=60) | st.text("x0*a", max_size=45))
 @example("x" * 50)
 def test_redact_never_gives_a_value_away(value):

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.values.value_sets import ValueSet
 
 FIRST = date(2026, 1, 5)
@@ -15,7 +16,7 @@ NAMES = st.one_of(st.sampled_from([f"v{i}" for i in range(30)]), st.text(max_siz
 HISTORIES = st.lists(st.tuples(st.integers(1, 4), st.sets(NAMES, max_size=25)), min_size=1, max_size=12)
 """Days since the observation before, and that day's values."""
 
-SLOW = settings(deadline=None, max_examples=60)
+SLOW = settings(deadline=None, max_examples=examples(60))
 
 
 def day(number: int) -> date:

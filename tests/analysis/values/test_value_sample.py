@@ -6,6 +6,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.analysis.values.value_sample import hashes
 
 WORD = 2**64
@@ -24,14 +25,14 @@ def hash_of(text: str) -> int:
     return found ^ (found >> 31)
 
 
-@settings(deadline=None, max_examples=300, print_blob=True)
+@settings(deadline=None, max_examples=examples(300), print_blob=True)
 @given(st.lists(TEXTS, max_size=20), st.integers(0, 5), st.integers(0, 20))
 def test_a_hash_depends_on_the_text_alone(texts, start, size):
     part = pa.array(texts, pa.string()).slice(start, size)
     assert hashes(part).tolist() == [hash_of(text) for text in texts[start : start + size]]
 
 
-@settings(deadline=None, max_examples=300, print_blob=True)
+@settings(deadline=None, max_examples=examples(300), print_blob=True)
 @given(st.integers(0, 26), st.integers(0, 20), st.integers(0, 5))
 def test_texts_that_are_all_as_long_have_the_same_hashes(width, count, start):
     texts = [f"{i * 7919 % 10_007:0{width}}"[:width] for i in range(count)]

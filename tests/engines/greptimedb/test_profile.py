@@ -12,6 +12,7 @@ from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.double import GreptimeDB
+from tests.examples import examples
 from tsaudit.collect import probe
 from tsaudit.engines.opening import open_connection
 
@@ -26,7 +27,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[GreptimeDB]:
     running.stop()
 
 
-@settings(deadline=None, max_examples=15)
+@pytest.mark.full
+@settings(deadline=None, max_examples=examples(15))
 @given(database=_NAMES, measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     server: GreptimeDB, database: str, measurement: str, tag: str, field: str, value: str

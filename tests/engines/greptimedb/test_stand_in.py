@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tests.builders import NOW
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.tables import declared, literals, statements
+from tests.examples import examples
 
 _TEXT = st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(_TEXT, _TEXT, st.none() | st.floats(allow_nan=False, allow_infinity=False), st.none() | st.booleans())
 def test_literals_are_read_back_as_they_were(
     tag: str | None, text: str | None, number: float | None, flag: bool | None

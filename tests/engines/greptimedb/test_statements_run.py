@@ -14,6 +14,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.ddl import execute
 from tests.engines.greptimedb.double import GreptimeDB
+from tests.examples import examples
 from tsaudit.model.change import Change, DropIndex, MakeField, SetOption
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
@@ -48,7 +49,7 @@ def server() -> Iterator[GreptimeDB]:
     running.stop()
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(database=_NAMES, measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES)
 def test_a_copy_holds_what_the_table_held(
     server: GreptimeDB, database: str, measurement: str, tag: str, field: str, value: str

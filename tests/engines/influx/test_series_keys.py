@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.engines.influx import series_keys
 from tsaudit.engines.influx.series_keys import by_measurement, parse
 
@@ -58,7 +59,7 @@ def test_parse_keeps_an_equals_sign_when_it_is_the_end_of_a_tag_key():
     assert rows(parse(pa.array(["m,a\\==1", "m,b=2"]))) == [{"a=": "1"}, {"b": "2"}]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(MEASUREMENTS, st.lists(TAG_SETS, max_size=6))
 def test_parse_gives_back_the_tags_that_were_formatted(measurement, tag_sets):
     batch = parse(pa.array([formatted(measurement, tags) for tags in tag_sets], pa.string()))
@@ -67,7 +68,7 @@ def test_parse_gives_back_the_tags_that_were_formatted(measurement, tag_sets):
     assert batch.schema.names == sorted({key for tags in tag_sets for key in tags})
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(MEASUREMENTS, st.lists(TAG_SETS, min_size=2, max_size=6), st.data())
 def test_parse_agrees_with_reading_by_character_on_a_slice(measurement, tag_sets, data):
     keys = [formatted(measurement, tags) for tags in tag_sets]
@@ -75,7 +76,7 @@ def test_parse_agrees_with_reading_by_character_on_a_slice(measurement, tag_sets
     assert rows(parse(pa.array(keys).slice(start))) == [read_by_character(key) for key in keys[start:]]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3), max_size=4))
 def test_parse_reads_values_that_end_in_a_backslash(tag_sets):
     # Unambiguous as long as what follows such a value is a tag: its own equals sign shows where it begins.

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.asking import filled
+from tests.examples import examples
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb1.answers import duration_s
@@ -239,7 +240,7 @@ def test_values_of_one_field_have_several_types(double: Double) -> None:
     ]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.integers(0, 10_000), st.integers(0, 59), st.integers(0, 59))
 def test_duration_is_read_as_go_writes_it(hours: int, minutes: int, seconds: int) -> None:
     assert duration_s(f"{hours}h{minutes}m{seconds}s") == hours * 3600 + minutes * 60 + seconds

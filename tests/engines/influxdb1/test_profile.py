@@ -28,6 +28,7 @@ from tests.databases import (
     write_crowded,
     write_lines,
 )
+from tests.examples import examples
 from tests.servers import ADMIN, Influxd
 from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
@@ -338,7 +339,8 @@ _NAMES = (
 )
 
 
-@settings(deadline=None, max_examples=40)
+@pytest.mark.full
+@settings(deadline=None, max_examples=examples(40))
 @given(measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     influxd: Influxd, measurement: str, tag: str, field: str, value: str

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.builders import NOW
 from tests.collecting import apart, collected, figures, statements
 from tests.databases import influxql, write_lines
+from tests.examples import examples
 from tests.servers import Influxd, run_influxd
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.influxdb1.client import Client
@@ -164,7 +165,7 @@ def line(point: tuple[str, dict[str, str], dict[str, str]]) -> str:
     return f"{head} " + ",".join(f"{escaped(k, ',= ')}={v}" for k, v in fields.items())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(points=st.lists(POINTS, min_size=2, max_size=12), number=st.uuids())
 def test_any_names_and_types(
     points: list[Any], number: object, influxd: Influxd, monkeypatch: pytest.MonkeyPatch

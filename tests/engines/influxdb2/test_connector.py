@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.asking import filled
 from tests.engines.influxdb2.conversations import Answer, Conversation, conversation
+from tests.examples import examples
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb2 import annotated_csv
@@ -294,7 +295,7 @@ def test_token_cannot_be_sent(double: Conversation, token: str) -> None:
 _CELL = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.lists(st.tuples(_CELL, _CELL), min_size=1, max_size=4), min_size=1, max_size=3))
 def test_tables_come_back_as_they_were_written(tables: list[list[tuple[str, str]]]) -> None:
     file = io.StringIO(newline="")

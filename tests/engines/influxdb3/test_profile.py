@@ -13,6 +13,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server
+from tests.examples import examples
 from tsaudit.collect import probe
 from tsaudit.engines.opening import open_connection
 
@@ -38,7 +39,8 @@ def server(request: pytest.FixtureRequest) -> InfluxDB3 | RealInfluxDB3:
     return found
 
 
-@settings(deadline=None, max_examples=25)
+@pytest.mark.full
+@settings(deadline=None, max_examples=examples(25))
 @given(measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES, text=_TEXTS)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     server: InfluxDB3 | RealInfluxDB3, measurement: str, tag: str, field: str, value: str, text: str
@@ -63,7 +65,8 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
         assert probe(target, connection, NOW).profile.gaps == ()
 
 
-@settings(deadline=None, max_examples=15)
+@pytest.mark.full
+@settings(deadline=None, max_examples=examples(15))
 @given(database=_DATABASES)
 def test_retention_of_a_database_of_any_name(influxdb3: InfluxDB3 | RealInfluxDB3, database: str) -> None:
     rows = [Row(times(1)[0], {"a": "x"}, {"v": 1.0})]

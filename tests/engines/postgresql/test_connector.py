@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.asking import filled
 from tests.databases import Dataset, Row, Table, times, write
+from tests.examples import examples
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
@@ -194,7 +195,7 @@ _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 _HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "%", "%s", ":a", "{}", " "]), min_size=1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(_TEXT | _HOSTILE.map("".join))
 def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connection, text: str) -> None:
     raw: Any = vars(connection)["_raw"]

@@ -381,6 +381,7 @@ def test_partition_that_was_made_ahead_and_never_analysed(made: Made, postgresql
     assert {p.name: p.rows for p in cut.partitions} == {"m_03": 1000, "m_04": 0}
 
 
+@pytest.mark.full
 def test_lock_that_several_wait_for(made: Made, postgresql: Postgresql) -> None:
     """Each of them is in the server's list of locks."""
     target = made(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW
+from tests.examples import examples
 from tsaudit.config.settings import Columns
 from tsaudit.engines.sql.columns import UNITS, Column, TimeColumn, TimeKind
 from tsaudit.engines.sql.time_columns import Extent, time_candidates, time_column
@@ -179,7 +180,7 @@ def test_time_of_the_engines_own_types(kind: str, expected: TimeKind) -> None:
     assert (found.name, found.kind) == ("t", expected)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.integers(0, 100 * 365).map(lambda day: datetime(1981, 1, 1, tzinfo=UTC) + timedelta(days=day)),
     st.sampled_from(list(UNITS.items())),

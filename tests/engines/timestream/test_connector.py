@@ -82,6 +82,7 @@ def test_endpoints_are_discovered(server: Timestream, monkeypatch: pytest.Monkey
     assert "DescribeEndpoints" not in server.operations
 
 
+@pytest.mark.full
 def test_lists_of_more_than_twenty_come_in_pages(server: Timestream) -> None:
     profile = collected(_target(server, *(_cpu(1, 2, f"t{i:02}") for i in range(45))))
     assert profile.gaps == ()

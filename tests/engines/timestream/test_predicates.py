@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.timestream.predicates import UnreadableError, read
 
-LIMITED = settings(deadline=None, max_examples=100)
+LIMITED = settings(deadline=None, max_examples=examples(100))
 
 INTERPOLATED = """
 WITH binned_timeseries AS (

@@ -12,6 +12,7 @@ from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, Value, times, write
 from tests.engines.timestream.double import Timestream
+from tests.examples import examples
 from tsaudit.collect import probe
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import How, Measurement
@@ -20,7 +21,8 @@ _PARTS = ["a", "é", '"', "'", "\\", "\n", ";", "--", "/*", " ", ",", "=", "'; -
 _NAMES = st.lists(st.sampled_from(_PARTS), max_size=5).map(lambda parts: "n" + "".join(parts))
 
 
-@settings(deadline=None, max_examples=25)
+@pytest.mark.full
+@settings(deadline=None, max_examples=examples(25))
 @given(table=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES, name=_NAMES)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     timestream: Timestream, table: str, tag: str, field: str, value: str, name: str

@@ -16,6 +16,8 @@ from tsaudit.analysis.values import value_sets
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Finding
 
+pytestmark = pytest.mark.full
+
 
 @dataclass(frozen=True)
 class Named:

@@ -1,0 +1,102 @@
+"""The tests of the first tier, which `make test` runs; `make test-all` runs those with the marker `full`, too.
+
+A test belongs in the first tier if it is the cheapest one that notices its kind of mistake. So these are `full`:
+
+- what waits for other processes (`waits`), gives something a fraction of a second (`wall_clock`), or starts a browser
+  (`ui`): the first tier neither sleeps nor depends on the speed of the machine;
+- of a test that runs on several engines of one family: all but one engine;
+- three in four layouts; what stays covers every rule that a layout is to break;
+- what is marked as `full` itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import pytest
+
+from tests.layouts.layout import Layout
+
+FAMILIES: Final = (
+    ("sqlite", "duckdb", "postgresql"),
+    ("influxdb1", "influxdb2"),
+    ("influxdb3",),
+    ("greptimedb",),
+    ("timestream",),
+    ("mongodb",),
+)
+"""Engines that share most of their code, the one that is tested at the lowest cost first."""
+ONE_IN: Final = 4
+"""Layouts of which one is in the first tier."""
+
+_FAMILY_OF: Final = {engine: family[0] for family in FAMILIES for engine in family}
+_RANK: Final = {engine: family.index(engine) for family in FAMILIES for engine in family}
+_SLOW: Final = ("waits", "wall_clock", "ui")
+
+
+def mark(items: Sequence[pytest.Item]) -> None:
+    """Add the marker `full` to what only `make test-all` runs."""
+    for item in (*_slow(items), *_repeated(items), *_further_layouts(items)):
+        item.add_marker(pytest.mark.full)
+
+
+def _slow(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    return (item for item in items if any(item.get_closest_marker(name) for name in _SLOW))
+
+
+def _repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Tests that another engine of the family runs, too."""
+    alike: dict[tuple[str, str, str], list[tuple[int, pytest.Item]]] = defaultdict(list)
+    for item in items:
+        engine = _engine_of(item)
+        if isinstance(item, pytest.Function) and engine:
+            with_family = item.callspec.id.replace(engine, _FAMILY_OF[engine])
+            alike[str(item.path), item.originalname, with_family].append((_RANK[engine], item))
+    for same in alike.values():
+        lowest = min(rank for rank, _ in same)
+        yield from (item for rank, item in same if rank > lowest)
+
+
+def _engine_of(item: pytest.Item) -> str:
+    """The engine that the test is parametrized with; empty if there is none, or several."""
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    found = [value for value in params.values() if isinstance(value, str) and value in _FAMILY_OF]
+    return found[0] if len(found) == 1 else ""
+
+
+def _further_layouts(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    of_layouts = [
+        (layout, item)
+        for item in items
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        for layout in [item.callspec.params.get("layout")]
+        if isinstance(layout, Layout)
+    ]
+    kept = first_tier({layout.name: layout for layout, _ in of_layouts}.values())
+    return (item for layout, item in of_layouts if layout.name not in kept)
+
+
+def first_tier(layouts: Iterable[Layout]) -> frozenset[str]:
+    """The names of one layout in `ONE_IN`: first those that add a rule, or an engine, to what the others show."""
+    left = sorted(layouts, key=lambda layout: layout.name)
+    most = -(-len(left) // ONE_IN)
+    chosen: list[Layout] = []
+    shown: set[str] = set()
+    while left and len(chosen) < most:
+        best = max(left, key=lambda layout: len(_shows(layout) - shown))
+        if not _shows(best) - shown:
+            # Nothing new is left: take the others evenly.
+            chosen += left[:: -(-len(left) // (most - len(chosen)))]
+            break
+        left.remove(best)
+        chosen.append(best)
+        shown |= _shows(best)
+    return frozenset(layout.name for layout in chosen)
+
+
+def _shows(layout: Layout) -> set[str]:
+    """The rules that it is to break on its engine, and the engine's kept twin."""
+    broken = {f"{code} {_FAMILY_OF[layout.engine]}" for wanted in layout.wanted for code in wanted.codes.split("|")}
+    return broken | ({f"clean {layout.engine}"} if layout.clean else set())
