@@ -51,14 +51,21 @@ def kept(store: Store, target: str) -> dict[str, Any]:
         )
         packers = Packers(connection)
         states = [
-            {k: v for k, v in row._mapping.items() if k not in ("target", "fingerprint", "base_id")}
-            | {"finding": packers.of(row.base_id).unpacked(row.finding)}
+            {k: v for k, v in row._mapping.items() if k not in ("target", "fingerprint")}
+            | {"finding": packers.of(target, row.day).unpacked(row.finding)}
             for row in rows.all()
         ]
         sets = connection.execute(select(value_set.c.day).where(value_set.c.target == target)).scalars().all()
         figures = connection.scalar(select(func.count()).select_from(figure))
     values = RememberedValues(store, target, after).of(HOST)
-    return {"days": store.days(target), "states": states, "values": values, "sets": sorted(sets), "all": figures}
+    return {
+        "days": store.days(target),
+        "rules": store.rule_outcomes(target, after),
+        "states": states,
+        "values": values,
+        "sets": sorted(sets),
+        "all": figures,
+    }
 
 
 @settings(max_examples=25, deadline=None)
@@ -83,8 +90,8 @@ def test_removal_says_what_went_and_what_stays(store: Store) -> None:
     with deliveries.writing(store.engine) as connection:
         alert = deliveries.add(connection, Draft(Kind.ALERT, thread, DAY + timedelta(days=1), "#c", {"about": {}}))
         deliveries.add(connection, Draft(Kind.EDIT, thread, newest, "#c", {"about": {}}, alert))
-        told = deliveries.add(connection, Draft(Kind.REPLY, thread, newest, "#c", {"about": {}}, alert))
-    found = deliveries.find(store.engine, told)
+        reply = deliveries.add(connection, Draft(Kind.REPLY, thread, newest, "#c", {"about": {}}, alert))
+    found = deliveries.find(store.engine, reply)
     assert found is not None
     deliveries.settle(store.engine, found, State.SENT)
     removed = remove_day(store, "t", newest, POLICY, owner_of)

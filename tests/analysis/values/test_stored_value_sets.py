@@ -115,7 +115,7 @@ def forged(content: bytes) -> bytes:
 
 
 def base(values: int, days: int, body: bytes) -> bytes:
-    return struct.pack("<IHQ", values, days, 1 << 40) + body
+    return struct.pack("<IHQIQ", values, days, 1 << 40, 0, 1 << 40) + body
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,9 @@ import numpy.typing as npt
 
 FORMAT_VERSION: Final = 1
 BASE: Final = b"B"
-THINNED: Final = b"T"
 DELTA: Final = b"D"
-FORGETTING: Final = b"F"
 
-_WORDS: Final = {BASE: "whole set", THINNED: "whole set", DELTA: "day's delta", FORGETTING: "day's delta"}
+_WORDS: Final = {BASE: "whole set", DELTA: "day's delta"}
 _START: Final = struct.Struct("<cBB")
 """Base or delta, format version, hash version."""
 _CHECKSUM: Final = struct.Struct("<I")
