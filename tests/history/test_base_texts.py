@@ -158,16 +158,37 @@ def test_damaged_base_costs_the_days_stored_with_it_and_no_other(store: Store) -
     assert store.timeline("demo", on(APRIL + 1)).previous == profile_of("a", FIRST)
 
 
+def test_first_base_of_a_year_is_the_root_of_the_others(store: Store) -> None:
+    """It stays as long as they need it, even if a day before it is audited later."""
+    for month, names in ((3, "a"), (4, "a"), (1, "a"), (12, "b")):
+        store.save(profile_of(names, date(2026, month, 5)), result_of(date(2026, month, 5)), None)
+    store.save(profile_of("b", date(2027, 1, 5)), result_of(date(2027, 1, 5)), None)
+    sizes = {month: len(data) for month, data in bases(store).items()}
+    root, year_later = sizes[date(2026, 3, 1)], sizes[date(2027, 1, 1)]
+    assert max(sizes[date(2026, month, 1)] for month in (1, 4)) < root / 20
+    assert min(sizes[date(2026, 12, 1)], year_later) > root / 2
+    with store.writing("test") as connection:
+        connection.execute(snapshot.delete().where(snapshot.c.day == date(2026, 3, 5)))
+    compact(store, "demo", date(2027, 1, 5))
+    assert bases(store).keys() == sizes.keys()
+    assert store.profile("demo", date(2026, 4, 5)) == profile_of("a", date(2026, 4, 5))
+    assert store.profile("demo", date(2026, 12, 5)) == profile_of("b", date(2026, 12, 5))
+    with store.writing("test") as connection:
+        connection.execute(snapshot.delete().where(snapshot.c.day < date(2027, 1, 1)))
+    compact(store, "demo", date(2027, 1, 5))
+    assert list(bases(store)) == [date(2027, 1, 1)]
+
+
 def test_compact_deletes_the_bases_of_months_without_days(store: Store) -> None:
     """A month is needed for a state of an incident, too."""
     save(store, 0)
     save(store, APRIL)
     for table, left in ((snapshot, 2), (incident_day, 1)):
         with store.writing("test") as connection:
-            connection.execute(table.delete().where(table.c.day == FIRST))
+            connection.execute(table.delete().where(table.c.day == on(APRIL)))
         compact(store, "demo", on(APRIL))
         assert len(bases(store)) == left
-    assert store.profile("demo", on(APRIL)) == profile_of("a", on(APRIL))
+    assert store.profile("demo", FIRST) == profile_of("a", FIRST)
 
 
 def test_audited_again_when_nothing_could_be_measured_keeps_the_profile(store: Store) -> None:

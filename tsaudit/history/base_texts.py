@@ -2,8 +2,9 @@
 
 An audit's profile and result repeat nearly everything that an earlier audit of the target wrote. With an earlier text
 as the dictionary, a day takes a few hundred bytes where its text alone takes 20 kB. The first audit of a month that
-measures something makes the month's base, which then stays as it is until no day of the month is left. What was packed
-before there was a base is unpacked with one just as well.
+measures something makes the month's base, which then stays as it is until no day of the month is left. The first base
+of a year is stored by itself, and the others of the year as differences from it. What was packed before there was a
+base is unpacked with one just as well.
 """
 
 from __future__ import annotations
@@ -92,7 +93,11 @@ def packer_for(connection: Connection, target: str, day: date, text: bytes | Non
     month = month_of(day)
     base = _base(connection, target, month)
     if base is None and text is not None and len(text) <= LARGEST_BASE:
-        connection.execute(insert(base_text).values(target=target, month=month, data=Packer().packed(text)))
+        of_year = base_text.c.month.between(date(day.year, 1, 1), date(day.year, 12, 1))
+        first = select(base_text.c.month).where(base_text.c.target == target, of_year, base_text.c.root.is_(None))
+        root = connection.execute(first).scalar()
+        data = Packer(_base(connection, target, root) or b"").packed(text)
+        connection.execute(insert(base_text).values(target=target, month=month, data=data, root=root))
         base = text
     return Packer(base or b"")
 
@@ -103,19 +108,23 @@ def month_of(day: date) -> date:
 
 
 def prune(connection: Connection, target: str, days: Collection[date]) -> None:
-    """Delete the target's bases of all months but those of `days`."""
+    """Delete the target's bases that no text of these days needs."""
     months = {month_of(day) for day in days}
     mine = base_text.c.target == target
-    for month in connection.execute(select(base_text.c.month).where(mine)).scalars().all():
-        if month not in months:
-            connection.execute(delete(base_text).where(mine, base_text.c.month == month))
+    rows = connection.execute(select(base_text.c.month, base_text.c.root).where(mine)).all()
+    needed = months | {row.root for row in rows if row.month in months}
+    for month in {row.month for row in rows} - needed:
+        connection.execute(delete(base_text).where(mine, base_text.c.month == month))
 
 
-def _base(connection: Connection, target: str, month: date) -> bytes | None:
+def _base(connection: Connection, target: str, month: date | None) -> bytes | None:
     """The month's base; None if there is none, empty if it is damaged."""
-    query = select(base_text.c.data).where(base_text.c.target == target, base_text.c.month == month)
-    data = connection.execute(query).scalar()
+    columns = (base_text.c.data, base_text.c.root)
+    query = select(*columns).where(base_text.c.target == target, base_text.c.month == month)
+    row = connection.execute(query).one_or_none() if month else None
+    if row is None:
+        return None
     try:
-        return None if data is None else Packer().unpacked(data)
+        return Packer(_base(connection, target, row.root) or b"").unpacked(row.data)
     except ValueError:
         return b""

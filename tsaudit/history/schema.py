@@ -41,6 +41,7 @@ base_text: Final = Table(
     Column("target", String(100), primary_key=True),
     Column("month", Date, primary_key=True, comment="its first day"),
     Column("data", LargeBinary, nullable=False, comment="compressed"),
+    Column("root", Date, comment="month of the base that this one is a difference from; null: it is stored by itself"),
     comment="text that a month's snapshots and findings are stored as differences from",
 )
 
@@ -68,6 +69,7 @@ rule_outcome: Final = Table(
     Column("target", String(100), primary_key=True),
     Column("day", Date, primary_key=True),
     Column("rules", Text, nullable=False, comment="JSON: codes of the rules that were evaluated and that were unknown"),
+    sqlite_with_rowid=False,
     comment="kept longer than the snapshot, while it shows since when a rule has been unknown",
 )
 

@@ -88,20 +88,19 @@ class Store:
         they are still what is known about the day; the result, and with it the verdict, is the new one.
         """
         own = _of_day(result.target, result.day)
-        texts = to_json(profile) if profile else None, to_json(result)
-        row = _row(result, report_url)
+        measured, found = to_json(profile) if profile else None, to_json(result)
         with self.writing(result.target) as connection:
             if values is not None:
                 values.write(connection)
             rule_outcomes.write(connection, result.target, outcomes_of(result))
-            base = texts[0] + texts[1] if texts[0] is not None else None
+            base = measured + found if measured is not None else None
             packer = base_texts.packer_for(connection, result.target, result.day, base)
-            row["result"] = packer.packed(texts[1])
+            row = _row(result, report_url) | {"result": packer.packed(found)}
             if profile is None and connection.execute(update(snapshot).where(own).values(row)).rowcount:
                 return
-            if texts[0] is not None:
-                row["profile"] = packer.packed(texts[0])
-            row["schema_complete"] = int(profile is not None and not any(g.fact in STRUCTURE for g in profile.gaps))
+            is_complete = profile is not None and not any(gap.fact in STRUCTURE for gap in profile.gaps)
+            row |= {"profile": packer.packed(measured) if measured is not None else None}
+            row |= {"schema_complete": int(is_complete)}
             connection.execute(delete(snapshot).where(own))
             new_id = connection.execute(insert(snapshot).values(row)).inserted_primary_key
             numbers = _figure_rows(profile, new_id[0]) if profile and new_id else []

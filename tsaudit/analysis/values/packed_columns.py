@@ -6,6 +6,7 @@ did not change, which take 52 bytes here and 330 there, and a whole set of a mil
 
 from __future__ import annotations
 
+import itertools
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -87,8 +88,7 @@ def unpacked(body: bytes, sizes: Sequence[int]) -> list[bytes]:
         raise damaged("they do not decompress") from error
     if len(data) != size:
         raise damaged(f"not the {size} bytes they declare")
-    ends = np.cumsum(sizes).tolist()
-    return [data[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    return [data[end - size : end] for size, end in zip(sizes, itertools.accumulate(sizes), strict=True)]
 
 
 def damaged(what: str) -> ValueError:

@@ -20,7 +20,9 @@ from tsaudit.analysis.values.value_hashes import HASH_BITS, HASH_VERSION
 from tsaudit.analysis.values.value_sets import ValueSet, members
 
 _HASH_BYTES: Final = HASH_BITS // 8
+_DATE_BYTES: Final = 4
 _DAY_BYTES: Final = 2
+"""Of the position of a day among those of the set."""
 _BASE_HEAD: Final = struct.Struct("<IHQIQ")
 """Values, days, and the set's bounds."""
 _DELTA_HEAD: Final = struct.Struct("<IiQQI")
@@ -31,8 +33,8 @@ def to_bytes(values: ValueSet) -> bytes:
     """The complete set, compressed."""
     head = _BASE_HEAD.pack(len(values.hashes), len(values.days), *values.bounds)
     columns = (
-        values.days.astype("<i4").tobytes(),
-        values.distinct.astype("<i8").tobytes(),
+        *packed.ascending(values.days.astype(np.uint64), _DATE_BYTES),
+        *packed.planes(values.distinct, _HASH_BYTES),
         *packed.ascending(values.hashes, _HASH_BYTES),
         *packed.planes(np.searchsorted(values.days, values.first), _DAY_BYTES),
         *packed.planes(np.searchsorted(values.days, values.last), _DAY_BYTES),
@@ -46,13 +48,14 @@ def from_bytes(data: bytes) -> ValueSet:
     values, day_count, *bounds = head
     if values > value_sets.MAX_EXACT:
         raise packed.damaged(f"{values} values are more than it can hold")
-    sizes = (4 * day_count, 8 * day_count, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
+    of_days = (_DATE_BYTES * day_count, _HASH_BYTES * day_count)
+    sizes = (*of_days, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
     days, distinct, hashes, first, last = packed.unpacked(body, sizes)
-    day_numbers = np.frombuffer(days, "<i4").astype(np.int32)
+    day_numbers = packed.from_ascending(days, _DATE_BYTES).astype(np.int32)
     seen = [packed.from_planes(column, _DAY_BYTES).astype(np.int64) for column in (first, last)]
     if any(len(numbers) and numbers.max() >= day_count for numbers in seen):
         raise packed.damaged("a value was seen on a day that was not observed")
-    counts = np.frombuffer(distinct, "<i8").astype(np.int64)
+    counts = packed.from_planes(distinct, _HASH_BYTES).astype(np.int64)
     ascending = packed.from_ascending(hashes, _HASH_BYTES)
     return ValueSet(ascending, day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, *bounds)
 

@@ -18,6 +18,11 @@ def upgrade() -> None:
         sa.Column("target", sa.String(length=100), nullable=False),
         sa.Column("month", sa.Date(), nullable=False, comment="its first day"),
         sa.Column("data", sa.LargeBinary(), nullable=False, comment="compressed"),
+        sa.Column(
+            "root",
+            sa.Date(),
+            comment="month of the base that this one is a difference from; null: it is stored by itself",
+        ),
         sa.PrimaryKeyConstraint("target", "month", name=op.f("pk_base_text")),
         comment="text that a month's snapshots and findings are stored as differences from",
     )
@@ -29,32 +34,24 @@ def upgrade() -> None:
         sa.Column("owner", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("made_at", sa.DateTime(), nullable=False),
-        sa.Column(
-            "until", sa.Date(), nullable=True, comment="last day it holds; null for ack (until resolved) and reopen"
-        ),
+        sa.Column("until", sa.Date(), comment="last day it holds; null for ack (until resolved) and reopen"),
         sa.Column(
             "severity",
             sa.String(length=10),
             nullable=False,
             comment="of the incident when it was made; it covers no worse",
         ),
-        sa.Column(
-            "opened", sa.Date(), nullable=True, comment="when the incident had opened; an ack ends with that opening"
-        ),
-        sa.Column(
-            "observed", sa.Float(), nullable=True, comment="figure of the finding when it was made; null: it had none"
-        ),
+        sa.Column("opened", sa.Date(), comment="when the incident had opened; an ack ends with that opening"),
+        sa.Column("observed", sa.Float(), comment="figure of the finding when it was made; null: it had none"),
         sa.Column(
             "bound",
             sa.Float(),
-            nullable=True,
             comment="the figure it covers at most, or at least if less is worse; null: any",
         ),
-        sa.Column("unit", sa.Text(), nullable=True, comment="of both figures"),
+        sa.Column("unit", sa.Text(), comment="of both figures"),
         sa.Column(
             "reaction_id",
             sa.Integer(),
-            nullable=True,
             comment="reaction that made it; null: the command line or another program",
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_decision")),
@@ -77,20 +74,17 @@ def upgrade() -> None:
         sa.Column(
             "state", sa.String(length=10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"
         ),
-        sa.Column(
-            "parent_id", sa.String(length=36), nullable=True, comment="the delivery that this one edits or replies to"
-        ),
-        sa.Column("slack_channel", sa.String(length=30), nullable=True),
-        sa.Column("slack_ts", sa.String(length=30), nullable=True),
+        sa.Column("parent_id", sa.String(length=36), comment="the delivery that this one edits or replies to"),
+        sa.Column("slack_channel", sa.String(length=30)),
+        sa.Column("slack_ts", sa.String(length=30)),
         sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("last_error", sa.Text(), nullable=True),
+        sa.Column("last_error", sa.Text()),
         sa.Column(
             "claimed_at",
             sa.DateTime(),
-            nullable=True,
             comment="when the newest call for it began; null before the first",
         ),
-        sa.Column("done_at", sa.DateTime(), nullable=True),
+        sa.Column("done_at", sa.DateTime()),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery")),
         comment="every message, written before it is sent",
     )
@@ -124,8 +118,8 @@ def upgrade() -> None:
         sa.Column("bad_runs", sa.Integer(), nullable=False),
         sa.Column("good_runs", sa.Integer(), nullable=False),
         sa.Column("first_seen", sa.Date(), nullable=False),
-        sa.Column("opened", sa.Date(), nullable=True),
-        sa.Column("resolved", sa.Date(), nullable=True),
+        sa.Column("opened", sa.Date()),
+        sa.Column("resolved", sa.Date()),
         sa.Column(
             "finding",
             sa.LargeBinary(),
@@ -161,7 +155,6 @@ def upgrade() -> None:
         sa.Column(
             "gone_at",
             sa.DateTime(),
-            nullable=True,
             comment="when it was seen to have been taken back; null: it is there",
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_reaction")),
@@ -180,6 +173,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("target", "day", name=op.f("pk_rule_outcome")),
         comment="kept longer than the snapshot, while it shows since when a rule has been unknown",
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "snapshot",
@@ -193,11 +187,10 @@ def upgrade() -> None:
         sa.Column(
             "schema_complete", sa.Integer(), nullable=False, comment="1: databases, measurements, keys all measured"
         ),
-        sa.Column("report_url", sa.Text(), nullable=True),
+        sa.Column("report_url", sa.Text()),
         sa.Column(
             "profile",
             sa.LargeBinary(),
-            nullable=True,
             comment="JSON as base_texts.Packer stores it; null when the target could not be audited",
         ),
         sa.Column("result", sa.LargeBinary(), nullable=False, comment="JSON as base_texts.Packer stores it"),
@@ -225,7 +218,7 @@ def upgrade() -> None:
         sa.Column("subject", sa.Text(), nullable=False, comment="Subject.key"),
         sa.Column("value", sa.Float(), nullable=False),
         sa.Column("how", sa.String(length=10), nullable=False),
-        sa.Column("standard_error", sa.Float(), nullable=True),
+        sa.Column("standard_error", sa.Float()),
         sa.ForeignKeyConstraint(
             ["snapshot_id"], ["snapshot.id"], name=op.f("fk_figure_snapshot_id"), ondelete="CASCADE"
         ),
