@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tests.history.conftest import EXAMPLES
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.incidents import State
@@ -32,8 +33,6 @@ RUNS: Final = st.integers(1, 3)
 
 fresh_target: Final = (f"t{number}" for number in itertools.count())
 """Examples share one history, so each has a target of its own."""
-
-EXAMPLES: Final = {"sqlite": 25, "postgresql": 4}
 
 
 @dataclass

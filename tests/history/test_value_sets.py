@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
 from tests.builders import a_profile, a_result
+from tests.history.conftest import EXAMPLES
 from tsaudit.analysis.values import packed_columns, stored_value_sets, value_sets
 from tsaudit.analysis.values.value_hashes import hash_values
 from tsaudit.analysis.values.value_sets import ValueSet
@@ -25,7 +26,6 @@ from tsaudit.model.subject import Subject
 FIRST = date(2026, 1, 5)
 FEBRUARY = 27
 """Days from the first until the first day of the next month."""
-EXAMPLES = {"sqlite": 25, "postgresql": 4}
 HOST = Subject("main", "cpu", "host")
 SERIES = Subject("main", "cpu")
 OTHER = Subject("main", "cpu", "core")

@@ -69,7 +69,7 @@ def compact(store: Store, target: str, today: date) -> int:
         _prune_incidents(connection, target, newest, kept)
         value_sets.prune(connection, target, newest - DAILY, newest - WEEKLY)
         _prune_messages(connection, target, newest)
-        base_texts.prune(connection, target, kept | incidents.days(connection, target))
+        base_texts.prune(connection, target, incidents.days(connection, target))
     return len(removed)
 
 
