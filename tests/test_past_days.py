@@ -163,10 +163,7 @@ class History:
             query = select(incident_day).order_by(incident_day.c.day, incident_day.c.fingerprint)
             rows, packers = connection.execute(query).all(), Packers(connection)
             # The finding itself, whatever base it is stored with.
-            return [
-                row._asdict() | {"finding": packers.of(row.base_id).unpacked(row.finding), "base_id": None}
-                for row in rows
-            ]
+            return [row._asdict() | {"finding": packers.of("past", row.day).unpacked(row.finding)} for row in rows]
 
     def remembered(self, before: date) -> list[Any]:
         values = RememberedValues(self.store, "past", before)

@@ -11,7 +11,7 @@ from sqlalchemy import update
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
-from tsaudit.history.schema import snapshot
+from tsaudit.history.schema import rule_outcome
 from tsaudit.history.store import Store
 from tsaudit.model.finding import SILENCED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
@@ -211,20 +211,9 @@ def test_a_day_is_judged_by_the_days_before_it_alone(store: Store) -> None:
     assert [one.day for one in store.rule_outcomes("demo", before=on(8))] == [on(7), on(3), on(0)]
 
 
-def test_days_from_before_it_was_noted_are_read_from_their_results(store: Store) -> None:
-    for i, rule in enumerate([judged(), lacking(), lacking()]):
-        audit(store, on(i), rule, OTHER)
-    with store.writing("demo") as connection:
-        connection.execute(update(snapshot).values(rules=None))
-    assert store.rule_outcomes("demo", before=on(1)) == [
-        RuleOutcomes(on(0), frozenset({"CAR001", "NAM001"}), frozenset())
-    ]
-    assert audit(store, on(3), lacking(), OTHER) == {SILENCED_CODE: "opened"}
-
-
 def test_what_another_version_noted_and_this_one_cannot_read_is_no_audit(store: Store) -> None:
     audit(store, on(0), judged(), OTHER)
     for text in ("", "[]", '{"judged": 1}', "null"):
         with store.writing("demo") as connection:
-            connection.execute(update(snapshot).values(rules=text))
+            connection.execute(update(rule_outcome).values(rules=text))
         assert store.rule_outcomes("demo", before=on(1)) == [RuleOutcomes(on(0), frozenset(), frozenset())]

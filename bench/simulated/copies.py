@@ -11,8 +11,7 @@ from sqlalchemy import Connection, func, insert, inspect, literal, select, text
 from tsaudit.history.schema import metadata
 from tsaudit.history.store import Store
 
-_OF_TARGET = ("base", "snapshot", "past_outcome", "value_set", "incident_day")
-_IDS = {"base": "base_id", "snapshot": "snapshot_id"}
+_OF_TARGET = ("base_text", "snapshot", "rule_outcome", "value_set", "incident_day")
 
 
 def multiply(store: Store, names: Sequence[str], targets: int) -> None:
@@ -22,24 +21,19 @@ def multiply(store: Store, names: Sequence[str], targets: int) -> None:
             _copy(connection, name, number, number // len(names))
     if store.engine.dialect.name == "postgresql":
         with store.writing("copy") as connection:
-            for table in ("base", "snapshot", "decision", "reaction"):
-                if table in metadata.tables:
-                    top = f"(SELECT coalesce(max(id), 0) + 1 FROM {table})"
-                    connection.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {top})"))
+            for table in ("snapshot", "decision", "reaction"):
+                top = f"(SELECT coalesce(max(id), 0) + 1 FROM {table})"
+                connection.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {top})"))
 
 
 def _copy(connection: Connection, name: str, number: int, turn: int) -> None:
     """Copies have the IDs and fingerprints of the original, shifted by the number of copies made so far."""
     new = f"target-{number:05}"
-    shift = {table: _shift(connection, table, turn) for table in ("base", "snapshot") if table in metadata.tables}
-    for table in (metadata.tables[one] for one in _OF_TARGET if one in metadata.tables):
+    shift = _shift(connection, turn)
+    for table in (metadata.tables[one] for one in _OF_TARGET):
         changed: dict[str, Any] = {"target": literal(new)}
         if "id" in table.c:
-            changed["id"] = table.c.id + shift[table.name]
-        if "base_id" in table.c:
-            changed["base_id"] = table.c.base_id + shift["base"]
-        if "root_id" in table.c:
-            changed["root_id"] = table.c.root_id + shift["base"]
+            changed["id"] = table.c.id + shift
         if "fingerprint" in table.c:
             changed["fingerprint"] = func.substr(table.c.fingerprint, 1, 10) + literal(f"{number:06}")
         columns = [changed.get(column.name, column) for column in table.c]
@@ -47,7 +41,7 @@ def _copy(connection: Connection, name: str, number: int, turn: int) -> None:
             insert(table).from_select(list(table.c.keys()), select(*columns).where(table.c.target == name))
         )
     figure, snapshot = metadata.tables["figure"], metadata.tables["snapshot"]
-    columns = [c + shift["snapshot"] if c.name == "snapshot_id" else c for c in figure.c]
+    columns = [c + shift if c.name == "snapshot_id" else c for c in figure.c]
     # As a list, because without statistics PostgreSQL would read the whole table for a subquery.
     ids = connection.execute(select(snapshot.c.id).where(snapshot.c.target == name)).scalars()
     mine = figure.c.snapshot_id.in_(list(ids))
@@ -63,14 +57,13 @@ def _copy(connection: Connection, name: str, number: int, turn: int) -> None:
     connection.execute(insert(delivery).from_select(list(delivery.c.keys()), select(*columns).where(mine)))
 
 
-_tops: dict[tuple[str, str], int] = {}
+_tops: dict[str, int] = {}
 
 
-def _shift(connection: Connection, name: str, turn: int) -> int:
-    table = metadata.tables[name]
-    key = (str(connection.engine.url), name)
+def _shift(connection: Connection, turn: int) -> int:
+    key = str(connection.engine.url)
     if key not in _tops:
-        _tops[key] = connection.execute(select(func.max(table.c.id))).scalar() or 0
+        _tops[key] = connection.execute(select(func.max(metadata.tables["snapshot"].c.id))).scalar() or 0
     return turn * (_tops[key] + 1)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.servers import Postgresql
 from tsaudit.history.store import Store
+
+EXAMPLES: Final = {"sqlite": 25, "postgresql": 4}
+"""Of a property that does not depend on the database, by dialect: on PostgreSQL, each costs ten times as much."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,4 +1,4 @@
-"""Snapshots are stored as what differs from a base text: small, read back exactly, and old ones are read as before."""
+"""Snapshots are stored as what differs from a month's base text: small, and read back exactly."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Connection, func, select, text, update
+from sqlalchemy import func, select, update
 
-import tsaudit.history
-from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.builders import a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tsaudit.config.settings import Incidents
-from tsaudit.history import base_texts, database, incidents
+from tsaudit.history import base_texts, incidents
+from tsaudit.history.base_texts import Packer
 from tsaudit.history.compaction import compact
-from tsaudit.history.packing import Packer
-from tsaudit.history.schema import base, incident_day, snapshot
+from tsaudit.history.removal import remove_day
+from tsaudit.history.schema import base_text, incident_day, snapshot
 from tsaudit.history.store import Store
-from tsaudit.model.finding import AuditResult
+from tsaudit.model.finding import AuditResult, Finding, RuleResult
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Profile
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)
+FIRST: Final = date(2026, 3, 25)
+APRIL: Final = 7
+"""Days from the first until the first day of the next month."""
 
 
 def on(days: int) -> date:
-    return DAY + timedelta(days=days)
+    return FIRST + timedelta(days=days)
 
 
 def profile_of(names: str, day: date) -> Profile:
@@ -48,9 +49,13 @@ def result_of(day: date) -> AuditResult:
     return a_result(a_rule_result(a_finding()), day=day)
 
 
+def owner_of(_finding: Finding, _rule: RuleResult) -> str:
+    return "team"
+
+
 def save(store: Store, days: int, names: str = "a") -> None:
     store.save(profile_of(names, on(days)), result_of(on(days)), None)
-    incidents.update(store, result_of(on(days)), POLICY, lambda _finding, _rule: "team")
+    incidents.update(store, result_of(on(days)), POLICY, owner_of)
 
 
 def value(store: Store, column: Any, *where: Any) -> Any:
@@ -58,20 +63,26 @@ def value(store: Store, column: Any, *where: Any) -> Any:
         return connection.execute(select(column).where(*where)).scalar_one()
 
 
-def bases(store: Store) -> int:
-    return int(value(store, func.count(base.c.id)))
+def bases(store: Store) -> dict[date, bytes]:
+    with store.reading() as connection:
+        return {row.month: row.data for row in connection.execute(select(base_text))}
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))
-def test_packed_text_is_unpacked_with_its_base(base_text: bytes, content: bytes) -> None:
-    text_ = b"[" + content
-    assert Packer(base_text).unpacked(Packer(base_text).packed(text_)) == text_
+def test_packed_text_is_unpacked_with_its_base(base: bytes, text: bytes) -> None:
+    assert Packer(base).unpacked(Packer(base).packed(text)) == text
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), st.integers(0, 5))
+def test_what_was_packed_without_a_base_is_unpacked_with_any(base: bytes, text: bytes, repeats: int) -> None:
+    assert Packer(base).unpacked(Packer().packed(text * repeats)) == text * repeats
+    assert Packer(base).unpacked(Packer().packed(base * repeats + text)) == base * repeats + text
 
 
 def test_packed_text_is_short_when_the_base_has_it() -> None:
-    text_ = random.Random(1).randbytes(300_000)
-    assert len(Packer(text_ + b"x").packed(text_)) < 100
-    assert len(Packer(text_).packed(text_[:1_000])) < 100
+    text = random.Random(1).randbytes(300_000)
+    assert len(Packer(text + b"x").packed(text)) < 100
+    assert len(Packer(text).packed(text[:1_000])) < 100
 
 
 def test_unpacked_rejects_what_has_another_base() -> None:
@@ -84,9 +95,9 @@ def test_unpacked_rejects_what_has_another_base() -> None:
 def test_later_days_take_a_fraction_and_are_read_back(store: Store) -> None:
     for day in range(5):
         save(store, day)
-    assert bases(store) == 1
+    assert list(bases(store)) == [date(2026, 3, 1)]
     size = func.length(snapshot.c.profile) + func.length(snapshot.c.result)
-    alone = len(zlib.compress(to_json(profile_of("a", DAY)))) + len(zlib.compress(to_json(result_of(DAY))))
+    alone = len(zlib.compress(to_json(profile_of("a", FIRST)))) + len(zlib.compress(to_json(result_of(FIRST))))
     assert value(store, func.max(size)) < alone / 20
     for day in range(5):
         assert store.profile("demo", on(day)) == profile_of("a", on(day))
@@ -95,79 +106,89 @@ def test_later_days_take_a_fraction_and_are_read_back(store: Store) -> None:
     assert incidents.current(store)[0].finding == a_finding()
 
 
-def test_new_base_once_the_audits_have_become_different(store: Store) -> None:
-    for day in range(10):
-        save(store, day, "a" if day < 3 else "b")
-    assert bases(store) == 2
-    assert value(store, func.length(snapshot.c.profile), snapshot.c.day == on(9)) < 2_000
-    assert [store.profile("demo", on(day)) for day in (2, 3, 9)] == [
-        profile_of("a", on(2)),
-        profile_of("b", on(3)),
-        profile_of("b", on(9)),
-    ]
+def test_each_month_has_the_base_that_its_first_audit_made(store: Store) -> None:
+    days = {1: "a", 2: "b", APRIL - 1: "b", APRIL: "b", APRIL + 1: "b", 0: "c"}
+    for day, names in days.items():
+        save(store, day, names)
+    assert sorted(bases(store)) == [date(2026, 3, 1), date(2026, 4, 1)]
+    assert Packer().unpacked(bases(store)[date(2026, 3, 1)]).startswith(to_json(profile_of("a", on(1))))
+    assert value(store, func.length(snapshot.c.profile), snapshot.c.day == on(APRIL + 1)) < 200
+    for day, names in days.items():
+        assert store.profile("demo", on(day)) == profile_of(names, on(day))
 
 
-def test_no_new_base_when_every_day_is_as_different_from_each_other(store: Store) -> None:
-    for day in range(10):
-        save(store, day, str(day))
-    assert bases(store) == 1
+def test_base_stays_when_its_day_is_audited_again_or_removed(store: Store) -> None:
+    save(store, 0)
+    save(store, 1)
+    made = bases(store)
+    save(store, 0, "b")
+    remove_day(store, "demo", on(0), POLICY, owner_of)
+    compact(store, "demo", on(1))
+    assert bases(store) == made
+    assert store.profile("demo", on(1)) == profile_of("a", on(1))
 
 
-def test_new_base_is_stored_as_a_difference_while_most_of_the_root_is_left(store: Store) -> None:
-    profiles = []
-    for day in range(30):
-        old, new = profile_of("a", on(day)), profile_of("b", on(day))
-        profiles.append(replace(old, measurements=(*new.measurements[: day // 3], *old.measurements[day // 3 :])))
-        store.save(profiles[-1], result_of(on(day)), None)
-    assert bases(store) > 2
-    assert value(store, func.count(), base.c.root_id.is_(None)) == 1
-    assert value(store, func.max(func.length(base.c.data)), base.c.root_id.is_not(None)) < value(
-        store, func.length(base.c.data), base.c.root_id.is_(None)
-    )
-    root = value(store, base.c.id, base.c.root_id.is_(None))
+def test_days_without_a_profile_make_no_base_and_are_read_with_the_one_made_later(store: Store) -> None:
+    result = result_of(FIRST)
+    store.save(None, result, None)
+    incidents.update(store, result, POLICY, owner_of)
+    assert bases(store) == {}
+    save(store, 1)
+    assert len(bases(store)) == 1
+    assert store.profile("demo", FIRST) is None
+    assert store.result("demo", FIRST) == result
+    assert [i.finding for i in incidents.current(store, day=FIRST)] == [a_finding()]
+
+
+def test_text_longer_than_a_base_can_be_is_stored_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base_texts, "LARGEST_BASE", 100)
+    save(store, 0)
+    assert bases(store) == {}
+    assert store.profile("demo", FIRST) == profile_of("a", FIRST)
+
+
+def test_damaged_base_costs_the_days_stored_with_it_and_no_other(store: Store) -> None:
+    save(store, 0)
+    save(store, APRIL)
     with store.writing("test") as connection:
-        connection.execute(snapshot.delete().where(snapshot.c.base_id == root, snapshot.c.day != on(0)))
-        base_texts.tidy(connection, "demo", [root])
-    assert value(store, snapshot.c.base_id, snapshot.c.day == on(0)) == root, "it is needed anyway"
+        connection.execute(update(base_text).where(base_text.c.month == date(2026, 4, 1)).values(data=b"damaged"))
+    assert store.profile("demo", on(APRIL)) is None
+    save(store, APRIL + 1)
+    assert store.profile("demo", on(APRIL + 1)) == profile_of("a", on(APRIL + 1))
+    assert store.timeline("demo", on(APRIL + 1)).previous == profile_of("a", FIRST)
+
+
+def test_first_base_of_a_year_is_the_root_of_the_others(store: Store) -> None:
+    """It stays as long as they need it, even if a day before it is audited later."""
+    for month, names in ((3, "a"), (4, "a"), (1, "a"), (12, "b")):
+        store.save(profile_of(names, date(2026, month, 5)), result_of(date(2026, month, 5)), None)
+    store.save(profile_of("b", date(2027, 1, 5)), result_of(date(2027, 1, 5)), None)
+    sizes = {month: len(data) for month, data in bases(store).items()}
+    root, year_later = sizes[date(2026, 3, 1)], sizes[date(2027, 1, 1)]
+    assert max(sizes[date(2026, month, 1)] for month in (1, 4)) < root / 20
+    assert min(sizes[date(2026, 12, 1)], year_later) > root / 2
     with store.writing("test") as connection:
-        newest = base_texts.newest(connection, "demo")
-        connection.execute(snapshot.delete().where(snapshot.c.base_id != newest))
-        left = set(connection.execute(select(snapshot.c.day)).scalars())
-    compact(store, "demo", on(29))
-    assert bases(store) == 2, "the newest and its root"
-    assert left
-    assert all(store.profile("demo", day) == profiles[(day - DAY).days] for day in left)
-
-
-def test_compact_deletes_bases_that_nothing_needs(store: Store) -> None:
-    for day in range(10):
-        save(store, day, "a" if day < 3 else "b")
-    compact(store, "demo", on(9))
-    assert bases(store) == 2
+        connection.execute(snapshot.delete().where(snapshot.c.day == date(2026, 3, 5)))
+    compact(store, "demo", date(2027, 1, 5))
+    assert bases(store).keys() == sizes.keys()
+    assert store.profile("demo", date(2026, 4, 5)) == profile_of("a", date(2026, 4, 5))
+    assert store.profile("demo", date(2026, 12, 5)) == profile_of("b", date(2026, 12, 5))
     with store.writing("test") as connection:
-        for table in (snapshot, incident_day):
-            connection.execute(table.delete().where(table.c.base_id == select(func.min(base.c.id)).scalar_subquery()))
-    compact(store, "demo", on(9))
-    assert bases(store) == 1
-    assert store.profile("demo", on(9)) == profile_of("b", on(9))
+        connection.execute(snapshot.delete().where(snapshot.c.day < date(2027, 1, 1)))
+    compact(store, "demo", date(2027, 1, 5))
+    assert list(bases(store)) == [date(2027, 1, 1)]
 
 
-def test_compact_packs_the_few_snapshots_of_a_base_with_the_next_one(store: Store) -> None:
-    """Among those are days without a profile, and findings."""
-    for day in range(20):
-        save(store, day, "ab"[day // 10])
-    assert bases(store) == 2
-    first = value(store, func.min(base.c.id))
-    with store.writing("test") as connection:
-        for table in (snapshot, incident_day):
-            connection.execute(table.delete().where(table.c.base_id == first, table.c.day != on(4)))
-        result, expected = result_of(on(4)), profile_of("a", on(4))
-    for less_used, left in (([], 2), ([first], 1)):
+def test_compact_deletes_the_bases_of_months_without_days(store: Store) -> None:
+    """A month is needed for a state of an incident, too."""
+    save(store, 0)
+    save(store, APRIL)
+    for table, left in ((snapshot, 2), (incident_day, 1)):
         with store.writing("test") as connection:
-            base_texts.tidy(connection, "demo", less_used)
-        assert bases(store) == left
-        assert (store.profile("demo", on(4)), store.result("demo", on(4))) == (expected, result)
-        assert incidents.current(store, day=on(4))[0].finding == a_finding()
+            connection.execute(table.delete().where(table.c.day == on(APRIL)))
+        compact(store, "demo", on(APRIL))
+        assert len(bases(store)) == left
+    assert store.profile("demo", FIRST) == profile_of("a", FIRST)
 
 
 def test_audited_again_when_nothing_could_be_measured_keeps_the_profile(store: Store) -> None:
@@ -180,79 +201,7 @@ def test_audited_again_when_nothing_could_be_measured_keeps_the_profile(store: S
 
 def test_published_changes_the_address_only(store: Store) -> None:
     save(store, 0)
-    store.published("demo", DAY, "https://reports/demo")
-    store.published("unknown", DAY, "https://reports/unknown")
+    store.published("demo", FIRST, "https://reports/demo")
+    store.published("unknown", FIRST, "https://reports/unknown")
     assert value(store, snapshot.c.report_url) == "https://reports/demo"
-    assert store.profile("demo", DAY) == profile_of("a", DAY)
-
-
-def as_before(connection: Connection, *, findings: bool) -> None:
-    """Store everything the way earlier versions did."""
-    for row in connection.execute(select(snapshot)).all():
-        packer = base_texts.Packers(connection).of(row.base_id)
-        old = {name: zlib.compress(packer.unpacked(getattr(row, name))) for name in ("profile", "result")}
-        connection.execute(update(snapshot).where(snapshot.c.id == row.id).values(**old, base_id=None))
-    if findings:
-        plain = to_json(a_finding())
-        connection.execute(update(incident_day).values(finding=plain, base_id=None))
-    connection.execute(base.delete())
-
-
-def test_compact_packs_what_an_earlier_version_stored(store: Store) -> None:
-    for day in range(25):
-        save(store, day)
-    with store.writing("test") as connection:
-        as_before(connection, findings=True)
-    assert store.profile("demo", on(3)) == profile_of("a", on(3))
-    save(store, 25)
-    for left in (15, 5, 0):
-        compact(store, "demo", on(25))
-        assert value(store, func.count(), snapshot.c.base_id.is_(None)) == left
-    for day in range(26):
-        assert store.profile("demo", on(day)) == profile_of("a", on(day))
-        assert store.result("demo", on(day)) == result_of(on(day))
-        assert incidents.current(store, day=on(day))[0].finding == a_finding()
-
-
-def test_migration_keeps_everything(address: str) -> None:
-    folder = f"{tsaudit.history.__path__[0]}/migrations"
-    with Store.open(address) as store:
-        for day in range(3):
-            save(store, day)
-        with store.writing("test") as connection:
-            as_before(connection, findings=True)
-            rows = [dict(row._mapping) for row in connection.execute(select(snapshot))]
-            states = [dict(row._mapping) for row in connection.execute(select(incident_day))]
-        with store.engine.begin() as connection:
-            for table in tsaudit.history.schema.metadata.sorted_tables[::-1]:
-                table.drop(connection)
-            connection.execute(text(f"DROP TABLE {database.VERSION_TABLE}"))
-        with store.engine.begin() as connection:
-            config = Config()
-            config.set_main_option("script_location", folder)
-            config.attributes["connection"] = connection
-            command.upgrade(config, "0007")
-            for name, old in (("snapshot", rows), ("incident_day", states)):
-                for row in old:
-                    kept = {k: v for k, v in row.items() if k not in ("id", "base_id")}
-                    if "finding" in kept:
-                        kept["finding"] = kept["finding"].decode()
-                    names = ", ".join(kept)
-                    marks = ", ".join(f":{k}" for k in kept)
-                    connection.execute(text(f"INSERT INTO {name} ({names}) VALUES ({marks})"), kept)
-            connection.execute(
-                text(
-                    "INSERT INTO reaction (id, delivery_id, kind, person, seen_at) "
-                    "VALUES (1, 'gone', 'ack', 'U0', '2026-01-01'), (2, 'gone', 'ack', 'U0', '2026-01-01')"
-                )
-            )
-    with Store.open(address) as store:
-        assert store.days("demo") == [on(0), on(1), on(2)]
-        for day in range(3):
-            assert store.profile("demo", on(day)) == profile_of("a", on(day))
-            assert store.result("demo", on(day)) == result_of(on(day))
-            assert [i.finding for i in incidents.current(store, day=on(day))] == [a_finding()]
-        assert store.timeline("demo", on(3)).previous == profile_of("a", on(2))
-        assert value(store, func.count(tsaudit.history.schema.reaction.c.id)) == 1
-        save(store, 3)
-        assert [i.opened for i in incidents.current(store)] == [on(0)]
+    assert store.profile("demo", FIRST) == profile_of("a", FIRST)

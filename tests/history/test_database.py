@@ -227,3 +227,21 @@ def test_writing_leaves_nothing_when_it_breaks_off(store: Store) -> None:
         half_done()
     with store.reading() as connection:
         assert connection.execute(select(func.count()).select_from(decision)).scalar() == 0
+
+
+def test_open_that_is_interrupted_creates_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = database._upgrade
+
+    def interrupted(*arguments: Any) -> None:
+        complete(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "_upgrade", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Store.open(address)
+        patch.setattr(database, "_upgrade", lambda *_: None)
+        with Store.open(address) as store:
+            assert inspect(store.engine).get_table_names() == []
+    with Store.open(address) as store:
+        assert store.targets() == []

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_finding, a_result, a_rule_result
+from tests.history.conftest import EXAMPLES
 from tests.long_day import BEGUN
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, decision_log, decisions, incidents
@@ -407,9 +408,16 @@ STEPS: Final = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
-@given(steps=st.lists(STEPS, max_size=10))
-def test_decisions_follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
+def test_decisions_follow_the_model(store: Store) -> None:
+    @settings(max_examples=EXAMPLES[store.engine.dialect.name], deadline=None)
+    @given(steps=st.lists(STEPS, max_size=10))
+    def holds(steps: Sequence[tuple[object, ...]]) -> None:
+        follow_the_model(store, steps)
+
+    holds()
+
+
+def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
     target = next(names)
     only, mark = Selection(targets=frozenset({target})), mark_of(target)
     model, written = Model(), 0

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tests.history.conftest import EXAMPLES
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.incidents import State
@@ -32,8 +33,6 @@ RUNS: Final = st.integers(1, 3)
 
 fresh_target: Final = (f"t{number}" for number in itertools.count())
 """Examples share one history, so each has a target of its own."""
-
-examples: Final = settings(max_examples=40, deadline=None)
 
 
 @dataclass
@@ -84,39 +83,41 @@ def standing(store: Store, target: str) -> list[tuple[object, ...]]:
     return [(i.state, i.opened, i.severity) for i in found if i.state is not State.RESOLVED]
 
 
-@examples
-@given(sights=st.lists(SIGHTS, max_size=10), open_after=RUNS, resolve_after=RUNS)
-def test_incident_follows_the_reference_and_replays_change_nothing(
-    store: Store, sights: Sequence[str], open_after: int, resolve_after: int
-) -> None:
-    target, policy = next(fresh_target), Incidents(open_after=open_after, resolve_after=resolve_after)
-    reference = Reference(open_after, resolve_after)
-    for number, sight in enumerate(sights):
-        day = DAY + timedelta(days=number)
-        expected = reference.see(sight, day)
-        changes = update(store, target, sight, day, policy)
-        assert [str(c.kind) for c in changes] == ([expected] if expected else [])
-        kept = incidents.current(store, target)
-        assert update(store, target, sight, day, policy) == changes
-        assert incidents.current(store, target) == kept
-        if reference.opened:
-            (incident,) = kept
-            assert (incident.opened, incident.first_seen) == (reference.opened, reference.first_seen)
-            assert str(incident.severity) == reference.severity
-        assert all(i.state is not State.OPEN for i in kept) == (reference.opened is None)
+def test_incident_follows_the_reference_and_replays_change_nothing(store: Store) -> None:
+    @settings(max_examples=EXAMPLES[store.engine.dialect.name], deadline=None)
+    @given(sights=st.lists(SIGHTS, max_size=10), open_after=RUNS, resolve_after=RUNS)
+    def holds(sights: Sequence[str], open_after: int, resolve_after: int) -> None:
+        target, policy = next(fresh_target), Incidents(open_after=open_after, resolve_after=resolve_after)
+        reference = Reference(open_after, resolve_after)
+        for number, sight in enumerate(sights):
+            day = DAY + timedelta(days=number)
+            expected = reference.see(sight, day)
+            changes = update(store, target, sight, day, policy)
+            assert [str(c.kind) for c in changes] == ([expected] if expected else [])
+            kept = incidents.current(store, target)
+            assert update(store, target, sight, day, policy) == changes
+            assert incidents.current(store, target) == kept
+            if reference.opened:
+                (incident,) = kept
+                assert (incident.opened, incident.first_seen) == (reference.opened, reference.first_seen)
+                assert str(incident.severity) == reference.severity
+            assert all(i.state is not State.OPEN for i in kept) == (reference.opened is None)
+
+    holds()
 
 
-@examples
-@given(days=st.lists(st.lists(SIGHTS, min_size=1, max_size=3), max_size=6), open_after=RUNS, resolve_after=RUNS)
-def test_of_several_runs_of_a_day_the_last_that_knows_counts(
-    store: Store, days: Sequence[Sequence[str]], open_after: int, resolve_after: int
-) -> None:
-    often, once = next(fresh_target), next(fresh_target)
-    policy = Incidents(open_after=open_after, resolve_after=resolve_after)
-    for number, sights in enumerate(days):
-        day = DAY + timedelta(days=number)
-        for sight in sights:
-            update(store, often, sight, day, policy)
-        known = [sight for sight in sights if sight != "unknown"]
-        update(store, once, known[-1] if known else "unknown", day, policy)
-        assert standing(store, often) == standing(store, once)
+def test_of_several_runs_of_a_day_the_last_that_knows_counts(store: Store) -> None:
+    @settings(max_examples=EXAMPLES[store.engine.dialect.name], deadline=None)
+    @given(days=st.lists(st.lists(SIGHTS, min_size=1, max_size=3), max_size=6), open_after=RUNS, resolve_after=RUNS)
+    def holds(days: Sequence[Sequence[str]], open_after: int, resolve_after: int) -> None:
+        often, once = next(fresh_target), next(fresh_target)
+        policy = Incidents(open_after=open_after, resolve_after=resolve_after)
+        for number, sights in enumerate(days):
+            day = DAY + timedelta(days=number)
+            for sight in sights:
+                update(store, often, sight, day, policy)
+            known = [sight for sight in sights if sight != "unknown"]
+            update(store, once, known[-1] if known else "unknown", day, policy)
+            assert standing(store, often) == standing(store, once)
+
+    holds()

@@ -6,7 +6,6 @@ import math
 import secrets
 import subprocess
 import sys
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, timedelta
@@ -25,9 +24,9 @@ from tests.builders import (
     a_rule_result,
     a_tag,
 )
-from tsaudit.history.points import stored_subject, subject_from
+from tsaudit.history.base_texts import Packer
 from tsaudit.history.schema import figure, snapshot
-from tsaudit.history.store import HistoryError, Store
+from tsaudit.history.store import HistoryError, Store, stored_subject, subject_from
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Profile, Reason
@@ -205,8 +204,8 @@ def test_previous_skips_a_day_without_profile(store: Store) -> None:
 @pytest.mark.parametrize(
     "blob",
     [
-        zlib.compress(to_json(replace(a_profile(), schema_version=99))),
-        zlib.compress(b'{"some": "other version"}'),
+        Packer().packed(to_json(replace(a_profile(), schema_version=99))),
+        Packer().packed(b'{"some": "other version"}'),
         b"damaged",
     ],
     ids=["newer", "other", "damaged"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +13,19 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
 from tests.builders import a_profile, a_result
+from tests.history.conftest import EXAMPLES
 from tsaudit.analysis.values import packed_columns, stored_value_sets, value_sets
 from tsaudit.analysis.values.value_hashes import hash_values
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.compaction import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import Store
-from tsaudit.history.value_set_chains import MOST_CHANGES, REMEMBERED, Form
-from tsaudit.history.value_sets import RememberedValues
+from tsaudit.history.value_sets import REMEMBERED, RememberedValues, prune
 from tsaudit.model.subject import Subject
 
 FIRST = date(2026, 1, 5)
+FEBRUARY = 27
+"""Days from the first until the first day of the next month."""
 HOST = Subject("main", "cpu", "host")
 SERIES = Subject("main", "cpu")
 OTHER = Subject("main", "cpu", "core")
@@ -60,6 +61,11 @@ def in_order(days: dict[int, Iterable[str]]) -> ValueSet:
     return values
 
 
+def periods_of(days: int, patch: pytest.MonkeyPatch) -> None:
+    """Sets are stored in full on the first of so many days instead of a month."""
+    patch.setattr("tsaudit.history.value_sets.month_of", lambda day: day.toordinal() // days)
+
+
 def test_a_history_without_audits_knows_no_values(store: Store) -> None:
     assert stored(store, FIRST) == ValueSet.empty()
 
@@ -86,52 +92,65 @@ histories = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
-@given(histories, st.integers(1, 5))
-def test_any_order_of_audits_gives_the_days_in_order(
-    store: Store, audits: list[tuple[int, set[str] | None]], most: int
-) -> None:
+def test_any_order_of_audits_gives_the_days_in_order(store: Store) -> None:
     """Days come late, twice, or not at all; on some the tag is not listed (None), which changes nothing."""
-    target, known = uuid.uuid4().hex, dict[int, Iterable[str]]()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tsaudit.history.value_set_chains.MOST_CHANGES", most)
-        for number, names in audits:
-            audit(store, on(number), *([] if names is None else [(HOST, names)]), target=target)
-            if names is not None:
-                known[number] = names
-            for until in (number + 1, 13):
-                expected = in_order({n: v for n, v in known.items() if n < until})
-                assert stored(store, on(until), target=target) == expected
+
+    @settings(max_examples=EXAMPLES[store.engine.dialect.name], deadline=None)
+    @given(histories, st.integers(1, 5))
+    def holds(audits: list[tuple[int, set[str] | None]], period: int) -> None:
+        target, known = uuid.uuid4().hex, dict[int, Iterable[str]]()
+        with pytest.MonkeyPatch.context() as patch:
+            periods_of(period, patch)
+            for number, names in audits:
+                if names is not None:
+                    known[number] = names
+                    list_values(store, target, on(number), names)
+                for until in (number + 1, 13):
+                    expected = in_order({n: v for n, v in known.items() if n < until})
+                    assert stored(store, on(until), target=target) == expected
+
+    holds()
 
 
 daily_audits = st.lists(
     st.tuples(st.sampled_from([1, 1, 1, 2, 5, 0, -1, -3]), st.sets(st.sampled_from("abcdefghij"), max_size=8)),
-    min_size=10,
-    max_size=40,
+    min_size=8,
+    max_size=24,
 )
 
 
-@settings(max_examples=30, deadline=None)
-@given(daily_audits, st.integers(1, 5))
-def test_sets_are_the_same_however_little_of_them_is_stored(
-    store: Store, audits: list[tuple[int, set[str]]], most: int
-) -> None:
-    """As in a history that is never compacted and keeps every set in full. Audits go on, repeat a day, or come late."""
-    kept, thinned, newest = uuid.uuid4().hex, uuid.uuid4().hex, 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tsaudit.history.value_set_chains.MOST_CHANGES", most)
-        patch.setattr("tsaudit.history.value_set_chains.REMEMBERED", timedelta(days=6))
-        patch.setattr("tsaudit.history.compaction.DAILY", timedelta(days=12))
-        for step, names in audits:
-            number = max(newest + step, 0)
-            newest = max(newest, number)
-            with pytest.MonkeyPatch.context() as whole:
-                whole.setattr("tsaudit.history.value_sets._shorten", lambda *_: None)
-                audit(store, on(number), (HOST, names), target=kept)
-            audit(store, on(number), (HOST, names), target=thinned)
-            compact(store, thinned, on(newest))
+def test_sets_are_the_same_however_many_days_compaction_deleted(store: Store) -> None:
+    """As in a history that is never compacted. Audits go on, repeat a day, or come late."""
+
+    @settings(max_examples=EXAMPLES[store.engine.dialect.name], deadline=None)
+    @given(daily_audits, st.integers(1, 5))
+    def holds(audits: list[tuple[int, set[str]]], period: int) -> None:
+        targets, newest = [uuid.uuid4().hex, uuid.uuid4().hex], 0
+        with pytest.MonkeyPatch.context() as patch:
+            periods_of(period, patch)
+            patch.setattr("tsaudit.history.value_sets.REMEMBERED", timedelta(days=6))
+            for step, names in audits:
+                number = max(newest + step, 0)
+                newest = max(newest, number)
+                found = [list_values(store, target, on(number), names) for target in targets]
+                with store.writing("test") as connection:
+                    prune(connection, targets[0], on(newest - 12), on(newest - 300))
+                assert found[0] == found[1]
             for until in range(max(newest - 12, 0), newest + 2):
-                assert stored(store, on(until), target=thinned) == stored(store, on(until), target=kept)
+                pruned, complete = (stored(store, on(until), target=target) for target in targets)
+                assert pruned == complete
+
+    holds()
+
+
+def list_values(store: Store, target: str, day: date, names: Iterable[str]) -> ValueSet:
+    """The set before the day, to which the values were added."""
+    values = RememberedValues(store, target, day)
+    before = values.of(HOST)
+    values.keep(HOST, before.observe(names, day))
+    with store.writing(target) as connection:
+        values.write(connection)
+    return before
 
 
 def test_a_past_day_of_a_sketch_is_put_in_its_place(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,35 +168,28 @@ def test_a_past_day_of_a_sketch_is_put_in_its_place(store: Store, monkeypatch: p
     assert [first[h] for h in found.hashes] == found.first.tolist()
 
 
-def test_an_unchanged_day_costs_few_bytes_and_a_whole_set_comes_in_time(store: Store) -> None:
+def test_an_unchanged_day_costs_few_bytes_and_a_month_begins_with_a_full_set(store: Store) -> None:
     names = [f"host-{i}" for i in range(2000)]
-    for number in range(MOST_CHANGES + 3):
+    for number in range(FEBRUARY + 3):
         audit(store, on(number), (HOST, names))
-    kinds = [row.whole for row in rows(store)]
-    assert kinds == [1] + [0] * MOST_CHANGES + [1, 0]
+    assert [row.whole for row in rows(store)] == [1] + [0] * (FEBRUARY - 1) + [1, 0, 0]
     assert max(len(row.data) for row in rows(store) if not row.whole) < 100
 
 
-def test_sets_in_the_middle_are_left_as_changes(store: Store) -> None:
-    names = [f"host-{i}" for i in range(2000)]
-    for number in range(5 * (MOST_CHANGES + 1)):
-        audit(store, on(number), (HOST, names[number:]))
-    found = [row.whole for row in rows(store) if row.whole]
-    assert found == [Form.WHOLE, Form.WAS_WHOLE, Form.WAS_WHOLE, Form.WAS_WHOLE, Form.WHOLE]
-    assert sum(len(row.data) for row in rows(store)) < 3 * len(rows(store)[0].data)
-    assert stored(store, on(50)) == in_order({number: names[number:] for number in range(50)})
-
-
-def test_a_whole_set_is_due_when_changes_outgrow_the_last_one(store: Store) -> None:
+def test_a_full_set_is_due_when_the_set_is_not_the_last_one_plus_a_day(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(value_sets, "MAX_EXACT", 20)
+    monkeypatch.setattr(value_sets, "SKETCH_SIZE", 8)
     for number in range(4):
-        audit(store, on(number), (HOST, [f"{number}-{i}" for i in range(500)]))
-    assert [row.whole for row in rows(store)][:3] == [1, 0, 1]
+        audit(store, on(number), (HOST, {f"{number}-{i}" for i in range(15)}))
+    assert [row.whole for row in rows(store)] == [1, 1, 0, 0], "on the second day it becomes a sketch"
 
 
 def test_a_whole_set_forgets_what_was_long_not_seen(store: Store) -> None:
-    far = REMEMBERED.days + 5
+    far = REMEMBERED.days + 31
     audit(store, FIRST, (HOST, ["a", "b"]))
-    for number in range(far - MOST_CHANGES, far + 2):
+    for number in (FEBRUARY, far - 1, far, far + 1):
         audit(store, on(number), (HOST, ["b"]))
     assert stored(store, on(far + 5)).hashes.tolist() == hash_values(["b"]).tolist()
 
@@ -200,12 +212,12 @@ def test_a_later_save_of_the_same_day_keeps_its_values(store: Store) -> None:
 
 @pytest.mark.parametrize("together", [[HOST, SERIES, OTHER], [HOST], []])
 def test_sets_are_the_same_whichever_are_read_together(store: Store, together: list[Subject]) -> None:
-    for number in range(MOST_CHANGES + 5):
+    for number in range(FEBRUARY - 5, FEBRUARY + 3):
         audit(store, on(number), (HOST, [f"v{number}", "a"]), *([(SERIES, ["s"])] if number % 3 else []))
-    for number in range(MOST_CHANGES + 6):
+    for number in range(FEBRUARY - 5, FEBRUARY + 4):
         values = RememberedValues(store, "demo", on(number))
         values.expect(together)
-        days = range(number)
+        days = range(FEBRUARY - 5, number)
         assert values.of(HOST) == in_order({n: [f"v{n}", "a"] for n in days})
         assert values.of(SERIES) == in_order({n: ["s"] for n in days if n % 3})
         assert values.of(OTHER) == ValueSet.empty()
@@ -253,19 +265,20 @@ def test_names_too_long_for_an_index_are_not_followed(store: Store) -> None:
 
 def test_compaction_keeps_what_younger_days_need(store: Store) -> None:
     names = [f"host-{i}" for i in range(50)]
-    days = {n: names[n % 7 :] for n in range(0, 140, 2)}
+    days = {n: names[n % 7 :] for n in range(0, 145, 4)}
     for number, seen in days.items():
         audit(store, on(number), (HOST, seen))
     newest = max(days)
-    before = [stored(store, on(until)) for until in range(newest - DAILY.days, newest + 2)]
+    young = range(newest - DAILY.days, newest + 2, 7)
+    before = [stored(store, on(until)) for until in young]
     count = len(rows(store))
 
     compact(store, "demo", on(newest))
 
-    assert [stored(store, on(until)) for until in range(newest - DAILY.days, newest + 2)] == before
+    assert [stored(store, on(until)) for until in young] == before
     left = rows(store)
     assert left[0].whole == 1
-    assert DAILY.days / 2 <= len(left) < count
+    assert DAILY.days / 4 <= len(left) < count
     audit(store, on(1), (HOST, ["too late"]))
     assert [row.day for row in rows(store)] == [row.day for row in left]
 
@@ -278,30 +291,3 @@ def test_compaction_forgets_tags_not_listed_for_a_year(store: Store) -> None:
         assert bool(rows(store, OTHER)) is (number < WEEKLY.days)
     with store.reading() as connection:
         assert connection.execute(select(func.count()).select_from(value_set)).scalar_one() > 0
-
-
-def test_a_history_of_the_version_before_goes_on(tmp_path: Path) -> None:
-    """Made by the first migration alone, with a snapshot in it."""
-    from alembic import command
-    from alembic.config import Config
-    from sqlalchemy import text
-
-    from tsaudit.history import database
-
-    address = f"sqlite:///{tmp_path}/h.db"
-    engine = database._sqlite(database._checked(address))
-    with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(Path(database.__file__).parent / "migrations"))
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-        connection.execute(
-            text(
-                "INSERT INTO snapshot VALUES (1, 'demo', '2026-01-04', 'duckdb', '2026-01-04', '', 'ok', 1, '', '', '')"
-            )
-        )
-    engine.dispose()
-    with Store.open(address) as store:
-        assert store.days("demo") == [date(2026, 1, 4)]
-        audit(store, FIRST, (HOST, ["a"]))
-        assert stored(store, on(1)) == in_order({0: ["a"]})

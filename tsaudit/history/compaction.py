@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, or_, select, true
 
-from tsaudit.history import base_texts, database, lifecycle, reaction_log, rule_outcomes, value_sets
+from tsaudit.history import base_texts, database, incidents, lifecycle, reaction_log, rule_outcomes, value_sets
 from tsaudit.history.deliveries import Kind, State, threads_about
 from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot
 from tsaudit.history.store import Store
@@ -62,17 +62,15 @@ def compact(store: Store, target: str, today: date) -> int:
             return 0
         newest = min(max(days), today)
         kept = kept_days(days.items(), newest)
-        dropped = sorted(day for day in days if day not in kept)
-        less_used = base_texts.of_days(connection, target, dropped)
-        if dropped:
-            rule_outcomes.keep_past(connection, target, dropped)
-        for day in dropped:
+        removed = sorted(day for day in days if day not in kept)
+        for day in removed:
             connection.execute(delete(snapshot).where(snapshot.c.target == target, snapshot.c.day == day))
-        _thin_incidents(connection, target, newest, kept)
-        value_sets.thin(connection, target, newest - DAILY, newest - WEEKLY)
-        _drop_told(connection, target, newest)
-        base_texts.tidy(connection, target, less_used)
-    return len(dropped)
+        rule_outcomes.prune(connection, target, kept)
+        _prune_incidents(connection, target, newest, kept)
+        value_sets.prune(connection, target, newest - DAILY, newest - WEEKLY)
+        _prune_messages(connection, target, newest)
+        base_texts.prune(connection, target, incidents.days(connection, target))
+    return len(removed)
 
 
 def kept_days(days: Iterable[tuple[date, bool]], newest: date) -> frozenset[date]:
@@ -94,7 +92,7 @@ def _period(day: date, age: timedelta) -> tuple[str, int, int]:
     return "month", day.year, day.month
 
 
-def _thin_incidents(connection: Connection, target: str, newest: date, kept: frozenset[date]) -> None:
+def _prune_incidents(connection: Connection, target: str, newest: date, kept: frozenset[date]) -> None:
     rows = incident_day.alias()
     last = select(func.max(rows.c.day)).where(rows.c.target == target, rows.c.fingerprint == incident_day.c.fingerprint)
     old = (incident_day.c.target == target, incident_day.c.day < newest - DAILY)
@@ -106,10 +104,10 @@ def _thin_incidents(connection: Connection, target: str, newest: date, kept: fro
             incident_day.c.day < last.scalar_subquery(),
         )
     )
-    _forget_resolved(connection, target, newest)
+    _prune_resolved(connection, target, newest)
 
 
-def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
+def _prune_resolved(connection: Connection, target: str, newest: date) -> None:
     """Delete all incidents, with their decisions, that have been resolved for longer than WEEKLY."""
     rows = incident_day.alias()
     last = (
@@ -124,12 +122,12 @@ def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
         .where(incident_day.c.target == target, incident_day.c.state == str(lifecycle.State.RESOLVED))
         .where(incident_day.c.day < newest - WEEKLY)
     )
-    for mark in connection.execute(finished).scalars().all():
-        connection.execute(delete(incident_day).where(incident_day.c.fingerprint == mark))
-        connection.execute(delete(decision).where(decision.c.fingerprint == mark))
+    for fingerprint in connection.execute(finished).scalars().all():
+        connection.execute(delete(incident_day).where(incident_day.c.fingerprint == fingerprint))
+        connection.execute(delete(decision).where(decision.c.fingerprint == fingerprint))
 
 
-def _drop_told(connection: Connection, target: str, newest: date) -> None:
+def _prune_messages(connection: Connection, target: str, newest: date) -> None:
     """Delete closed alerts and digests that finished long ago, with all their edits and replies."""
     database.lock(connection, "deliveries")
     done = delivery.c.state.not_in([str(State.QUEUED), str(State.SENDING)])
@@ -138,11 +136,11 @@ def _drop_told(connection: Connection, target: str, newest: date) -> None:
     connection.execute(delete(delivery).where(delivery.c.parent_id.in_(digests), done))
     connection.execute(delete(delivery).where(delivery.c.id.in_(digests)))
     about = delivery.c.thread.in_(threads_about(connection, target))
-    reaction_log.forget(connection, reaction.c.gone_at < datetime.combine(newest - DAILY, time.min), about)
+    reaction_log.prune(connection, reaction.c.gone_at < datetime.combine(newest - DAILY, time.min), about)
     closings = select(delivery.c.parent_id).where(delivery.c.kind == str(Kind.RESOLVE), old, about)
     for alert in connection.execute(closings).scalars().all():
         family = or_(delivery.c.id == alert, delivery.c.parent_id == alert)
         waits = connection.execute(select(delivery.c.id).where(family, or_(~done, ~old)).limit(1)).first()
         if waits is None:
-            reaction_log.forget(connection, true(), family)
+            reaction_log.prune(connection, true(), family)
             connection.execute(delete(delivery).where(family))

@@ -20,7 +20,7 @@ from tsaudit import secrets
 from tsaudit.net import addresses, sql_addresses
 from tsaudit.secrets import MaskedError
 
-HEAD: Final = "0010"
+HEAD: Final = "0001"
 """The newest revision under `migrations/versions`; a history that has it is opened without loading Alembic."""
 
 VERSION_TABLE: Final = "tsaudit_history"

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from tsaudit.config.settings import Incidents
-from tsaudit.history import base_texts, clock
+from tsaudit.history import clock
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.decision_log import with_decisions
 from tsaudit.history.lifecycle import (
@@ -28,9 +28,8 @@ from tsaudit.history.lifecycle import (
     Track,
     change_between,
 )
-from tsaudit.history.points import stored_subject, subject_from
 from tsaudit.history.schema import incident_day, snapshot
-from tsaudit.history.store import Store, unpacked
+from tsaudit.history.store import Store, stored_subject, subject_from, unpacked
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import to_json
 
@@ -42,6 +41,7 @@ __all__ = [
     "Incident",
     "State",
     "current",
+    "days",
     "known",
     "replay",
     "standing",
@@ -60,7 +60,7 @@ def update(
     """
     seen = DaySeen(result, policy, owner_of)
     with store.writing(seen.target) as connection:
-        if clock.is_closed(_days(connection, seen.target), seen.day):
+        if clock.is_closed(days(connection, seen.target), seen.day):
             return []
         before, earlier = _states(connection, seen)
         marks = sorted({*before, *earlier, *seen.bad})
@@ -105,6 +105,12 @@ def standing(connection: Connection, target: str | None, day: date | None) -> li
     return sorted(decided, key=_order)
 
 
+def days(connection: Connection, target: str) -> set[date]:
+    """All days of the target with a snapshot or an incident's state."""
+    queries = (select(table.c.day).where(table.c.target == target).distinct() for table in (snapshot, incident_day))
+    return {day for query in queries for day in connection.execute(query).scalars()}
+
+
 def _order(incident: Incident) -> tuple[object, ...]:
     return (*worst_first(incident.code, incident.finding, incident.severity), incident.target)
 
@@ -114,12 +120,6 @@ def known(connection: Connection, fingerprint: str) -> Incident | None:
     own = and_(incident_day.c.fingerprint == fingerprint, incident_day.c.day <= clock.today())
     tracks = _tracks(connection, _newest(connection, None, own))
     return tracks[0].incident if tracks and not tracks[0].never_opened else None
-
-
-def _days(connection: Connection, target: str) -> set[date]:
-    """All audited days of the target."""
-    queries = (select(table.c.day).where(table.c.target == target).distinct() for table in (snapshot, incident_day))
-    return {day for query in queries for day in connection.execute(query).scalars()}
 
 
 def _newest(connection: Connection, target: str | None, where: Any) -> Sequence[Row[Any]]:
@@ -142,9 +142,9 @@ def _newest(connection: Connection, target: str | None, where: Any) -> Sequence[
 
 
 def _tracks(connection: Connection, rows: Iterable[Row[Any]]) -> list[Track]:
-    """The states in the rows. Those with the same base come one after the other, so that each base is read once."""
+    """The states in the rows. Those of a target and month come one after the other, so that each base is read once."""
     packers = Packers(connection)
-    return [_track(row, packers) for row in sorted(rows, key=lambda row: (row.base_id or 0, row.fingerprint))]
+    return [_track(row, packers) for row in sorted(rows, key=lambda row: (row.target, row.day, row.fingerprint))]
 
 
 def _track(row: Row[Any], packers: Packers) -> Track:
@@ -167,7 +167,7 @@ def _track(row: Row[Any], packers: Packers) -> Track:
 
 
 def _finding(row: Row[Any], packers: Packers) -> Finding:
-    found = unpacked(Finding, packers, row.finding, row.base_id)
+    found = unpacked(Finding, packers.of(row.target, row.day), row.finding)
     if found is None:
         message = "Found by another version of tsaudit; this one cannot read its details."
         return Finding(subject_from(row.subject), Severity(row.severity), message, fix="Audit the target again.")
@@ -191,10 +191,9 @@ def _replace_day(connection: Connection, seen: DaySeen, after: Sequence[Track]) 
     of_day = (incident_day.c.target == seen.target, incident_day.c.day == seen.day)
     connection.execute(delete(incident_day).where(*of_day))
     if after:
-        base_id = base_texts.newest(connection, seen.target)
-        packer = Packers(connection).of(base_id)
+        packer = Packers(connection).of(seen.target, seen.day)
         rows = [_row(track) | {"finding": packer.packed(to_json(track.incident.finding))} for track in after]
-        connection.execute(insert(incident_day), [row | {"base_id": base_id} for row in rows])
+        connection.execute(insert(incident_day), rows)
 
 
 def _row(track: Track) -> dict[str, Any]:

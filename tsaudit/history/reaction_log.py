@@ -55,7 +55,7 @@ def end(connection: Connection, found: StoredReaction) -> None:
     connection.execute(update(table).where(table.c.id == found.id).values(gone_at=_now()))
 
 
-def forget(connection: Connection, which: ColumnElement[bool], messages: ColumnElement[bool]) -> None:
+def prune(connection: Connection, which: ColumnElement[bool], messages: ColumnElement[bool]) -> None:
     """Delete those on the messages, which are conditions on the two tables.
 
     The newest of all stays: SQLite would give its ID to another reaction, which would then be behind old decisions.

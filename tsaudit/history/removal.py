@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select
 
 from tsaudit.config.settings import Incidents
-from tsaudit.history import clock, database, incidents, value_sets
+from tsaudit.history import clock, database, incidents, rule_outcomes, value_sets
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.deliveries import State, threads_about
 from tsaudit.history.schema import delivery, incident_day, snapshot
@@ -50,11 +50,12 @@ def remove_day(
         own = (snapshot.c.target == target, snapshot.c.day == day)
         if connection.execute(delete(snapshot).where(*own)).rowcount == 0:
             raise LookupError(f"{target} was not audited on {day}")
+        rule_outcomes.remove(connection, target, day)
         of_day = (incident_day.c.target == target, incident_day.c.day == day)
         states = connection.execute(delete(incident_day).where(*of_day)).rowcount
         values, values_left = value_sets.remove_day(connection, target, day)
         unreadable = _replay(connection, target, day, policy, owner_of)
-        unsent, sent = _drop_messages(connection, target, day)
+        unsent, sent = _remove_unsent(connection, target, day)
         past = select(func.max(snapshot.c.day)).where(snapshot.c.target == target, snapshot.c.day < day)
         before = connection.execute(past).scalar()
     return Removed(states, values, values_left, unsent, sent, unreadable, before)
@@ -71,8 +72,8 @@ def _replay(
         if row.day < day or _was_closed(row, days):
             continue
         # One at a time: all results of a long history do not fit into memory.
-        stored = connection.execute(select(snapshot.c.result, snapshot.c.base_id).where(snapshot.c.id == row.id)).one()
-        result = unpacked(AuditResult, packers, stored.result, stored.base_id)
+        data = connection.execute(select(snapshot.c.result).where(snapshot.c.id == row.id)).scalar_one()
+        result = unpacked(AuditResult, packers.of(target, row.day), data)
         if result is None:
             unreadable += 1
         else:
@@ -85,7 +86,7 @@ def _was_closed(row: Any, days: Sequence[Any]) -> bool:
     return any(row.day < other.day <= clock.today() and other.id < row.id for other in days)
 
 
-def _drop_messages(connection: Connection, target: str, day: date) -> tuple[int, int]:
+def _remove_unsent(connection: Connection, target: str, day: date) -> tuple[int, int]:
     """Delete the waiting messages about the day; returns how many those were, and how many had been sent."""
     database.lock(connection, "deliveries")
     about = (delivery.c.day == day, delivery.c.thread.in_(threads_about(connection, target)))

@@ -12,18 +12,36 @@ from datetime import date
 
 from sqlalchemy import Connection, delete, insert, select
 
-from tsaudit.history.schema import past_outcome, snapshot
+from tsaudit.history.schema import rule_outcome
 from tsaudit.silenced_rules import RuleOutcomes
 
 
-def written(outcomes: RuleOutcomes) -> str:
-    """The outcomes in storable form."""
-    return json.dumps({"judged": sorted(outcomes.judged), "unknown": sorted(outcomes.unknown)}, separators=(",", ":"))
+def write(connection: Connection, target: str, outcomes: RuleOutcomes) -> None:
+    """Store the day's outcomes in place of those of an earlier audit of the day."""
+    rules = {"judged": sorted(outcomes.judged), "unknown": sorted(outcomes.unknown)}
+    remove(connection, target, outcomes.day)
+    row = {"target": target, "day": outcomes.day, "rules": json.dumps(rules, separators=(",", ":"))}
+    connection.execute(insert(rule_outcome).values(row))
 
 
-def read(day: date, rules: str) -> RuleOutcomes:
-    """The day's outcomes; for a text that this version cannot read, as if no rule had run."""
-    return RuleOutcomes(day, *_parsed(rules))
+def read(connection: Connection, target: str, before: date = date.max) -> list[RuleOutcomes]:
+    """The outcomes of the days before that day, newest first; if they cannot be read, as if no rule had run."""
+    query = select(rule_outcome.c.day, rule_outcome.c.rules)
+    query = query.where(rule_outcome.c.target == target, rule_outcome.c.day < before)
+    rows = connection.execute(query.order_by(rule_outcome.c.day.desc()))
+    return [RuleOutcomes(row.day, *_parsed(row.rules)) for row in rows]
+
+
+def remove(connection: Connection, target: str, day: date) -> None:
+    """Delete those of the day."""
+    connection.execute(delete(rule_outcome).where(rule_outcome.c.target == target, rule_outcome.c.day == day))
+
+
+def prune(connection: Connection, target: str, kept: Collection[date]) -> None:
+    """Delete those of all days but `kept` that no audit needs to count how long a rule has been unknown."""
+    known = read(connection, target)
+    for day in {one.day for one in known} - _needed(known) - set(kept):
+        remove(connection, target, day)
 
 
 @functools.lru_cache(maxsize=64)
@@ -34,27 +52,6 @@ def _parsed(rules: str) -> tuple[frozenset[str], frozenset[str]]:
         return frozenset(known["judged"]), frozenset(known["unknown"])
     except (ValueError, KeyError, TypeError):
         return frozenset(), frozenset()
-
-
-def past(connection: Connection, target: str, before: date) -> list[RuleOutcomes]:
-    """Those of removed days before the day that are still known."""
-    columns = (past_outcome.c.day, past_outcome.c.rules)
-    query = select(*columns).where(past_outcome.c.target == target, past_outcome.c.day < before)
-    return [read(row.day, row.rules) for row in connection.execute(query)]
-
-
-def keep_past(connection: Connection, target: str, removed: Collection[date]) -> None:
-    """Before snapshots of these days are removed: keep what later audits need to count how long a rule is unknown."""
-    mine = (past_outcome.c.target == target,)
-    of_target = select(snapshot.c.day, snapshot.c.rules).where(snapshot.c.target == target)
-    rows = {row.day: row.rules for row in connection.execute(of_target) if row.rules is not None}
-    known = {row.day: row.rules for row in connection.execute(select(past_outcome).where(*mine))}
-    gone = known | {day: rules for day, rules in rows.items() if day in removed}
-    needed = _needed([read(day, rules) for day, rules in sorted((known | rows).items(), reverse=True)])
-    connection.execute(delete(past_outcome).where(*mine))
-    kept = [{"target": target, "day": day, "rules": rules} for day, rules in gone.items() if day in needed]
-    if kept:
-        connection.execute(insert(past_outcome), kept)
 
 
 def _needed(newest_first: list[RuleOutcomes]) -> set[date]:

@@ -33,17 +33,16 @@ metadata: Final = MetaData(
     }
 )
 
-_OF_BASE: Final = "base that the texts are differences from; null: without one"
+_PACKED: Final = "JSON as base_texts.Packer stores it"
 
-base: Final = Table(
-    "base",
+base_text: Final = Table(
+    "base_text",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("target", String(100), nullable=False, index=True),
-    Column("day", Date, nullable=False, comment="the day whose texts these are"),
-    Column("data", LargeBinary, nullable=False, comment="packed: profile and result as JSON"),
-    Column("root_id", Integer, comment="base that this one is a difference from; null: it is stored in full"),
-    comment="texts that the snapshots and findings of a target are stored as differences from",
+    Column("target", String(100), primary_key=True),
+    Column("month", Date, primary_key=True, comment="its first day"),
+    Column("data", LargeBinary, nullable=False, comment="compressed"),
+    Column("root", Date, comment="month of the base that this one is a difference from; null: it is stored by itself"),
+    comment="text that a month's snapshots and findings are stored as differences from",
 )
 
 snapshot: Final = Table(
@@ -58,21 +57,20 @@ snapshot: Final = Table(
     Column("verdict", String(10), nullable=False),
     Column("schema_complete", Integer, nullable=False, comment="1: databases, measurements, keys all measured"),
     Column("report_url", Text),
-    Column("profile", LargeBinary, comment="packed JSON; null when the target could not be audited"),
-    Column("result", LargeBinary, nullable=False, comment="packed JSON"),
-    Column("rules", Text, comment="JSON: codes of the rules that judged and that did not"),
-    Column("base_id", Integer, comment=_OF_BASE),
+    Column("profile", LargeBinary, comment=f"{_PACKED}; null when the target could not be audited"),
+    Column("result", LargeBinary, nullable=False, comment=_PACKED),
     UniqueConstraint("target", "day"),
     comment="one audit of one target; the newest of a day replaces the earlier ones",
 )
 
-past_outcome: Final = Table(
-    "past_outcome",
+rule_outcome: Final = Table(
+    "rule_outcome",
     metadata,
     Column("target", String(100), primary_key=True),
     Column("day", Date, primary_key=True),
-    Column("rules", Text, nullable=False, comment="as in snapshot"),
-    comment="of days that compaction removed: what shows since when a rule has been unknown",
+    Column("rules", Text, nullable=False, comment="JSON: codes of the rules that were evaluated and that were unknown"),
+    sqlite_with_rowid=False,
+    comment="kept longer than the snapshot, while it shows since when a rule has been unknown",
 )
 
 figure: Final = Table(
@@ -94,10 +92,9 @@ value_set: Final = Table(
     Column("target", String(100), primary_key=True),
     Column("subject", Text, primary_key=True, comment="Subject.key of a tag; of a measurement: its series"),
     Column("day", Date, primary_key=True),
-    Column("whole", Integer, nullable=False, comment="tsaudit.history.value_set_chains.Form: what data is"),
+    Column("whole", Integer, nullable=False, comment="1: the set with this day; 0: what this day changed"),
     Column("checksum", BigInteger, nullable=False, comment="of the set with this day; the next day must follow it"),
     Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.values.stored_value_sets"),
-    Column("changes", LargeBinary, comment="with a set in full: what this day changed; null: it follows no set"),
     comment="hashes of all values a tag had, and of all series, with the first and last day each was seen",
 )
 
@@ -123,8 +120,7 @@ incident_day: Final = Table(
     Column("first_seen", Date, nullable=False),
     Column("opened", Date),
     Column("resolved", Date),
-    Column("finding", LargeBinary, nullable=False, comment="packed JSON of the newest finding"),
-    Column("base_id", Integer, comment=_OF_BASE),
+    Column("finding", LargeBinary, nullable=False, comment=f"the newest finding: {_PACKED}"),
     Index(None, "target", "day"),
     comment="state of each incident after each audited day; auditing a day again starts from the day before",
 )
@@ -157,7 +153,7 @@ delivery: Final = Table(
     Column("kind", String(10), nullable=False, comment="alert, edit, reply, resolve, confirm, digest"),
     Column("day", Date, nullable=False, comment="the logical day it speaks of"),
     Column("thread", Text, nullable=False, comment="what the message is about: owner and target; edits share it"),
-    Column("sink", String(60), nullable=False, server_default="slack", comment="where it goes: slack, or a plug-in's"),
+    Column("sink", String(60), nullable=False, comment="where it goes: slack, or a plug-in's"),
     Column("channel", Text, nullable=False, comment="as configured; empty with a webhook or without Slack"),
     Column("payload", Text, nullable=False, comment="JSON: text, blocks, and what it tells of"),
     Column("state", String(10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"),
@@ -194,6 +190,7 @@ duration: Final = Table(
     Column("seconds", Float, nullable=False, comment="of the target's last audit, waiting excluded"),
     comment="by which targets are dealt to runs that take about as long",
 )
+
 lease: Final = Table(
     "lease",
     metadata,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
@@ -10,9 +12,8 @@ from typing import Any, Final, Protocol, TypeVar
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
 from tsaudit.history import base_texts, clock, database, rule_outcomes
-from tsaudit.history.base_texts import Packers
+from tsaudit.history.base_texts import Packer, Packers
 from tsaudit.history.database import HistoryError
-from tsaudit.history.points import points, stored_subject, subject_from
 from tsaudit.history.schema import duration, figure, incident_day, snapshot
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
@@ -27,8 +28,6 @@ __all__ = ["HistoryError", "Store"]
 
 T = TypeVar("T")
 
-_OLD_RESULTS: Final = 14
-"""Number of results to read to see which rules ran, on days from before that was stored separately."""
 _WHOLE_WITHIN: Final = timedelta(days=7)
 _CARRIED_OUT_WITHIN: Final = timedelta(days=14)
 """How long after a finding is gone the last steps of its plan may be made, such as dropping the old column."""
@@ -88,22 +87,21 @@ class Store:
         `profile` is None if the target could not be audited. Figures from an earlier run of that day then stay, because
         they are still what is known about the day; the result, and with it the verdict, is the new one.
         """
-        key = (snapshot.c.target == result.target, snapshot.c.day == result.day)
-        text = to_json(profile) if profile else None
-        row = _row(profile, result, report_url)
+        own = _of_day(result.target, result.day)
+        measured, found = to_json(profile) if profile else None, to_json(result)
         with self.writing(result.target) as connection:
             if values is not None:
                 values.write(connection)
-            columns = (snapshot.c.id, snapshot.c.profile, snapshot.c.base_id)
-            known = connection.execute(select(*columns).where(*key)).one_or_none()
-            if known is not None and (text is None or _is_packed(connection, known, text)):
-                packed = base_texts.pack_with(connection, known.base_id, None, to_json(result))
-                kept = {k: v for k, v in row.items() if k != "schema_complete"} | {"result": packed.result}
-                connection.execute(update(snapshot).where(snapshot.c.id == known.id).values(kept))
+            rule_outcomes.write(connection, result.target, outcomes_of(result))
+            base = measured + found if measured is not None else None
+            packer = base_texts.packer_for(connection, result.target, result.day, base)
+            row = _row(result, report_url) | {"result": packer.packed(found)}
+            if profile is None and connection.execute(update(snapshot).where(own).values(row)).rowcount:
                 return
-            packed = base_texts.pack(connection, result.target, result.day, text, to_json(result))
-            row |= {"profile": packed.profile, "result": packed.result, "base_id": packed.base_id}
-            connection.execute(delete(snapshot).where(*key))
+            is_complete = profile is not None and not any(gap.fact in STRUCTURE for gap in profile.gaps)
+            row |= {"profile": packer.packed(measured) if measured is not None else None}
+            row |= {"schema_complete": int(is_complete)}
+            connection.execute(delete(snapshot).where(own))
             new_id = connection.execute(insert(snapshot).values(row)).inserted_primary_key
             numbers = _figure_rows(profile, new_id[0]) if profile and new_id else []
             if numbers:
@@ -112,13 +110,12 @@ class Store:
     def published(self, target: str, day: date, report_url: str) -> None:
         """Note the address of the day's report; nothing happens if the day was not audited."""
         with self.writing(target) as connection:
-            where = (snapshot.c.target == target, snapshot.c.day == day)
-            connection.execute(update(snapshot).where(*where).values(report_url=report_url))
+            connection.execute(update(snapshot).where(_of_day(target, day)).values(report_url=report_url))
 
     def profile(self, target: str, day: date) -> Profile | None:
         """The day's profile; None if there is none, or not in a format that this version reads."""
         with self.reading() as connection:
-            return _profile(connection, _of_day(target, day))
+            return _profile(connection, target, day)
 
     def result(self, target: str, day: date) -> AuditResult | None:
         """The result of the day's audit; None if there is none, or if this version cannot read it."""
@@ -127,17 +124,8 @@ class Store:
 
     def rule_outcomes(self, target: str, before: date) -> list[RuleOutcomes]:
         """Which rules ran on the audited days before the day, newest first."""
-        columns = (snapshot.c.day, snapshot.c.rules)
-        query = select(*columns).where(snapshot.c.target == target, snapshot.c.day < before)
         with self.reading() as connection:
-            rows = connection.execute(query.order_by(snapshot.c.day.desc())).all()
-            # Days from before this was stored separately: a few are enough, because each is a whole result to read.
-            old = [row.day for row in rows if row.rules is None][:_OLD_RESULTS]
-            results = [_result(connection, target, day) for day in old]
-            removed = rule_outcomes.past(connection, target, before)
-        noted = [rule_outcomes.read(row.day, row.rules) for row in rows if row.rules is not None] + removed
-        read = [outcomes_of(result) for result in results if result is not None]
-        return sorted([*noted, *read], key=lambda one: one.day, reverse=True)
+            return rule_outcomes.read(connection, target, before)
 
     def days(self, target: str) -> list[date]:
         """The audited days, including those without a profile, oldest first."""
@@ -185,7 +173,7 @@ class Store:
             return Timeline(
                 previous=previous,
                 plans=_plans(connection, target, previous.day, before, episodes) if previous else (),
-                points=points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
+                points=_points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
                 episodes=episodes,
             )
 
@@ -202,14 +190,24 @@ class Store:
             return tuple(Point(day, value) for day, value in connection.execute(query))
 
 
-def unpacked(cls: type[T], packers: Packers, data: bytes | None, base_id: int | None) -> T | None:
-    """What is stored with that base; None if there is none, or if this version cannot read it."""
+def unpacked(cls: type[T], packer: Packer, data: bytes | None) -> T | None:
+    """What is stored there; None if there is nothing, or if this version cannot read it."""
     if data is None:
         return None
     try:
-        return from_json(cls, packers.of(base_id).unpacked(data))
+        return from_json(cls, packer.unpacked(data))
     except ValueError:
         return None
+
+
+def stored_subject(subject: Subject) -> str:
+    """The subject in storable form: PostgreSQL rejects NUL in text, and no database stores half a character."""
+    return subject.key.replace("\x00", "%00").encode(errors="backslashreplace").decode()
+
+
+def subject_from(stored: str) -> Subject:
+    """The subject that was passed to `stored_subject`."""
+    return Subject.from_key(stored.replace("%00", "\x00"))
 
 
 def naive(instant: datetime) -> datetime:
@@ -217,7 +215,7 @@ def naive(instant: datetime) -> datetime:
     return instant.astimezone(UTC).replace(tzinfo=None)
 
 
-def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -> dict[str, Any]:
+def _row(result: AuditResult, report_url: str | None) -> dict[str, Any]:
     return {
         "target": result.target,
         "day": result.day,
@@ -225,9 +223,7 @@ def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -
         "audited_at": naive(result.audited_at),
         "tsaudit_version": result.tsaudit_version,
         "verdict": str(result.verdict),
-        "schema_complete": int(profile is not None and not any(g.fact in STRUCTURE for g in profile.gaps)),
         "report_url": report_url,
-        "rules": rule_outcomes.written(outcomes_of(result)),
     }
 
 
@@ -247,40 +243,31 @@ def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
     ]
 
 
-def _is_packed(connection: Connection, row: Any, text: bytes) -> bool:
-    """Whether the row's profile is that text."""
-    try:
-        return row.profile is not None and Packers(connection).of(row.base_id).unpacked(row.profile) == text
-    except ValueError:
-        return False
-
-
 def _of_day(target: str, day: date) -> ColumnElement[bool]:
     return and_(snapshot.c.target == target, snapshot.c.day == day)
 
 
 def _result(connection: Connection, target: str, day: date) -> AuditResult | None:
-    query = select(snapshot.c.result, snapshot.c.base_id).where(_of_day(target, day))
-    row = connection.execute(query).one_or_none()
-    return unpacked(AuditResult, Packers(connection), row.result, row.base_id) if row else None
+    data = connection.execute(select(snapshot.c.result).where(_of_day(target, day))).scalar()
+    return unpacked(AuditResult, Packers(connection).of(target, day), data)
 
 
-def _profile(connection: Connection, where: ColumnElement[bool]) -> Profile | None:
-    row = connection.execute(select(snapshot.c.profile, snapshot.c.base_id).where(where)).one_or_none()
-    found = unpacked(Profile, Packers(connection), row.profile, row.base_id) if row else None
+def _profile(connection: Connection, target: str, day: date) -> Profile | None:
+    data = connection.execute(select(snapshot.c.profile).where(_of_day(target, day))).scalar()
+    found = unpacked(Profile, Packers(connection).of(target, day), data)
     return found if found is not None and found.schema_version == SCHEMA_VERSION else None
 
 
 def _previous(connection: Connection, target: str, before: date) -> Profile | None:
     measured = (
-        select(snapshot.c.id, snapshot.c.day, snapshot.c.schema_complete)
+        select(snapshot.c.day, snapshot.c.schema_complete)
         .where(snapshot.c.target == target, snapshot.c.day < before, snapshot.c.profile.is_not(None))
         .order_by(snapshot.c.day.desc())
     )
     rows = connection.execute(measured).all()
     whole = [row for row in rows if row.schema_complete and row.day >= rows[0].day - _WHOLE_WITHIN]
     for row in (*whole, *rows):
-        if (found := _profile(connection, snapshot.c.id == row.id)) is not None:
+        if (found := _profile(connection, target, row.day)) is not None:
             return found
     return None
 
@@ -304,15 +291,57 @@ def _episodes(connection: Connection, target: str, first: date, last: date) -> t
     """Of the incidents that had opened, those resolved within these days, oldest first."""
     row = incident_day.c
     query = (
-        select(row.code, row.subject, row.opened, row.resolved, row.finding, row.base_id)
+        select(row.code, row.subject, row.opened, row.resolved, row.finding)
         .where(row.target == target, row.day == row.resolved, row.resolved.between(first, last))
         .where(row.opened.is_not(None))
         .order_by(row.resolved, row.code, row.subject)
     )
     packers = Packers(connection)
     found = []
-    for code, subject, opened, resolved, data, base_id in connection.execute(query).all():
-        finding = unpacked(Finding, packers, data, base_id)  # None also if another version of tsaudit wrote it.
+    for code, subject, opened, resolved, data in connection.execute(query).all():
+        finding = unpacked(
+            Finding, packers.of(target, resolved), data
+        )  # None also if another version of tsaudit wrote it.
         since = finding.since if finding else None
         found.append(Episode(code, subject_from(subject), min(opened, since or opened), resolved))
     return tuple(found)
+
+
+class _Points(Mapping[tuple[str, Subject], tuple[Point, ...]]):
+    """Figures to their values. They become points on first access, because most figures of a big target are
+    never used.
+    """
+
+    def __init__(self, rows: Iterable[tuple[str, str, date, float]]) -> None:
+        """`rows`: name, stored subject, day, and value of each figure, oldest first."""
+        found: defaultdict[tuple[str, str], tuple[list[date], list[float]]] = defaultdict(lambda: ([], []))
+        for name, subject, day, value in rows:
+            days, values = found[name, subject]
+            days.append(day)
+            values.append(value)
+        self._found = dict(found)
+
+    def __getitem__(self, key: tuple[str, Subject]) -> tuple[Point, ...]:
+        name, subject = key
+        return tuple(map(Point, *self._found[name, stored_subject(subject)]))
+
+    def __iter__(self) -> Iterator[tuple[str, Subject]]:
+        return ((name, subject_from(subject)) for name, subject in self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _points(connection: Connection, target: str, first: date, last: date) -> _Points:
+    """Every figure of the target from the first to the last day, oldest first."""
+    within = (snapshot.c.target == target, snapshot.c.day.between(first, last))
+    # By ID, because reading the day's text once for every figure takes longer than everything else.
+    days = {row.id: row.day for row in connection.execute(select(snapshot.c.id, snapshot.c.day).where(*within))}
+    query = (
+        select(figure.c.name, figure.c.subject, figure.c.snapshot_id, figure.c.value)
+        .join(snapshot, figure.c.snapshot_id == snapshot.c.id)
+        .where(*within)
+        .order_by(snapshot.c.day)
+    )
+    rows = connection.execute(query).all()
+    return _Points((name, subject, days[snapshot_id], value) for name, subject, snapshot_id, value in rows)

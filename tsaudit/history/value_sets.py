@@ -1,7 +1,8 @@
-"""The values of each tag over time in the history: a full set now and then, and the changes of each day since.
+"""The values of each tag over time in the history: a full set each month, and the changes of each day since.
 
-Reading starts with a full set. Only those stay from which something is likely to be read: the oldest, and the newest
-one before the newest day. Of the others, the day's changes stay, so that every set can still be computed.
+A subject's set is stored in full on the first day of a calendar month that listed it, and whenever it is not the
+previous set plus a day. The other days store what they changed. So a set is read in at most 31 steps, and compaction
+deletes whole months.
 
 A day's row is written in the transaction of the day's snapshot and replaced if the day is audited again. A past day is
 inserted in its place, and a removed day is taken out: the following days are recomputed from what they saw. Nothing is
@@ -12,22 +13,76 @@ a new one is started.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, case, delete, func, insert, select
 
-from tsaudit.history import value_set_chains
-from tsaudit.history.points import stored_subject
+from tsaudit.history.base_texts import month_of
 from tsaudit.history.schema import value_set
-from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store
-from tsaudit.history.value_set_chains import Chain, Form, Row, chain_before, chain_of, set_after, stored_rows
+from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, stored_subject
 
 if TYPE_CHECKING:
+    from tsaudit.analysis.values.value_hashes import Hashes
     from tsaudit.analysis.values.value_sets import ValueSet
     from tsaudit.model.subject import Subject
+
+REMEMBERED: Final = timedelta(days=90)
+"""Days after which an unseen value is forgotten with the next full set; if it comes back, it is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A subject and day as stored."""
+
+    subject: str
+    day: date
+    whole: int
+    """1 if `data` is the set with this day, 0 if it is what the day changed."""
+    checksum: int
+    """Of the set with this day."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A subject's set after a day."""
+
+    values: ValueSet
+    day: date | None = None
+    """None if no earlier day is known, or if its set cannot be read."""
+    checksum: int | None = None
+    """Of the newest row, even if that cannot be read."""
+
+    def plus(self, subject: str, day: date, after: ValueSet) -> tuple[_Row, _Known]:
+        """The row of the next day, and what is then known. `after`: the set with that day."""
+        from tsaudit.analysis.values import stored_value_sets
+
+        starts = self.day is None or month_of(self.day) != month_of(day)
+        if starts or not stored_value_sets.continues(self.values, after):
+            after = after.forget(day - REMEMBERED)
+            whole, data = 1, stored_value_sets.to_bytes(after)
+        else:
+            whole, data = 0, stored_value_sets.delta(self.values, after)
+        checksum = stored_value_sets.checksum(after)
+        return _Row(subject, day, whole, checksum, data), _Known(after, day, checksum)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a day saw of a subject."""
+
+    day: date
+    hashes: Hashes
+    distinct: int
+    knows_the_past: bool
+    """Whether its set contains earlier days."""
+
+    @classmethod
+    def on_last_day(cls, values: ValueSet, day: date) -> _Seen:
+        return cls(day, values.seen_last(), int(values.distinct[-1]), len(values.days) > 1)
 
 
 class RememberedValues:
@@ -41,8 +96,9 @@ class RememberedValues:
         self._target = target
         self._day = day
         self._read: dict[str, Sequence[Any]] = {}
-        self._before: dict[str, Chain] = {}
-        self._kept: list[Row] = []
+        self._before: dict[str, _Known] = {}
+        self._kept: list[tuple[_Row, int | None]] = []
+        """With the checksum of the set that each follows."""
 
     def expect(self, subjects: Sequence[Subject]) -> None:
         """Read what these need in one statement. It is kept as stored, until `of` is called for the subject."""
@@ -50,74 +106,35 @@ class RememberedValues:
         if not keys:
             return
         with self._store.reading() as connection:
-            self._read |= stored_rows(connection, self._target, keys, before=self._day)
+            self._read |= _rows_before(connection, self._target, keys, self._day)
 
     def of(self, subject: Subject) -> ValueSet:
         """The set before the day, empty if there is none."""
         key = stored_subject(subject)
         if key not in self._read:
             self.expect([subject])
-        chain = self._before[key] = chain_of(self._read.pop(key))
-        return chain.values
+        known = self._before[key] = _known(self._read.pop(key))
+        return known.values
 
     def keep(self, subject: Subject, after: ValueSet) -> None:
         """Take the set with the day's values, which starts with the result of `of`."""
         key = stored_subject(subject)
         if len(key.encode()) <= LONGEST_SUBJECT_BYTES:
-            self._kept.append(self._before.pop(key).grown(key, self._day, after).row)
+            before = self._before.pop(key)
+            row, _ = before.plus(key, self._day, after)
+            self._kept.append((row, before.checksum))
 
     def write(self, connection: Connection) -> None:
         """Write all sets taken, in the transaction of the day's snapshot."""
-        newest, before = self._newest(connection)
-        columns = (value_set.c.subject, value_set.c.day, value_set.c.checksum, value_set.c.whole)
-        of_days = (value_set.c.target == self._target, value_set.c.day.in_(sorted(set(before.values()))))
-        previous = {
-            row.subject: row
-            for row in connection.execute(select(*columns).where(*of_days))
-            if before.get(row.subject) == row.day
-        }
-        rows: list[dict[str, Any]] = []
-        for row in self._kept:
-            known = previous.get(row.subject)
-            if (known.checksum if known else None) != row.follows:
-                continue
+        newest = _newest(connection, self._target)
+        rows: list[_Row] = []
+        for row, follows in self._kept:
             last = newest.get(row.subject)
-            grown = list(self._replayed(connection, row)) if last is not None and last > self._day else [row]
-            if grown and last is not None and last >= self._day:
-                _delete_from(connection, self._target, row.subject, self._day)
-            rows += [r.stored(self._target) for r in grown]
-        if rows:
-            connection.execute(insert(value_set), rows)
-        for row in self._kept:
-            known = previous.get(row.subject)
-            if known is not None and known.whole == Form.WHOLE:
-                _shorten(connection, self._target, row.subject, known.day)
-
-    def _newest(self, connection: Connection) -> tuple[dict[str, date], dict[str, date]]:
-        """Each subject with its newest day, and with its newest one before the audited day."""
-        earlier = case((value_set.c.day < self._day, value_set.c.day))
-        days = (func.max(value_set.c.day).label("newest"), func.max(earlier).label("before"))
-        query = select(value_set.c.subject, *days).where(value_set.c.target == self._target)
-        rows = connection.execute(query.group_by(value_set.c.subject)).all()
-        return {row.subject: row.newest for row in rows}, {row.subject: row.before for row in rows if row.before}
-
-    def _replayed(self, connection: Connection, row: Row) -> Iterator[Row]:
-        """The rows of a past day and of the days after it; none if those cannot be continued."""
-        chain = chain_before(connection, self._target, row.subject, self._day)
-        try:
-            known = list(_observed(connection, self._target, row.subject, self._day))
-        except ValueError:
-            return
-        if not chain.rows and known[0].knows_the_past:
-            return
-        grown = chain.grown(row.subject, row.day, chain.extended(row))
-        yield grown.row
-        for seen in known:
-            if seen.day <= self._day:
-                continue
-            after = grown.chain.values.observe_hashes(seen.hashes, seen.day, seen.distinct)
-            grown = grown.chain.grown(row.subject, seen.day, after)
-            yield grown.row
+            if last is not None and last.day >= self._day:
+                rows += _rebuilt(connection, self._target, row.subject, self._day, row, follows) or ()
+            elif (last.checksum if last else None) == follows:
+                rows.append(row)
+        _insert(connection, self._target, rows)
 
 
 def remove_day(connection: Connection, target: str, day: date) -> tuple[int, int]:
@@ -128,92 +145,123 @@ def remove_day(connection: Connection, target: str, day: date) -> tuple[int, int
     """
     mine = (value_set.c.target == target, value_set.c.day == day)
     subjects = list(connection.execute(select(value_set.c.subject).where(*mine)).scalars())
-    removed = sum(_removed(connection, target, subject, day) for subject in subjects)
+    removed = 0
+    for subject in subjects:
+        rows = _rebuilt(connection, target, subject, day, None)
+        _insert(connection, target, rows or ())
+        removed += rows is not None
     return removed, len(subjects) - removed
 
 
-def _removed(connection: Connection, target: str, subject: str, day: date) -> bool:
-    chain = chain_before(connection, target, subject, day)
-    try:
-        seen = [found for found in _observed(connection, target, subject, day) if found.day >= day]
-    except ValueError:
-        return False
-    if not chain.rows and (chain.checksum is not None or seen[0].knows_the_past):
-        return False
-    _delete_from(connection, target, subject, day)
-    rows = []
-    for found in seen[1:]:
-        grown = chain.grown(subject, found.day, chain.values.observe_hashes(found.hashes, found.day, found.distinct))
-        rows.append(grown.row.stored(target))
-        chain = grown.chain
-    if rows:
-        connection.execute(insert(value_set), rows)
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Observation:
-    """What a day saw of a subject."""
-
-    day: date
-    hashes: Any
-    distinct: int
-    knows_the_past: bool
-    """Whether its set contains values from days before it."""
-
-
-def _observed(connection: Connection, target: str, subject: str, since: date) -> Iterator[_Observation]:
-    """What each day saw since the last full set up to `since`. ValueError if one cannot be read."""
-    from tsaudit.analysis.values.value_sets import ValueSet
-
-    mine = (value_set.c.target == target, value_set.c.subject == subject)
-    start = select(func.max(value_set.c.day)).where(*mine, value_set.c.day <= since, value_set.c.whole == Form.WHOLE)
-    first = connection.execute(start).scalar() or since
-    values = ValueSet.empty()
-    for row in connection.execute(select(value_set).where(*mine, value_set.c.day >= first).order_by(value_set.c.day)):
-        values = set_after(values, row)
-        past = bool((values.first < row.day.toordinal()).any())
-        yield _Observation(row.day, values.seen_last(), int(values.distinct[-1]), past)
-
-
-def _delete_from(connection: Connection, target: str, subject: str, day: date) -> None:
-    mine = (value_set.c.target == target, value_set.c.subject == subject)
-    connection.execute(delete(value_set).where(*mine, value_set.c.day >= day))
-
-
-def _shorten(connection: Connection, target: str, subject: str, read: date) -> None:
-    """Leave only the changes of the days before `read`, from which the newest day is read."""
-    old = (value_set.c.target == target, value_set.c.subject == subject, value_set.c.day < read)
-    shorter = {"whole": Form.WAS_WHOLE, "data": value_set.c.changes, "changes": None}
-    connection.execute(update(value_set).where(*old, value_set.c.changes.is_not(None)).values(shorter))
-
-
-def thin(connection: Connection, target: str, since: date, listed_since: date) -> None:
+def prune(connection: Connection, target: str, since: date, listed_since: date) -> None:
     """Delete the days that are not needed to compute the sets before `since` and before each later day.
 
-    Also all days of a tag that no day from `listed_since` on has listed.
+    Also all days of a subject that no day from `listed_since` on has listed.
     """
-    extents = (value_set.c.subject, func.min(value_set.c.day).label("first"), func.max(value_set.c.day).label("last"))
-    query = select(*extents).where(value_set.c.target == target).group_by(value_set.c.subject)
-    for row in connection.execute(query).all():
-        own = (value_set.c.target == target, value_set.c.subject == row.subject)
-        if row.last < listed_since:
-            connection.execute(delete(value_set).where(*own))
-        # Not every day, because a set is then stored in full that takes as many steps to read.
-        elif row.first < since - timedelta(days=value_set_chains.MOST_CHANGES):
-            newest = select(func.max(value_set.c.day)).where(*own, value_set.c.whole != Form.CHANGES)
-            start = connection.execute(newest.where(value_set.c.day < since)).scalar()
-            if start is not None and start > row.first:
-                _start_at(connection, target, row.subject, start)
+    day = value_set.c.day
+    start = func.max(case(((value_set.c.whole == 1) & (day < since), day))).label("start")
+    query = select(value_set.c.subject, func.min(day).label("first"), func.max(day).label("last"), start)
+    found = connection.execute(query.where(value_set.c.target == target).group_by(value_set.c.subject)).all()
+    needed = [(row, date.max if row.last < listed_since else row.start) for row in found]
+    old = [{"of": row.subject, "until": start} for row, start in needed if start is not None and row.first < start]
+    if old:
+        own = (value_set.c.target == target, value_set.c.subject == bindparam("of"), day < bindparam("until"))
+        connection.execute(delete(value_set).where(*own), old)
 
 
-def _start_at(connection: Connection, target: str, subject: str, day: date) -> None:
-    """Delete the days before that one, after storing its set in full; none if that cannot be read."""
+def _select_rows_before() -> Select[Any]:
+    within = [value_set.c.target == bindparam("of"), value_set.c.subject.in_(bindparam("about", expanding=True))]
+    within.append(value_set.c.day < bindparam("before"))
+    starts = select(value_set.c.subject, func.max(value_set.c.day).label("day"))
+    start = starts.where(*within, value_set.c.whole == 1).group_by(value_set.c.subject).subquery()
+    since = select(value_set).join(start, value_set.c.subject == start.c.subject)
+    return since.where(*within, value_set.c.day >= start.c.day).order_by(value_set.c.subject, value_set.c.day)
+
+
+_ROWS_BEFORE: Final = _select_rows_before()
+"""Made once, because an audit executes it for each measurement."""
+
+
+def _rows_before(connection: Connection, target: str, subjects: Sequence[str], day: date) -> dict[str, list[Any]]:
+    """Of each subject, the newest full set before the day and the changes since, oldest first; empty if none."""
+    found: dict[str, list[Any]] = {subject: [] for subject in subjects}
+    for row in connection.execute(_ROWS_BEFORE, {"of": target, "about": subjects, "before": day}).all():
+        found[row.subject].append(row)
+    return found
+
+
+def _known(rows: Sequence[Any]) -> _Known:
+    """The set that the rows lead to; empty if there are none, or if they cannot be read."""
+    from tsaudit.analysis.values.value_sets import ValueSet
+
+    values = ValueSet.empty()
+    if not rows:
+        return _Known(values)
+    try:
+        for row in rows:
+            values = _after(values, row)
+    except ValueError:
+        return _Known(ValueSet.empty(), None, rows[-1].checksum)
+    return _Known(values, rows[-1].day, rows[-1].checksum)
+
+
+def _after(before: ValueSet, row: Any) -> ValueSet:
+    """The set with the row's day. ValueError if it cannot be read, or follows another set."""
     from tsaudit.analysis.values import stored_value_sets
 
+    return stored_value_sets.from_bytes(row.data) if row.whole else stored_value_sets.with_delta(before, row.data)
+
+
+def _newest(connection: Connection, target: str) -> dict[str, Any]:
+    """The newest day of each subject, with its checksum."""
+    mine = value_set.c.target == target
+    days = select(value_set.c.subject, func.max(value_set.c.day).label("day")).where(mine)
+    newest = days.group_by(value_set.c.subject).subquery()
+    same = (value_set.c.subject == newest.c.subject) & (value_set.c.day == newest.c.day)
+    query = select(value_set.c.subject, value_set.c.day, value_set.c.checksum).join(newest, same).where(mine)
+    return {row.subject: row for row in connection.execute(query)}
+
+
+def _insert(connection: Connection, target: str, rows: Sequence[_Row]) -> None:
+    if rows:
+        connection.execute(insert(value_set), [{"target": target, **asdict(row)} for row in rows])
+
+
+def _rebuilt(
+    connection: Connection, target: str, subject: str, day: date, added: _Row | None = None, follows: int | None = None
+) -> list[_Row] | None:
+    """Delete the rows from the day on, and return those to insert instead, with `added` as the day's if it is given.
+
+    Deletes nothing and returns None if the later days cannot be read, if the days before are no longer known, or if
+    `added` follows another set than the one that is there.
+    """
+    known = _known(_rows_before(connection, target, [subject], day)[subject])
+    try:
+        seen = _seen_from(connection, target, subject, day)
+    except ValueError:
+        return None
+    if (added is not None and known.checksum != follows) or (known.day is None and seen[0].knows_the_past):
+        return None
     own = (value_set.c.target == target, value_set.c.subject == subject)
-    chain = chain_before(connection, target, subject, day + timedelta(days=1))
-    if chain.rows:
-        full = {"whole": Form.WHOLE, "data": stored_value_sets.to_bytes(chain.values), "changes": None}
-        connection.execute(update(value_set).where(*own, value_set.c.day == day).values(full))
-        connection.execute(delete(value_set).where(*own, value_set.c.day < day))
+    connection.execute(delete(value_set).where(*own, value_set.c.day >= day))
+    today = [_Seen.on_last_day(_after(known.values, added), day)] if added is not None else []
+    rows = []
+    for one in [*today, *(one for one in seen if one.day > day)]:
+        row, known = known.plus(subject, one.day, known.values.observe_hashes(one.hashes, one.day, one.distinct))
+        rows.append(row)
+    return rows
+
+
+def _seen_from(connection: Connection, target: str, subject: str, day: date) -> list[_Seen]:
+    """What the day and each day after it saw. ValueError if one cannot be read."""
+    from tsaudit.analysis.values.value_sets import ValueSet
+
+    own = (value_set.c.target == target, value_set.c.subject == subject)
+    start = select(func.max(value_set.c.day)).where(*own, value_set.c.day <= day, value_set.c.whole == 1)
+    first = connection.execute(start).scalar() or day
+    values, found = ValueSet.empty(), []
+    for row in connection.execute(select(value_set).where(*own, value_set.c.day >= first).order_by(value_set.c.day)):
+        values = _after(values, row)
+        if row.day >= day:
+            found.append(_Seen.on_last_day(values, row.day))
+    return found

@@ -6,6 +6,7 @@ did not change, which take 52 bytes here and 330 there, and a whole set of a mil
 
 from __future__ import annotations
 
+import itertools
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -16,11 +17,9 @@ import numpy.typing as npt
 
 FORMAT_VERSION: Final = 1
 BASE: Final = b"B"
-THINNED: Final = b"T"
 DELTA: Final = b"D"
-FORGETTING: Final = b"F"
 
-_WORDS: Final = {BASE: "whole set", THINNED: "whole set", DELTA: "day's delta", FORGETTING: "day's delta"}
+_WORDS: Final = {BASE: "whole set", DELTA: "day's delta"}
 _START: Final = struct.Struct("<cBB")
 """Base or delta, format version, hash version."""
 _CHECKSUM: Final = struct.Struct("<I")
@@ -89,8 +88,7 @@ def unpacked(body: bytes, sizes: Sequence[int]) -> list[bytes]:
         raise damaged("they do not decompress") from error
     if len(data) != size:
         raise damaged(f"not the {size} bytes they declare")
-    ends = np.cumsum(sizes).tolist()
-    return [data[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    return [data[end - size : end] for size, end in zip(sizes, itertools.accumulate(sizes), strict=True)]
 
 
 def damaged(what: str) -> ValueError:

@@ -2,17 +2,14 @@
 
 Per tag, the history stores one complete set (`to_bytes`), and for each following day only the changes (`delta`), whose
 size depends on how much the tag churns. Applying the deltas in the order of days with `with_delta` reconstructs the set
-of any day; to audit a day again, start from the day before. A new complete set is due when the deltas together are
-larger, after values were dropped, and when the set has become a sketch. Old complete sets can be removed with their
-deltas. A set without some of the values that are gone has a longer header, which earlier versions do not read, and so
-does a delta that begins with values being forgotten.
+of any day; to audit a day again, start from the day before. A new complete set is due after values were dropped, and
+when the set has become a sketch. Old complete sets can be removed with their deltas.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from datetime import date
 from typing import Final
 
 import numpy as np
@@ -23,52 +20,42 @@ from tsaudit.analysis.values.value_hashes import HASH_BITS, HASH_VERSION
 from tsaudit.analysis.values.value_sets import ValueSet, members
 
 _HASH_BYTES: Final = HASH_BITS // 8
+_DATE_BYTES: Final = 4
 _DAY_BYTES: Final = 2
-_BASE_HEAD: Final = struct.Struct("<IHQ")
-"""Values, days, bound."""
-_THINNED_HEAD: Final = struct.Struct("<IHQIQ")
-"""The same, and which of the values that are gone are missing."""
+"""Of the position of a day among those of the set."""
+_BASE_HEAD: Final = struct.Struct("<IHQIQ")
+"""Values, days, and the set's bounds."""
 _DELTA_HEAD: Final = struct.Struct("<IiQQI")
 """Checksum of the previous set, the day, its distinct values, bound, values added."""
-_FORGETTING_HEAD: Final = struct.Struct("<IiQQIi")
-"""The same, and the day before which values are forgotten first; the checksum is of what is left."""
 
 
 def to_bytes(values: ValueSet) -> bytes:
     """The complete set, compressed."""
-    numbers = len(values.hashes), len(values.days), values.bound
-    is_thinned = values.thinned_before > 0
-    head = (
-        _THINNED_HEAD.pack(*numbers, values.thinned_before, values.thinned_bound)
-        if is_thinned
-        else _BASE_HEAD.pack(*numbers)
-    )
+    head = _BASE_HEAD.pack(len(values.hashes), len(values.days), *values.bounds)
     columns = (
-        values.days.astype("<i4").tobytes(),
-        values.distinct.astype("<i8").tobytes(),
+        *packed.ascending(values.days.astype(np.uint64), _DATE_BYTES),
+        *packed.planes(values.distinct, _HASH_BYTES),
         *packed.ascending(values.hashes, _HASH_BYTES),
         *packed.planes(np.searchsorted(values.days, values.first), _DAY_BYTES),
         *packed.planes(np.searchsorted(values.days, values.last), _DAY_BYTES),
     )
-    return packed.sealed(packed.THINNED if is_thinned else packed.BASE, HASH_VERSION, head, columns)
+    return packed.sealed(packed.BASE, HASH_VERSION, head, columns)
 
 
 def from_bytes(data: bytes) -> ValueSet:
     """The set that `to_bytes` encoded. ValueError with a one-line message for anything else."""
-    if data[:1] == packed.THINNED:
-        head, body = packed.opened(data, packed.THINNED, HASH_VERSION, _THINNED_HEAD)
-    else:
-        head, body = packed.opened(data, packed.BASE, HASH_VERSION, _BASE_HEAD)
+    head, body = packed.opened(data, packed.BASE, HASH_VERSION, _BASE_HEAD)
     values, day_count, *bounds = head
     if values > value_sets.MAX_EXACT:
         raise packed.damaged(f"{values} values are more than it can hold")
-    sizes = (4 * day_count, 8 * day_count, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
+    of_days = (_DATE_BYTES * day_count, _HASH_BYTES * day_count)
+    sizes = (*of_days, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
     days, distinct, hashes, first, last = packed.unpacked(body, sizes)
-    day_numbers = np.frombuffer(days, "<i4").astype(np.int32)
+    day_numbers = packed.from_ascending(days, _DATE_BYTES).astype(np.int32)
     seen = [packed.from_planes(column, _DAY_BYTES).astype(np.int64) for column in (first, last)]
     if any(len(numbers) and numbers.max() >= day_count for numbers in seen):
         raise packed.damaged("a value was seen on a day that was not observed")
-    counts = np.frombuffer(distinct, "<i8").astype(np.int64)
+    counts = packed.from_planes(distinct, _HASH_BYTES).astype(np.int64)
     ascending = packed.from_ascending(hashes, _HASH_BYTES)
     return ValueSet(ascending, day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, *bounds)
 
@@ -81,11 +68,10 @@ def continues(before: ValueSet, after: ValueSet) -> bool:
     return kept == len(before.below(after.bound).hashes)
 
 
-def delta(before: ValueSet, after: ValueSet, forget: date | None = None) -> bytes:
+def delta(before: ValueSet, after: ValueSet) -> bytes:
     """The changes of the last day: values added, and which of the others were seen. ValueError unless `after` is
-    `before`, without the values last seen before `forget`, plus one day.
+    `before` plus one day.
     """
-    before = before.forget(forget) if forget else before
     kept = before.below(after.bound)
     old = members(after.hashes, kept.hashes)
     follows = len(after.days) and np.array_equal(after.days[:-1], before.days)
@@ -94,22 +80,17 @@ def delta(before: ValueSet, after: ValueSet, forget: date | None = None) -> byte
     # A day sees most of the values of the previous day: nearly all of these are zeros.
     flips = after.on_last_day()[old] ^ kept.on_last_day()
     added = after.hashes[~old]
-    numbers = checksum(before), int(after.days[-1]), int(after.distinct[-1]), after.bound, len(added)
-    head = _FORGETTING_HEAD.pack(*numbers, forget.toordinal()) if forget else _DELTA_HEAD.pack(*numbers)
+    head = _DELTA_HEAD.pack(checksum(before), int(after.days[-1]), int(after.distinct[-1]), after.bound, len(added))
     columns = (*packed.ascending(added, _HASH_BYTES), np.packbits(flips).tobytes())
-    return packed.sealed(packed.FORGETTING if forget else packed.DELTA, HASH_VERSION, head, columns)
+    return packed.sealed(packed.DELTA, HASH_VERSION, head, columns)
 
 
 def with_delta(before: ValueSet, data: bytes) -> ValueSet:
     """The set one day later. ValueError with a one-line message if the bytes are not a delta, are damaged, or belong to
     another set.
     """
-    if data[:1] == packed.FORGETTING:
-        head, body = packed.opened(data, packed.FORGETTING, HASH_VERSION, _FORGETTING_HEAD)
-    else:
-        head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
-    follows, day, distinct, bound, added, *forget = head
-    before = before.forget(date.fromordinal(forget[0])) if forget else before
+    head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
+    follows, day, distinct, bound, added = head
     if follows != checksum(before):
         raise ValueError("value set: the delta belongs to another set; apply deltas in the order of their days")
     kept = before.below(bound)
@@ -120,9 +101,7 @@ def with_delta(before: ValueSet, data: bytes) -> ValueSet:
 
 def checksum(values: ValueSet) -> int:
     """A 32-bit checksum of the set, which shows whether a delta belongs to it."""
-    found = values.bound & 0xFFFFFFFF
-    if values.thinned_before:
-        found = zlib.crc32(struct.pack("<IQ", values.thinned_before, values.thinned_bound), found)
+    found = zlib.crc32(struct.pack("<QIQ", *values.bounds))
     for column in values.columns():
         found = zlib.crc32(np.ascontiguousarray(column).data, found)
     return found

@@ -144,7 +144,8 @@ class ValueSet:
     def with_changes(self, seen: Mask, added: Hashes, day: int, distinct: int) -> ValueSet:
         """`with_day` if it is known which of the values were seen, and which others, ascending, were added."""
         last = np.where(seen, np.int32(day), self.last)
-        return replace(self, last=last)._plus(added, day)._with_count(day, distinct)
+        days, counts = _appended(self.days, day), _appended(self.distinct, distinct)
+        return replace(self, last=last, days=days, distinct=counts)._plus(added, day)
 
     def forget(self, before: date) -> ValueSet:
         """The set without the values last seen before that day; one that returns is new again."""
