@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from tsaudit.errors import TsauditError
 
-class NothingAskedError(click.UsageError):
+
+class NothingAskedError(TsauditError, click.UsageError):
     """A group was called without a command. Its text is the group's help."""
 
 

@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import quote, unquote
 
+from tsaudit.errors import TsauditError
+
 Form = Literal["csv", "json", "ndjson"]
 Semantic = Literal["timestamp", "tag", "field"]
 
 _HEADER: Final = ["name", "type", "data_type"]
 
 
-class ColumnsFileError(Exception):
+class ColumnsFileError(TsauditError):
     """A columns file that cannot be read or written. One line: where, what, what to do."""
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from tsaudit.errors import TsauditError
 from tsaudit.history import clock, decision_log, incidents
 from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
 from tsaudit.history.store import Store
@@ -26,7 +27,7 @@ LOCK: Final = "decisions"
 """Held by whoever decides."""
 
 
-class DecidedError(ValueError):
+class DecidedError(TsauditError, ValueError):
     """Another decision applies to the incident; `decision` is that one."""
 
     def __init__(self, incident: Incident, decision: Decision) -> None:

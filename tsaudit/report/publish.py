@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tsaudit import secrets
+from tsaudit.errors import TsauditError
 from tsaudit.net import addresses
 from tsaudit.report.storage import FsspecStorage, LocalStorage, Storage
-from tsaudit.secrets import MaskedError
 
 
-class ReportError(MaskedError):
+class ReportError(TsauditError):
     """A report could not be written; the message is one line that says where, why, and what to do."""
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.pool import NullPool
 
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.file_limit import TooManyFilesError
-from tsaudit.engines.greptimedb.timed_connection import HEADER_BYTES, TimedConnection, TooBigError
+from tsaudit.engines.greptimedb.timed_connection import HEADER_BYTES, ResultTooBigError, TimedConnection
 from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
 from tsaudit.net.port_probe import what_listens
@@ -243,7 +243,7 @@ def _name_another(url: sa.URL) -> None:
 
 def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
     code, text = _words(error)
-    if isinstance(error.orig, TooBigError):
+    if isinstance(error.orig, ResultTooBigError):
         return FactError(Reason.OVER_BUDGET, f"{text}: the rows or columns are too wide, or this is not GreptimeDB")
     if code in _LOST:
         if time.monotonic() >= deadline:
