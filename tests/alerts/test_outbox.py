@@ -445,8 +445,8 @@ def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
         payload=payload,
         state=State.SENT,
         parent_id=None,
-        slack_channel=None,
-        slack_ts=None,
+        sent_channel=None,
+        sent_id=None,
         attempts=1,
         last_error=None,
         queued_at=datetime(2026, 3, 31, 6),  # noqa: DTZ001 -- as the history keeps it

@@ -147,6 +147,6 @@ class Reacting:
     def _reply(self, text: Message) -> None:
         """In the thread of the alert, as Slack has no threads within threads."""
         alert = self.message.parent_id or self.message.id
-        channel = self.message.slack_channel or self.message.channel
+        channel = self.message.sent_channel or self.message.channel
         draft = Draft(Kind.CONFIRM, self.message.thread, clock.today(), channel, text.to_payload(), alert)
         deliveries.add(self.connection, draft)

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.error import URLError
 
+from tsaudit.errors import TsauditError
+
 MOST_BYTES: Final = 8 << 20
 """Of a response. A page of 200 messages with all their blocks is smaller, and its parsed JSON fits in memory."""
 
@@ -31,7 +33,7 @@ class Answer:
     body: bytes
 
 
-class NoAnswerError(Exception):
+class NoAnswerError(TsauditError):
     """No complete response arrived. One line."""
 
     def __init__(self, line: str, *, sent: bool, late: bool = False) -> None:

@@ -157,13 +157,15 @@ delivery: Final = Table(
     Column("kind", String(10), nullable=False, comment="alert, edit, reply, resolve, confirm, digest"),
     Column("day", Date, nullable=False, comment="the logical day it speaks of"),
     Column("thread", Text, nullable=False, comment="what the message is about: owner and target; edits share it"),
-    Column("sink", String(60), nullable=False, server_default="slack", comment="where it goes: slack, or a plug-in's"),
+    Column(
+        "notifier", String(60), nullable=False, server_default="slack", comment="where it goes: slack, or a plug-in's"
+    ),
     Column("channel", Text, nullable=False, comment="as configured; empty with a webhook or without Slack"),
     Column("payload", Text, nullable=False, comment="JSON: text, blocks, and what it tells of"),
     Column("state", String(10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"),
     Column("parent_id", String(36), comment="the delivery that this one edits or replies to"),
-    Column("slack_channel", String(30)),
-    Column("slack_ts", String(30)),
+    Column("sent_channel", Text, comment="where it is now; a channel of Slack by its ID"),
+    Column("sent_id", Text, comment="of the message there, if it can be edited and replied to"),
     Column("attempts", Integer, nullable=False, default=0),
     Column("last_error", Text),
     Column("claimed_at", DateTime, comment="when the newest call for it began; null before the first"),

@@ -49,8 +49,8 @@ def upgrade() -> None:
             "state", sa.String(length=10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"
         ),
         sa.Column("parent_id", sa.String(length=36), comment="the delivery that this one edits or replies to"),
-        sa.Column("slack_channel", sa.String(length=30)),
-        sa.Column("slack_ts", sa.String(length=30)),
+        sa.Column("sent_channel", sa.Text(), comment="where it is now; a channel of Slack by its ID"),
+        sa.Column("sent_id", sa.Text(), comment="of the message there, if it can be edited and replied to"),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("last_error", sa.Text()),
         sa.Column("claimed_at", sa.DateTime(), comment="when the newest call for it began; null before the first"),

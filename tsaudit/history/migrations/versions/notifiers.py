@@ -15,5 +15,5 @@ def upgrade() -> None:
     """Add the column; all messages so far were for Slack."""
     comment = "where it goes: slack, or a plug-in's"
     op.add_column(
-        "delivery", sa.Column("sink", sa.String(length=60), nullable=False, server_default="slack", comment=comment)
+        "delivery", sa.Column("notifier", sa.String(length=60), nullable=False, server_default="slack", comment=comment)
     )
