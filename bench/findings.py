@@ -3,7 +3,7 @@
 `--findings FILE` appends a line for each audit that a test runs: the test, the target, and each finding's code, subject
 and severity. The module stands alone, so that it also runs on a commit that does not have it:
 
-    PYTHONPATH=. pytest -q -p bench.findings --findings after.jsonl tests/rules tests/engines tests/demo
+    PYTHONPATH=. pytest -q -p bench.findings --findings after.jsonl tests/rules tests/engines tests/dagster_project
     PYTHONPATH=OTHER:. pytest -q -p bench.findings --findings before.jsonl ...      # in OTHER, a checkout of it
     python bench/findings.py before.jsonl after.jsonl
 
