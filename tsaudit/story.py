@@ -5,9 +5,10 @@ Report, Slack, command line, Dagster, and JSON show the same story, in the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from tsaudit.model.finding import (
     RULELESS_CODES,
@@ -21,7 +22,7 @@ from tsaudit.model.finding import (
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import words
-from tsaudit.text import amount, forecasts, many, number, percent, printable, quantity
+from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity
 from tsaudit.text import day as day_in_words
 from tsaudit.text.findings import is_growing, origin, severity_word
 from tsaudit.text.headline import headline
@@ -59,6 +60,25 @@ class Story:
     """The command that prints the whole plan; empty where there is no plan."""
     fingerprint: str = ""
     """Of the finding; empty if it is about none."""
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Story:
+        """The story from the output of `dataclasses.asdict`."""
+        return cls(**{**given, "figures": tuple(Figure(**figure) for figure in given["figures"])})
+
+    def in_markdown(self) -> str:
+        """In the order of all outputs: headline, figures, first step with its statement, and the rest."""
+        parts = [f"**{markdown.escape(self.headline)}**"] if self.headline else []
+        if self.figures:
+            lines = (f"- {markdown.escape(figure.label)}: {markdown.escape(figure.text)}" for figure in self.figures)
+            parts.append("\n".join(lines))
+        if self.first_step:
+            parts.append(markdown.escape(self.first_step))
+        if self.statement:
+            parts.append(markdown.statement(self.statement))
+        if self.rest:
+            parts.append(f"The whole plan: {markdown.code(self.rest)}")
+        return "\n\n".join(parts)
 
 
 def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, day: date) -> Story:
