@@ -14,7 +14,7 @@ from tsaudit.model.version import VERSION
 
 if TYPE_CHECKING:
     from tsaudit.alerts.errors import NoticeRefusedError, NotifyError
-    from tsaudit.alerts.notifier import Notice, Notifier, Place
+    from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
     from tsaudit.config.file import ConfigError
     from tsaudit.config.settings import Settings, Target
     from tsaudit.engines.connection import ConnectorError, FactError, Rows
@@ -41,12 +41,12 @@ __all__ = [
     "FactError",
     "Finding",
     "Measurement",
+    "MessagePlace",
     "Notice",
     "NoticeRefusedError",
     "Notifier",
     "NotifyError",
     "Outcome",
-    "Place",
     "Plan",
     "Profile",
     "Rows",
@@ -71,7 +71,7 @@ __version__ = VERSION
 
 _HOMES: Final = {
     "alerts.errors": ("NoticeRefusedError", "NotifyError"),
-    "alerts.notifier": ("Notice", "Notifier", "Place"),
+    "alerts.notifier": ("Notice", "Notifier", "MessagePlace"),
     "config.file": ("ConfigError",),
     "config.settings": ("Settings", "Target"),
     "engines.connection": ("ConnectorError", "FactError", "Rows"),

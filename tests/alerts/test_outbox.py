@@ -360,7 +360,7 @@ def test_what_still_waits_keeps_its_content(history: History, slack: SlackDouble
 def test_everything_is_queued_or_nothing(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     real = deliveries.add
 
-    def breaks(connection: sa.Connection, draft: deliveries.Draft) -> str:
+    def breaks(connection: sa.Connection, draft: deliveries.MessageDraft) -> str:
         if draft.kind is Kind.REPLY:
             raise RuntimeError("power cut")
         return real(connection, draft)

@@ -103,7 +103,7 @@ def test_a_notifier_that_others_have_is_not_missed_here(history: History) -> Non
         for target in ("demo", "there"):
             thread = deliveries.thread_of("default", target)
             kind = deliveries.Kind.ALERT
-            draft = deliveries.Draft(
+            draft = deliveries.MessageDraft(
                 kind, thread, history.day, "", {"text": target, "blocks": [], "about": {}}, notifier="pager"
             )
             deliveries.add(connection, draft)

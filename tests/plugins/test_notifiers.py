@@ -277,7 +277,7 @@ def test_notice_that_a_crash_left_in_doubt_is_sent_again(history: History, pager
 
 
 EDITOR = """
-from tsaudit import Notifier, NotifyError, Place
+from tsaudit import MessagePlace, Notifier, NotifyError
 
 GOT, EDITED, FAULTS = [], [], []
 
@@ -291,14 +291,14 @@ class Pager(Notifier):
         GOT.append(notice)
         if FAULTS:
             FAULTS.pop(0)(notice, timeout_s)
-        return Place("ward", f"page-{len(GOT)}")
+        return MessagePlace("ward", f"page-{len(GOT)}")
 
     def edit(self, notice, timeout_s):
         EDITED.append(notice)
 
     def find(self, notice, timeout_s):
         found = [n for n, got in enumerate(GOT, 1) if got.id == notice.id]
-        return Place("ward", f"page-{found[0]}") if found else None
+        return MessagePlace("ward", f"page-{found[0]}") if found else None
 """
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from tsaudit.alerts.digest import queue_digest, queue_due_digest
 from tsaudit.alerts.message import RunContext
 from tsaudit.alerts.outbox import mark_printed, queue
-from tsaudit.alerts.pace import Pace, at_most
+from tsaudit.alerts.pace import SendingPace, at_most
 from tsaudit.alerts.reactions import ReactionReport, read_reactions
 from tsaudit.alerts.routing import Share, owner_of
 from tsaudit.alerts.sending import SendReport, send
 
 __all__ = [
-    "Pace",
     "ReactionReport",
     "RunContext",
     "SendReport",
+    "SendingPace",
     "Share",
     "at_most",
     "mark_printed",

@@ -33,7 +33,7 @@ from tsaudit.alerts.routing import channel_of, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Draft, Kind, State, split_thread, thread_of
+from tsaudit.history.deliveries import SLACK, Kind, MessageDraft, State, split_thread, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
@@ -90,7 +90,9 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
                     continue
                 message = digest(day, rest, reports, reported=len(found) - len(rest))
                 channel = channel_of(settings, owner) if notifier == SLACK else ""
-                draft = Draft(Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), notifier=notifier)
+                draft = MessageDraft(
+                    Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), notifier=notifier
+                )
                 queued += _queue_one(connection, draft)
     return queued
 
@@ -155,7 +157,7 @@ def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -
     return [*blocks, prose(lines)] if lines else blocks
 
 
-def _queue_one(connection: Connection, draft: Draft) -> list[str]:
+def _queue_one(connection: Connection, draft: MessageDraft) -> list[str]:
     before = deliveries.newest(connection, draft.thread, Kind.DIGEST, draft.notifier)
     if before is None or before.day != draft.day or before.state is State.FAILED:
         return [deliveries.add(connection, draft)]

@@ -12,7 +12,7 @@ from tsaudit.alerts.errors import LookUpError, MessageGoneError
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """Where a message goes, or is."""
 
     channel: str = ""
@@ -45,7 +45,7 @@ class Notice:
     severities: Mapping[str, str]
     """Fingerprint of each incident in the notice to its severity, `warn` or `critical`."""
     queued_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    place: Place = Place()
+    place: MessagePlace = MessagePlace()
     """The owner's channel, and the message to reply to if it names one. For `edit`, the message to replace."""
     message: Message = field(default_factory=lambda: Message("", ()))
     """The notice in Slack's Block Kit; without blocks if these were refused."""
@@ -64,14 +64,14 @@ class Notifier(ABC):
     """Whether it sends `Notice.message`."""
 
     @abstractmethod
-    def notify(self, notice: Notice, timeout_s: float) -> Place | None:
+    def notify(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
         """Deliver the notice. Returns where it is now; None if it cannot be named."""
 
     def edit(self, notice: Notice, timeout_s: float) -> None:  # noqa: ARG002 -- for those that edit
         """Replace the message at `notice.place`, whose ID is `notice.id`."""
         raise MessageGoneError("messages of this notifier cannot be edited")
 
-    def find(self, notice: Notice, timeout_s: float) -> Place | None:  # noqa: ARG002 -- for those that can
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- for those that can
         """Where the notice is, if it has arrived at `notice.place`; None if not. Asked after a crash, and only then.
 
         LookUpError if that cannot be known: the notice is then sent again, because twice is better than never.

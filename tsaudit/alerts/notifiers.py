@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from tsaudit import plugins, secrets
 from tsaudit.alerts.errors import CallFailedError, NoticeRefusedError, NotifyError, SetupError
-from tsaudit.alerts.notifier import Notice, Notifier, Place
+from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
 from tsaudit.alerts.slack import BotToken, Webhook
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
@@ -79,15 +79,15 @@ class _Bounded(Notifier):
         self.edits = inner.edits
         self.shows_blocks = inner.shows_blocks
 
-    def notify(self, notice: Notice, timeout_s: float) -> Place | None:
+    def notify(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
         found = self._called(timeout_s, lambda limit: self._inner.notify(notice, limit))
         # It has been delivered, whatever an untyped plug-in returns.
-        return found if isinstance(found, Place) else None
+        return found if isinstance(found, MessagePlace) else None
 
     def edit(self, notice: Notice, timeout_s: float) -> None:
         self._called(timeout_s, lambda limit: self._inner.edit(notice, limit))
 
-    def find(self, notice: Notice, timeout_s: float) -> Place | None:
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
         return self._called(timeout_s, lambda limit: self._inner.find(notice, limit))
 
     def _called(self, timeout_s: float, call: Callable[[float], T]) -> T:

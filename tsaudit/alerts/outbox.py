@@ -20,7 +20,7 @@ from tsaudit.alerts.message import Closed, RunContext, is_told_of
 from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Delivery, Draft, Kind, State, thread_of
+from tsaudit.history.deliveries import SLACK, Delivery, Kind, MessageDraft, State, thread_of
 from tsaudit.history.incidents import Change, ChangeKind, Incident
 from tsaudit.model.finding import Severity
 
@@ -182,7 +182,7 @@ class _Thread:
     def _add(self, kind: Kind, text: Message, parent: Delivery | None = None) -> str:
         where = parent.channel if parent and parent.state is State.SENT else self.channel
         identity = parent.id if parent else None
-        draft = Draft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.notifier)
+        draft = MessageDraft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.notifier)
         return deliveries.add(self.connection, draft)
 
 

@@ -14,7 +14,7 @@ from tsaudit.alerts.errors import DeadlineError
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class SendingPace:
     """Rates and timeouts, in seconds."""
 
     message_s: float = 1.0
@@ -52,16 +52,16 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TimeBudget:
     """The time that a run spends on sending, however Slack behaves and however many channels there are."""
 
     seconds: float
-    pace: Pace
+    pace: SendingPace
     ends: float
     """A reading of `pace.now`."""
 
     @classmethod
-    def of(cls, seconds: float, pace: Pace) -> Budget:
+    def of(cls, seconds: float, pace: SendingPace) -> TimeBudget:
         """From now on. Shorter inside `at_most`."""
         chosen = min(seconds, _LONGEST_S.get())
         return cls(chosen, pace, pace.now() + chosen)

@@ -21,8 +21,8 @@ from tsaudit.alerts.errors import (
     NotifyError,
     SetupError,
 )
-from tsaudit.alerts.notifier import Notice, Notifier, Place
-from tsaudit.alerts.pace import Budget, Pace
+from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
+from tsaudit.alerts.pace import SendingPace, TimeBudget
 from tsaudit.alerts.routing import Share, channel_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
@@ -51,15 +51,15 @@ class SendReport:
     """Those of `errors` that say only that time was up, or that another process is sending."""
 
 
-def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pace | None = None) -> SendReport:
+def send(store: Store, settings: Settings, out: Callable[[str], None], pace: SendingPace | None = None) -> SendReport:
     """Send everything that is queued, oldest first, and check messages that an earlier sender left in doubt.
 
     What another configuration has queued in the same history is left to that one (`Share`). It takes at most
     `slack.deadline_s`, plus the end of a call in progress. Without a token or webhook, the messages go to `out` as text
     and are stored as `not_sent`. Problems with Slack or the network raise nothing; they are in the report.
     """
-    chosen, before = pace or Pace(), None
-    budget = Budget.of(settings.slack.deadline_s, chosen)
+    chosen, before = pace or SendingPace(), None
+    budget = TimeBudget.of(settings.slack.deadline_s, chosen)
     while True:
         wait_s = max(0.0, min(chosen.lock_wait_s, budget.left_s))
         with deliveries.sole_sender(store.engine, wait_s) as alone:
@@ -83,7 +83,7 @@ class _Sender:
     store: Store
     settings: Settings
     out: Callable[[str], None]
-    budget: Budget
+    budget: TimeBudget
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sent", "edited", "failed", "not_sent"), 0))
     errors: dict[str, None] = field(default_factory=dict)
     """In order, each once."""
@@ -171,16 +171,16 @@ class _Sender:
         self._settle(delivery, State.NOT_SENT)
         self.counts["not_sent"] += 1
 
-    def _place(self, notifier: Notifier, delivery: Delivery, owner: str) -> Place | None:
+    def _place(self, notifier: Notifier, delivery: Delivery, owner: str) -> MessagePlace | None:
         """None for an edit of a message that cannot be edited: sent by a webhook, for example, or never sent."""
         parent = deliveries.find(self.store.engine, delivery.parent_id) if delivery.parent_id else None
         if notifier.edits and parent and parent.sent_id:
-            return Place(parent.sent_channel or "", parent.sent_id)
+            return MessagePlace(parent.sent_channel or "", parent.sent_id)
         return None if delivery.kind is Kind.EDIT else self.begins_at(delivery, owner)
 
-    def begins_at(self, delivery: Delivery, owner: str) -> Place:
+    def begins_at(self, delivery: Delivery, owner: str) -> MessagePlace:
         """Where a message goes that replies to no other."""
-        return Place(channel_of(self.settings, owner) if delivery.notifier == SLACK else "")
+        return MessagePlace(channel_of(self.settings, owner) if delivery.notifier == SLACK else "")
 
     def _settle(self, delivery: Delivery, state: State, error: str | None = None) -> None:
         deliveries.settle(self.store.engine, delivery, state, error=error)
@@ -217,7 +217,7 @@ class _Attempt:
     notifier: Notifier
     delivery: Delivery
     owner: str
-    place: Place
+    place: MessagePlace
 
     def __post_init__(self) -> None:
         self.doubt = self.delivery.state is State.SENDING and self.delivery.kind is not Kind.EDIT
@@ -312,7 +312,7 @@ class _Attempt:
                 self.notifier.edit(notice, timeout_s)
                 found = self.place
             else:
-                found = self.notifier.notify(notice, timeout_s) or Place()
+                found = self.notifier.notify(notice, timeout_s) or MessagePlace()
         except CallFailedError as error:
             self.doubt = self.doubt or (error.stored and claimed.kind is not Kind.EDIT)
             raise
@@ -330,7 +330,7 @@ class _Attempt:
             if (rest := self.sender.budget.pace.settle_s - max(0.0, age)) > 0:
                 self.sender.budget.sleep(rest)
         is_reply = self.place.message_id is not None
-        sent_to = self.place if is_reply or not self.delivery.channel else Place(self.delivery.channel)
+        sent_to = self.place if is_reply or not self.delivery.channel else MessagePlace(self.delivery.channel)
         try:
             notice = _notice(self.delivery, sent_to, as_text=self.as_text)
             found = self.notifier.find(notice, self.sender.budget.call_s())
@@ -345,7 +345,7 @@ class _Attempt:
             self._arrived(found)
         return found is not None
 
-    def _arrived(self, place: Place) -> None:
+    def _arrived(self, place: MessagePlace) -> None:
         self._settle(State.SENT, place=place)
         self.sender.counts["edited" if self.delivery.kind is Kind.EDIT else "sent"] += 1
 
@@ -355,12 +355,12 @@ class _Attempt:
         target = deliveries.split_thread(self.delivery.thread)[1] or "the digest"
         self.sender.errors[f"the message about {target} to `{self.owner}` was not taken: {error}"] = None
 
-    def _settle(self, state: State, *, error: str | None = None, place: Place | None = None) -> None:
+    def _settle(self, state: State, *, error: str | None = None, place: MessagePlace | None = None) -> None:
         where = (place.channel, place.message_id) if place and place.message_id else None
         deliveries.settle(self.sender.store.engine, self.delivery, state, error=error, sent_to=where)
 
 
-def _notice(delivery: Delivery, place: Place, *, as_text: bool) -> Notice:
+def _notice(delivery: Delivery, place: MessagePlace, *, as_text: bool) -> Notice:
     owner, target = deliveries.split_thread(delivery.thread)
     message = Message.from_payload(delivery.payload)
     text = message.readable()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.errors import CallFailedError, LookUpError, NoticeRefusedError, NotifyError, SetupError
-from tsaudit.alerts.notifier import Notice, Notifier, Place
+from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
 
 if TYPE_CHECKING:
     from slack_sdk.web import SlackResponse
@@ -38,10 +38,10 @@ class BotToken(Notifier):
     shows_blocks = True
 
     def __init__(self, token: str, base_url: str, channel_ids: Callable[[str], str | None]) -> None:
-        from tsaudit.alerts.slack_client import Client, TimeLimit
+        from tsaudit.alerts.slack_client import SlackClient, TimeLimit
 
         self._limit = TimeLimit()
-        self._client = Client(token, base_url, self._limit)
+        self._client = SlackClient(token, base_url, self._limit)
         self._channel_ids = channel_ids
         """Channel IDs found earlier, by name: Slack posts to a name, but reads only by ID."""
         self._asked = False
@@ -61,7 +61,7 @@ class BotToken(Notifier):
                 self._client.auth_test()
         return READS_REACTIONS in (self._client.scopes or ())
 
-    def notify(self, notice: Notice, timeout_s: float) -> Place:
+    def notify(self, notice: Notice, timeout_s: float) -> MessagePlace:
         self._limit.start(timeout_s)
         found = self._client.chat_postMessage(
             channel=notice.place.channel,
@@ -71,7 +71,7 @@ class BotToken(Notifier):
             unfurl_media=False,
             **self._content(notice.message),
         )
-        return Place(_text(found, "channel"), _time(found))
+        return MessagePlace(_text(found, "channel"), _time(found))
 
     def edit(self, notice: Notice, timeout_s: float) -> None:
         self._limit.start(timeout_s)
@@ -83,7 +83,7 @@ class BotToken(Notifier):
         if _time(found) != ts:
             raise _odd(found, "about another message")
 
-    def find(self, notice: Notice, timeout_s: float) -> Place | None:
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
         self._limit.start(timeout_s)
         channel = self._channel_id(notice.place.channel)
         oldest = f"{(notice.queued_at.astimezone(UTC) - _CLOCK_SKEW).timestamp():.6f}"
@@ -94,10 +94,10 @@ class BotToken(Notifier):
             found = self._pages(self._client.conversations_replies, "messages", asked | {"ts": notice.place.message_id})
         for message in found:
             if _delivery_in(message) == notice.id:
-                return Place(channel, str(message["ts"]))
+                return MessagePlace(channel, str(message["ts"]))
         return None
 
-    def reactions(self, place: Place, timeout_s: float) -> dict[str, tuple[str, ...]]:
+    def reactions(self, place: MessagePlace, timeout_s: float) -> dict[str, tuple[str, ...]]:
         """Name of each reaction on the message to the IDs of the people who left it. Raises NotifyError."""
         self._limit.start(timeout_s)
         found = self._client.reactions_get(channel=place.channel, timestamp=place.message_id, full=True)
@@ -166,16 +166,16 @@ class Webhook(Notifier):
     shows_blocks = True
 
     def __init__(self, url: str) -> None:
-        from tsaudit.alerts.slack_client import Hook, TimeLimit
+        from tsaudit.alerts.slack_client import SlackWebhook, TimeLimit
 
         self._limit = TimeLimit()
-        self._client = Hook(url, self._limit)
+        self._client = SlackWebhook(url, self._limit)
 
     def notify(self, notice: Notice, timeout_s: float) -> None:
         self._limit.start(timeout_s)
         self._client.send(unfurl_links=False, unfurl_media=False, **_content(notice.message))
 
-    def find(self, notice: Notice, timeout_s: float) -> Place | None:  # noqa: ARG002 -- it cannot
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- it cannot
         raise LookUpError("a webhook cannot read messages back")
 
 

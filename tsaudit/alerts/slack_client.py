@@ -27,7 +27,7 @@ from tsaudit.alerts.errors import (
     NotifyError,
     SetupError,
 )
-from tsaudit.alerts.slack_transport import Answer, NoAnswerError, post
+from tsaudit.alerts.slack_transport import HttpAnswer, NoAnswerError, post
 from tsaudit.text import printable
 
 _TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
@@ -94,7 +94,7 @@ class TimeLimit:
         return left
 
 
-class Client(WebClient):
+class SlackClient(WebClient):
     """Slack's web API. Each method raises NotifyError, or returns a response with `"ok": true`."""
 
     def __init__(self, token: str, base_url: str, limit: TimeLimit) -> None:
@@ -134,7 +134,7 @@ class Client(WebClient):
         )
 
 
-class Hook(WebhookClient):
+class SlackWebhook(WebhookClient):
     """An incoming webhook. Raises NotifyError unless Slack confirms the message."""
 
     def __init__(self, url: str, limit: TimeLimit) -> None:
@@ -162,14 +162,14 @@ def _body(params: Mapping[str, Any] | None, content: Mapping[str, Any] | None) -
     return jsonlib.dumps(given).encode(), "application/json;charset=utf-8"
 
 
-def _exchanged(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None) -> Answer:
+def _exchanged(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None) -> HttpAnswer:
     try:
         return post(url, body, headers, timeout_s, proxy)
     except NoAnswerError as error:
         raise no_answer(error) from None
 
 
-def _checked(answer: Answer, channel: str) -> dict[str, Any]:
+def _checked(answer: HttpAnswer, channel: str) -> dict[str, Any]:
     """The object in Slack's response to a successful call. NotifyError for any other response."""
     found = _decoded(answer)
     if isinstance(found, CallFailedError):
@@ -182,7 +182,7 @@ def _checked(answer: Answer, channel: str) -> dict[str, Any]:
     return found
 
 
-def _decoded(answer: Answer) -> dict[str, Any] | CallFailedError:
+def _decoded(answer: HttpAnswer) -> dict[str, Any] | CallFailedError:
     if 300 <= answer.status < 400:
         return odd(answer.status, redirected_to=answer.headers.get("location", ""))
     kind = answer.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
@@ -204,7 +204,7 @@ def _quiet_logger() -> logging.Logger:
     return logger
 
 
-def api_error(answer: Answer, data: Mapping[str, Any], channel: str) -> NotifyError:
+def api_error(answer: HttpAnswer, data: Mapping[str, Any], channel: str) -> NotifyError:
     """The meaning of a response with `"ok": false`. Codes that Slack adds later count as rejected content."""
     given = data.get("error")
     code = given if isinstance(given, str) else ""
@@ -225,7 +225,7 @@ def api_error(answer: Answer, data: Mapping[str, Any], channel: str) -> NotifyEr
     return NoticeRefusedError(f"Slack rejected the message ({code})")
 
 
-def webhook_error(answer: Answer) -> NotifyError:
+def webhook_error(answer: HttpAnswer) -> NotifyError:
     """The meaning of a webhook response other than 200."""
     code = answer.body[:100].decode("utf-8", "replace").strip()
     if answer.status == 429:
@@ -239,7 +239,7 @@ def webhook_error(answer: Answer) -> NotifyError:
     return odd(answer.status, "with text that is not a Slack error", redirected_to=answer.headers.get("location", ""))
 
 
-def _busy(answer: Answer) -> BusyError:
+def _busy(answer: HttpAnswer) -> BusyError:
     wait_s = retry_after(answer.headers)
     return BusyError(f"Slack asks to wait {wait_s:.0f} s (rate limit)", wait_s)
 

@@ -82,7 +82,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MessageDraft:
     """A message to queue."""
 
     kind: Kind
@@ -114,7 +114,7 @@ def writing(engine: Engine) -> contextlib.AbstractContextManager[Connection]:
     return database.writing(engine, "deliveries")
 
 
-def add(connection: Connection, draft: Draft) -> str:
+def add(connection: Connection, draft: MessageDraft) -> str:
     """Queue the message and return its ID. An edit supersedes older edits of its message that still wait."""
     if draft.kind is Kind.EDIT:
         older = (table.c.parent_id == draft.parent_id, table.c.kind == Kind.EDIT, table.c.state == State.QUEUED)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
 from tsaudit.net import addresses
-from tsaudit.report.storage import FsspecStorage, LocalStorage, Storage
+from tsaudit.report.storage import FsspecStorage, LocalStorage, StorageSection
 
 
 class ReportError(TsauditError):
@@ -97,7 +97,7 @@ class Folder:
         return ReportError(f"cannot {doing} {place}: {reason}; check `report.folder`")
 
 
-def _storage(address: str, permissions: int | None) -> Storage:
+def _storage(address: str, permissions: int | None) -> StorageSection:
     if address.startswith("s3://"):
         from tsaudit.report.s3 import S3Storage
 
