@@ -94,7 +94,7 @@ def connect(double: SlackDouble) -> None:
 
     slack_client._exchanged = exchanged
     pace = alerts.SendingPace(sleep=lambda _: None)
-    sending.Pace = lambda: pace
+    sending.SendingPace = lambda: pace
 
 
 def react(double: SlackDouble, chance: random.Random) -> None:

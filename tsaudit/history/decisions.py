@@ -37,7 +37,7 @@ class DecidedError(TsauditError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class IncidentSelection:
     """Some of the incidents. An empty set stands for all."""
 
     targets: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class Acceptance:
     up_to: Severity = Severity.WARN
     replace: bool = False
     """Whether it also applies to incidents with another decision."""
-    selection: Selection = field(default_factory=Selection)
+    selection: IncidentSelection = field(default_factory=IncidentSelection)
 
 
 def decide(
@@ -150,7 +150,7 @@ def baseline(found: Iterable[Incident], wanted: Acceptance) -> Baseline:
 
 
 def reopen(
-    store: Store, selection: Selection, owner: str, reason: str = "", *, dry_run: bool = False
+    store: Store, selection: IncidentSelection, owner: str, reason: str = "", *, dry_run: bool = False
 ) -> list[Incident]:
     """End the decisions about the selected incidents, and return each incident with the one that was ended.
 

@@ -25,7 +25,7 @@ class ResultTooBigError(TsauditError, OperationalError):  # type: ignore[misc]  
     """More data arrived than allowed. The connection is closed."""
 
 
-class TimedConnection(Connection):  # type: ignore[misc]
+class TimedMysqlConnection(Connection):  # type: ignore[misc]
     """A connection that closes itself when it exceeds its limits."""
 
     deadline: float = math.inf
