@@ -34,9 +34,9 @@ FEW, MANY, MOST_RATIO = 100, 1_000, 1.2
 DAY = date(2026, 3, 31)
 
 
-def an_entry(number: int) -> index.Entry:
+def an_entry(number: int) -> index.IndexEntry:
     """As long as most: a trend of 30 days, a headline with a name in it."""
-    return index.Entry(
+    return index.IndexEntry(
         target=name(number),
         engine="influxdb2",
         day=DAY,

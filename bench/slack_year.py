@@ -24,7 +24,7 @@ from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit import alerts, run
 from tsaudit.alerts import sending, slack_client
-from tsaudit.alerts.slack_transport import Answer
+from tsaudit.alerts.slack_transport import HttpAnswer
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.schema import delivery
@@ -86,15 +86,15 @@ def settings(double: SlackDouble) -> Settings:
 def connect(double: SlackDouble) -> None:
     """Slack is called without a network, and without pauses."""
 
-    def exchanged(url: str, body: bytes, headers: dict[str, str], *_: Any) -> Answer:
+    def exchanged(url: str, body: bytes, headers: dict[str, str], *_: Any) -> HttpAnswer:
         is_json = "json" in headers["Content-Type"]
         arguments = json.loads(body) if is_json else {k: v[0] for k, v in parse_qs(body.decode()).items()}
         status, found, content = double.handle(url.rpartition("/")[2], arguments, TOKEN)
-        return Answer(status, {k.lower(): v for k, v in found.items()}, json.dumps(content).encode())
+        return HttpAnswer(status, {k.lower(): v for k, v in found.items()}, json.dumps(content).encode())
 
     slack_client._exchanged = exchanged
-    pace = alerts.Pace(sleep=lambda _: None)
-    sending.Pace = lambda: pace
+    pace = alerts.SendingPace(sleep=lambda _: None)
+    sending.SendingPace = lambda: pace
 
 
 def react(double: SlackDouble, chance: random.Random) -> None:
@@ -118,7 +118,7 @@ def simulate(*, reactions: bool) -> dict[str, list[float]]:
             problems.next_day()
             if reactions and number:
                 react(double, chance)
-                alerts.read_reactions(store, configured, alerts.Pace(sleep=lambda _: None))
+                alerts.read_reactions(store, configured, alerts.SendingPace(sleep=lambda _: None))
             for target in configured.targets:
                 result = a_result(a_rule_result(*problems.on(target.name)), target=target.name, day=day)
                 store.save(None, result, builders.REPORT)

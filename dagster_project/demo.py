@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Final
 import click
 import dagster as dg
 
+from dagster_project.summary import day_line, ending, worst_message
+from dagster_project.world import DAYS, DemoError, World
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
 from dagster_tsaudit.plan import Plan, make_plan
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Settings
-from tsaudit.demo import DAYS, DemoError, World
-from tsaudit.demo.story import day_line, ending, worst_message
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import Audited
-from dagster_tsaudit.words import escape, findings_table, in_markdown, table
+from dagster_tsaudit.words import findings_table
 from tsaudit import story
 from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
 from tsaudit.text import many, number
 from tsaudit.text.findings import tally
+from tsaudit.text.markdown import escape, table
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
@@ -77,7 +78,7 @@ def description_of(family: str, found: Audited) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # What other families lack is in the check `coverage`, and in theirs.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    told = in_markdown(story.of_result(*own, found.run.settled))
+    told = story.of_result(*own, found.run.settled).in_markdown()
     reasons = [escape(reason) for reason in _reasons(rules)]
     return "\n\n".join([told, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 

@@ -7,9 +7,9 @@ import dagster as dg
 
 from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import CHECK_NAMES, COVERAGE, Metadata, check_results, numbers, result, text
-from dagster_tsaudit.words import escape, table
 from tsaudit.model.finding import Severity, Verdict, ordered, worst_first
 from tsaudit.text import many
+from tsaudit.text.markdown import escape, table
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun

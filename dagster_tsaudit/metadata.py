@@ -11,13 +11,14 @@ import dagster as dg
 
 from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.words import code, escape, findings_table, in_markdown, table
+from dagster_tsaudit.words import findings_table
 from tsaudit import story
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, percent, size, sparkline
 from tsaudit.text.findings import severity_word
+from tsaudit.text.markdown import code, escape, table
 
 if TYPE_CHECKING:
     from tsaudit.report import ReportLocation
@@ -42,7 +43,7 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(result.verdict.value),
         "day": dg.MetadataValue.text(run.day.isoformat()),
-        "story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.run.settled))),
+        "story": dg.MetadataValue.md(story.of_result(result, profile, found.run.settled).in_markdown()),
     }
     if run.report:
         metadata["report"] = link(run.report)
@@ -61,7 +62,7 @@ def observation_metadata(found: Audited, result: AuditResult, profile: Profile) 
     """What the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
         "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
-        "tsaudit_story": dg.MetadataValue.md(in_markdown(story.of_result(result, profile, found.run.settled))),
+        "tsaudit_story": dg.MetadataValue.md(story.of_result(result, profile, found.run.settled).in_markdown()),
     }
     if found.run.report:
         metadata["report"] = link(found.run.report)

@@ -14,6 +14,7 @@ import dagster as dg
 from dagster_tsaudit.names import encode
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
+from tsaudit.errors import TsauditError
 
 AUTO_LIMIT: Final = 500
 """Above this many targets `auto` makes one asset per group: Dagster writes about 40 events per target and run."""
@@ -29,7 +30,7 @@ Granularity = Literal["target", "group"]
 Executor = Literal["in_process", "multiprocess"]
 
 
-class PlanError(Exception):
+class PlanError(TsauditError):
     """The component's settings cannot become definitions. One line."""
 
 

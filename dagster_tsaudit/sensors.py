@@ -10,6 +10,7 @@ from dagster_tsaudit.audited import history
 from dagster_tsaudit.lost_runs import watch_sensor
 from dagster_tsaudit.plan import JOB_TAG, Plan, is_audit
 from tsaudit import secrets
+from tsaudit.errors import TsauditError
 from tsaudit.text import many
 
 SEND_S: Final = 15
@@ -28,7 +29,7 @@ _TICKS_S: Final = 300.0
 """Seconds after its last tick that a sensor counts as evaluated: others may delay it."""
 
 
-class NotDeliveredError(Exception):
+class NotDeliveredError(TsauditError):
     """Somebody was not notified. One line for each reason."""
 
 
@@ -99,7 +100,7 @@ def send_queued(plan: Plan, say: Callable[[str], None]) -> str:
     try:
         settings = plan.load()
         if not settings.notifies:
-            return "messages are printed by the steps: there is neither Slack nor another sink"
+            return "messages are printed by the steps: there is neither Slack nor another notifier"
         with history(settings) as store, alerts.at_most(_SENDING_S):
             if not deliveries.waiting_ids(store.engine):
                 return "nothing is queued"
@@ -119,14 +120,11 @@ def read_reactions(plan: Plan) -> str:
     """
     from tsaudit import alerts
 
-    read: Callable[..., Any] | None = getattr(alerts, "read_reactions", None)
-    if read is None:
-        return "this version of tsaudit reads no reactions"
     try:
         settings = plan.load()
         # Half of the time for reading, half for the replies.
         with history(settings) as store, alerts.at_most(_READING_S / 2):
-            found = read(store, settings)
+            found = alerts.read_reactions(store, settings)
             problems = list(found.problems)
             if found.decided or found.undone:
                 problems += alerts.send(store, settings, lambda _line: None).errors

@@ -83,7 +83,7 @@ def test_case(
 
 
 def test_demo(tmp_path: Path) -> None:
-    from tsaudit.demo import DAYS, World
+    from dagster_project.world import DAYS, World
 
     target = Target.model_validate({"name": "demo", "engine": "duckdb", "url": f"duckdb:///{tmp_path}/demo.duckdb"})
     settings = Settings(targets=(target,), report=Report(folder=str(tmp_path / "reports")))

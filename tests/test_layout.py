@@ -1,4 +1,4 @@
-"""The shape of the packages: no imports in circles, and no names of engines outside their packages."""
+"""The shape of the packages: no imports in circles, no names of engines outside their own, one root of all errors."""
 
 from __future__ import annotations
 
@@ -61,6 +61,37 @@ def test_no_modules_import_in_a_circle() -> None:
 )
 def test_circles_are_found(imports: Mapping[str, Set[str]], expected: list[list[str]]) -> None:
     assert list(circles(imports)) == expected
+
+
+def errors(source: str) -> Iterator[tuple[str, list[str]]]:
+    """Each class of an error that the source defines, and its bases."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef):
+            bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+            if any(base.endswith(("Error", "Exception", "Interrupt", "Exit")) for base in bases):
+                yield node.name, bases
+
+
+def test_every_error_has_one_root_and_a_name_of_its_own() -> None:
+    found = [error for path in modules() for error in errors(path.read_text())]
+    assert len(found) > 30
+    rooted = {"TsauditError"}
+    while new := {name for name, bases in found if rooted.intersection(bases)} - rooted:
+        rooted |= new
+    assert [name for name, _ in found if name not in rooted] == []
+    assert len({name for name, _ in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("class AError(Exception): pass", [("AError", ["Exception"])]),
+        ("class A(errors.TsauditError, OSError): pass", [("A", ["TsauditError", "OSError"])]),
+        ("class A(dict): pass", []),
+    ],
+)
+def test_errors_are_found(source: str, expected: list[tuple[str, list[str]]]) -> None:
+    assert list(errors(source)) == expected
 
 
 WHERE_NAMES_MEAN_SOMETHING_ELSE: Final = {

@@ -50,11 +50,11 @@ def test_examples_when_run_one_after_the_other(folder: Path, capsys: pytest.Capt
     assert names["ENGINE"].problem() == ""
     notice = tsaudit.Notice("7", "alert", "default", "metrics", names["profile"].day, "t", "t\nmore", {})
     pager = names["Pager"]({"folder": str(folder)})
-    assert isinstance(pager, tsaudit.Sink)
-    pager.send(notice, 1.0)
+    assert isinstance(pager, tsaudit.Notifier)
+    pager.notify(notice, 1.0)
     assert Path("7.txt").read_text() == "default: t\nmore\n"
-    with pytest.raises(tsaudit.SinkError, match="there is no folder"):
-        names["Pager"]({"folder": "nowhere"}).send(notice, 1.0)
+    with pytest.raises(tsaudit.NotifyError, match="there is no folder"):
+        names["Pager"]({"folder": "nowhere"}).notify(notice, 1.0)
 
 
 def test_run_audit_when_a_target_and_a_message_fail_names_both(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def test_other_blocks_when_read() -> None:
 
     groups = [g for language, _, text in BLOCKS if language == "toml"
               for g in tomllib.loads(text)["project"]["entry-points"]]  # fmt: skip
-    assert sorted(groups) == ["tsaudit.engines", "tsaudit.rules", "tsaudit.sinks"]
+    assert sorted(groups) == ["tsaudit.engines", "tsaudit.notifiers", "tsaudit.rules"]
     assert all(yaml.safe_load(text) for language, _, text in BLOCKS if language == "yaml")
     assert {language for language, _, _ in BLOCKS} == {"python", "toml", "yaml"}
 

@@ -13,7 +13,7 @@ from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Asked, Phase, Plan, Step
 from tsaudit.model.subject import Subject
-from tsaudit.story import Figure
+from tsaudit.story import StoryFigure
 
 TABLE = Subject("main", "requests")
 LIMIT = Limit("x.max_series", 100_000, "series", "our default", "target")
@@ -33,20 +33,20 @@ GROWING = a_finding(
 )
 
 
-def figures(finding: Finding) -> tuple[Figure, ...]:
+def figures(finding: Finding) -> tuple[StoryFigure, ...]:
     return story.of_finding(finding, "CAR004", (), "demo", DAY).figures
 
 
 def test_figures_of_growth_far_from_its_limit_say_why_it_is_critical() -> None:
     assert figures(GROWING) == (
-        Figure("Now", "36,096 series", "in requests, 768 before, 3,072 more a day, speeding up"),
-        Figure("Why critical", "47 times the series before", "limit 100,000 series, 36% of it reached"),
-        Figure("Time left", "about 21 days", "80% range 18 to 27"),
+        StoryFigure("Now", "36,096 series", "in requests, 768 before, 3,072 more a day, speeding up"),
+        StoryFigure("Why critical", "47 times the series before", "limit 100,000 series, 36% of it reached"),
+        StoryFigure("Time left", "about 21 days", "80% range 18 to 27"),
     )
 
 
 def test_figures_of_growth_near_its_limit_show_the_limit() -> None:
-    assert figures(replace(GROWING, severity_reason=""))[1] == Figure(
+    assert figures(replace(GROWING, severity_reason=""))[1] == StoryFigure(
         "Limit", "100,000 series", "set for this target, 36% of it reached"
     )
 
@@ -54,13 +54,15 @@ def test_figures_of_growth_near_its_limit_show_the_limit() -> None:
 @pytest.mark.parametrize(
     ("days", "expected"),
     [
-        (0.0, Figure("Time left", "none", "the limit is reached")),
-        (0.3, Figure("Time left", "about 1 day", "80% range 18 to 27")),
-        (200.0, Figure("Time left", "about 200 days", "at the present rate")),
-        (None, Figure("Growing since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
+        (0.0, StoryFigure("Time left", "none", "the limit is reached")),
+        (0.3, StoryFigure("Time left", "about 1 day", "80% range 18 to 27")),
+        (200.0, StoryFigure("Time left", "about 200 days", "at the present rate")),
+        (None, StoryFigure("Growing since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
     ],
 )
-def test_time_left_when_the_limit_is_reached_near_far_and_out_of_sight(days: float | None, expected: Figure) -> None:
+def test_time_left_when_the_limit_is_reached_near_far_and_out_of_sight(
+    days: float | None, expected: StoryFigure
+) -> None:
     assert figures(replace(GROWING, forecast=replace(FORECAST, days=days)))[-1] == expected
 
 
@@ -118,4 +120,4 @@ def test_story_without_findings_says_what_was_evaluated(outcomes: list[Outcome],
 
 def test_day_is_that_of_the_audit() -> None:
     finding = a_finding(TABLE, since=date(2026, 1, 1))
-    assert story.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (Figure("Began", "2026-01-01"),)
+    assert story.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (StoryFigure("Began", "2026-01-01"),)

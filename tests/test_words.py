@@ -61,8 +61,7 @@ def texts() -> Iterator[tuple[Path, int, str]]:
         for path in (ROOT / package).rglob("*.j2"):
             yield path, 1, path.read_text(encoding="utf-8")
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "sql").rglob("*.md")):
-        if path.name != "CHANGELOG.md":
-            yield path, 1, path.read_text(encoding="utf-8")
+        yield path, 1, path.read_text(encoding="utf-8")
     for path in (ROOT / "sql").rglob("*.*"):
         if path.suffix != ".md":
             yield from ((path, *found) for found in query_texts(path.read_text(encoding="utf-8")))

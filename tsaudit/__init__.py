@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.model.version import VERSION
 
 if TYPE_CHECKING:
-    from tsaudit.alerts.sink import Notice, Sink, SinkError
+    from tsaudit.alerts.errors import NoticeRefusedError, NotifyError
+    from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
     from tsaudit.config.file import ConfigError
     from tsaudit.config.settings import Settings, Target
     from tsaudit.engines.connection import ConnectorError, FactError, Rows
     from tsaudit.engines.engine import Engine
+    from tsaudit.errors import TsauditError
     from tsaudit.library import AuditOutcome, audit, collect, load_settings, run_audit
     from tsaudit.model.change import Change
     from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Verdict
@@ -39,7 +41,11 @@ __all__ = [
     "FactError",
     "Finding",
     "Measurement",
+    "MessagePlace",
     "Notice",
+    "NoticeRefusedError",
+    "Notifier",
+    "NotifyError",
     "Outcome",
     "Plan",
     "Profile",
@@ -48,12 +54,11 @@ __all__ = [
     "RuleResult",
     "Settings",
     "Severity",
-    "Sink",
-    "SinkError",
     "Step",
     "Subject",
     "Target",
     "Threshold",
+    "TsauditError",
     "Verdict",
     "audit",
     "collect",
@@ -65,11 +70,13 @@ __all__ = [
 __version__ = VERSION
 
 _HOMES: Final = {
-    "alerts.sink": ("Notice", "Sink", "SinkError"),
+    "alerts.errors": ("NoticeRefusedError", "NotifyError"),
+    "alerts.notifier": ("Notice", "Notifier", "MessagePlace"),
     "config.file": ("ConfigError",),
     "config.settings": ("Settings", "Target"),
     "engines.connection": ("ConnectorError", "FactError", "Rows"),
     "engines.engine": ("Engine",),
+    "errors": ("TsauditError",),
     "library": ("AuditOutcome", "audit", "collect", "load_settings", "run_audit"),
     "model.change": ("Change",),
     "model.finding": ("AuditResult", "Finding", "Outcome", "RuleResult", "Severity", "Verdict"),

@@ -89,7 +89,7 @@ class AuditSession:
         self.index_problem = run.write_index(self.settings, self.store)
 
     def tell(self, out: Callable[[str], None]) -> SendReport:
-        """Send what is queued; `out` gets the messages if there is neither Slack nor another sink."""
+        """Send what is queued; `out` gets the messages if there is neither Slack nor another notifier."""
         self.told = run.tell(self.settings, self.store, out)
         return self.told
 
@@ -153,7 +153,7 @@ def run_audit(
     `targets`: names, or one alone; None for all. `day`: the logical day in UTC, None for today; a past day is audited
     as of its end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for reports and
     messages. `tell`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the
-    messages if there is neither Slack nor another sink; `progress` gets a target's name and a line.
+    messages if there is neither Slack nor another notifier; `progress` gets a target's name and a line.
 
     A target that cannot be audited and a message that cannot be delivered are in `AuditOutcome.problems`. Raises
     ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and ValueError

@@ -121,13 +121,6 @@ def mask(text: str) -> str:
     return (_kept if len(text) <= _KEPT else _masked)(_current(), text)
 
 
-class MaskedError(Exception):
-    """An error whose text may quote a driver or server and contains no secret."""
-
-    def __init__(self, line: str) -> None:
-        super().__init__(mask(line))
-
-
 @dataclass(frozen=True, eq=False)
 class _Matcher:
     """What to look for, in lower case. Compared by identity: a new one is created when a secret is added."""

@@ -5,9 +5,10 @@ Report, Slack, command line, Dagster, and JSON show the same story, in the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from tsaudit.model.finding import (
     RULELESS_CODES,
@@ -21,14 +22,14 @@ from tsaudit.model.finding import (
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import words
-from tsaudit.text import amount, forecasts, many, number, percent, printable, quantity
+from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity
 from tsaudit.text import day as day_in_words
 from tsaudit.text.findings import is_growing, origin, severity_word
 from tsaudit.text.headline import headline
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class StoryFigure:
     """One of the figures below a headline."""
 
     label: str
@@ -49,7 +50,7 @@ class Story:
 
     headline: str
     """What, cause, and when; at most 25 words."""
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[StoryFigure, ...] = ()
     """Now and growth; the limit, or why it is so severe; the time left, or since when. Those that are known."""
     first_step: str = ""
     """What to do first, in words; empty where nothing is to be done."""
@@ -59,6 +60,25 @@ class Story:
     """The command that prints the whole plan; empty where there is no plan."""
     fingerprint: str = ""
     """Of the finding; empty if it is about none."""
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Story:
+        """The story from the output of `dataclasses.asdict`."""
+        return cls(**{**given, "figures": tuple(StoryFigure(**figure) for figure in given["figures"])})
+
+    def in_markdown(self) -> str:
+        """In the order of all outputs: headline, figures, first step with its statement, and the rest."""
+        parts = [f"**{markdown.escape(self.headline)}**"] if self.headline else []
+        if self.figures:
+            lines = (f"- {markdown.escape(figure.label)}: {markdown.escape(figure.text)}" for figure in self.figures)
+            parts.append("\n".join(lines))
+        if self.first_step:
+            parts.append(markdown.escape(self.first_step))
+        if self.statement:
+            parts.append(markdown.statement(self.statement))
+        if self.rest:
+            parts.append(f"The whole plan: {markdown.code(self.rest)}")
+        return "\n\n".join(parts)
 
 
 def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, day: date) -> Story:
@@ -122,7 +142,7 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, settled: int) -
 # --- The three figures ------------------------------------------------------------------------------------------------
 
 
-def _now(finding: Finding) -> Figure | None:
+def _now(finding: Finding) -> StoryFigure | None:
     """The measured figure, with what it was before and how fast it grows."""
     if finding.observed is None:
         return None
@@ -136,7 +156,7 @@ def _now(finding: Finding) -> Figure | None:
         notes.append(f"{amount(finding.per_day, finding.unit)} more a day{_changing(finding)}")
     sampled = finding.source is not None and finding.source.how != "exact"
     value = quantity(finding.observed, finding.unit)
-    return Figure("Now", f"about {value}" if sampled else value, ", ".join(notes))
+    return StoryFigure("Now", f"about {value}" if sampled else value, ", ".join(notes))
 
 
 def _changing(finding: Finding) -> str:
@@ -144,7 +164,7 @@ def _changing(finding: Finding) -> str:
     return f", {shape}" if shape in ("speeding up", "slowing") else ""
 
 
-def _reason(finding: Finding) -> Figure | None:
+def _reason(finding: Finding) -> StoryFigure | None:
     """Why it is so severe: in words, or as the limit."""
     limit, observed = finding.limit, finding.observed
     part = ""
@@ -156,30 +176,30 @@ def _reason(finding: Finding) -> Figure | None:
     if finding.severity_reason:
         note = f"limit {quantity(limit.value, limit.unit)}" if limit else ""
         why = f"Why {_with_article(finding.severity)}"
-        return Figure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
+        return StoryFigure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
     if limit is None:
         return None
-    return Figure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
+    return StoryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
 
 
 def _with_article(severity: Severity) -> str:
     return severity_word(severity) if severity is Severity.CRITICAL else f"a {severity_word(severity)}"
 
 
-def _time(finding: Finding, day: date) -> Figure | None:
+def _time(finding: Finding, day: date) -> StoryFigure | None:
     """How long until the limit is reached; otherwise since when."""
     forecast = finding.forecast
     if forecast is not None and forecast.days is not None:
         if forecast.days <= 0:
-            return Figure("Time left", "none", "the limit is reached")
+            return StoryFigure("Time left", "none", "the limit is reached")
         left = forecasts.about(forecast).removeprefix("in ")
-        return Figure("Time left", left, forecasts.interval(forecast) or "at the present rate")
+        return StoryFigure("Time left", left, forecasts.interval(forecast) or "at the present rate")
     since = finding.since
     if since is None:
         return None
     days = (day - since).days
     label = "Growing since" if is_growing(finding) else "Began"
-    return Figure(label, day_in_words(since), f"{many(days, 'day')} ago" if days > 0 else "")
+    return StoryFigure(label, day_in_words(since), f"{many(days, 'day')} ago" if days > 0 else "")
 
 
 def _first_sentence(fix: str) -> str:

@@ -22,6 +22,7 @@ from tsaudit.collect.value_texts import as_text
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
+from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
 from tsaudit.net.watchdog import Deadline
 from tsaudit.text import instant, many, nearest, number, span
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Target
 
 
-class UnknownNameError(LookupError):
+class UnknownNameError(TsauditError, LookupError):
     """There is no measurement or tag with that name; the text lists similar names."""
 
 

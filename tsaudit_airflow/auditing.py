@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
+from tsaudit.errors import TsauditError
+
 Say = Callable[[str], None]
 
 _NAMES: Final = """
@@ -28,7 +30,7 @@ command, that something in tsaudit.yaml is wrong.
 """
 
 
-class AuditError(Exception):
+class AuditError(TsauditError):
     """There is no audit at all: one line, or several about tsaudit.yaml."""
 
     def __init__(self, text: str, *, is_final: bool = True) -> None:

@@ -23,7 +23,7 @@ from observed.verdicts import LONGEST, Judged, grows, judged, median_of
 from tsaudit.analysis.growth import detection as growth
 from tsaudit.analysis.growth import outlook, thresholds
 from tsaudit.analysis.growth.daily import Daily, prepared
-from tsaudit.analysis.growth.evidence import Evidence
+from tsaudit.analysis.growth.evidence import GrowthEvidence
 
 Array = np.ndarray
 Thresholds = Mapping[str, Any]
@@ -97,7 +97,7 @@ def tried(counts: Counts, most: int) -> Tried:
     rows = []
     for n in at:
         history = _history(counts, n)
-        seen = Evidence(history.times, history.logs)
+        seen = GrowthEvidence(history.times, history.logs)
         rows.append([_is_open(seen, changed) for changed in each])
     on = np.array(rows, bool).T
     on[:, 1:] &= on[:, :-1].copy()
@@ -111,7 +111,7 @@ def _history(counts: Counts, n: int) -> Daily:
     return prepared(counts.days[: n + 1], np.round(counts.values[: n + 1]).tolist(), LONGEST, 1.0)
 
 
-def _is_open(seen: Evidence, changed: Thresholds) -> bool:
+def _is_open(seen: GrowthEvidence, changed: Thresholds) -> bool:
     """Only what depends on these thresholds is computed anew."""
     for name in ("opens", "_fast"):
         seen.__dict__.pop(name, None)

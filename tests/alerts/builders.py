@@ -39,9 +39,9 @@ def with_webhook(double: SlackDouble, **changes: Any) -> Settings:
     return settings(slack={"webhook": double.webhook}, **changes)
 
 
-def fast(slept: list[float] | None = None) -> alerts.Pace:
+def fast(slept: list[float] | None = None) -> alerts.SendingPace:
     """A pace that never sleeps, but notes for how long it would have."""
-    return alerts.Pace(sleep=(slept if slept is not None else []).append, lock_wait_s=5)
+    return alerts.SendingPace(sleep=(slept if slept is not None else []).append, lock_wait_s=5)
 
 
 def a_context(day: date = DAY, **changes: Any) -> alerts.RunContext:
@@ -112,7 +112,7 @@ class History:
         self.day += timedelta(days=1)
         return self.audit(findings, **context)
 
-    def send(self, out: Callable[[str], None] = print, pace: alerts.Pace | None = None) -> alerts.SendReport:
+    def send(self, out: Callable[[str], None] = print, pace: alerts.SendingPace | None = None) -> alerts.SendReport:
         report = alerts.send(self.store, self.settings, out, pace or fast())
         self.reports.append(report)
         return report

@@ -11,7 +11,7 @@ from tests.alerts.builders import a_context, an_incident
 from tests.builders import DAY, a_finding
 from tsaudit.alerts import confirmation, digest, message
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.confirmation import Outcome
+from tsaudit.alerts.confirmation import ReactionOutcome
 from tsaudit.alerts.message import Closed, RunContext
 from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
@@ -115,15 +115,15 @@ def _many(count: int) -> list[Incident]:
     return [an_incident(a_finding(Subject("main", f"table_{n}", "host"))) for n in range(count)]
 
 
-def _outcome(some: list[Incident]) -> Outcome:
-    return Outcome(decided=some, by_name_only=[growing()])
+def _outcome(some: list[Incident]) -> ReactionOutcome:
+    return ReactionOutcome(decided=some, by_name_only=[growing()])
 
 
 def _reacted(kind: str) -> StoredReaction:
     return StoredReaction(1, "d", kind, "U0ANN")
 
 
-def _confirmed(kind: str, name: str, outcome: Outcome, days: int) -> Message:
+def _confirmed(kind: str, name: str, outcome: ReactionOutcome, days: int) -> Message:
     until = DAY + timedelta(days=days) if days else None
     made = confirmation.decided(_reacted(kind), name, outcome, until)
     assert made is not None
@@ -164,13 +164,16 @@ KINDS: Final[dict[str, Callable[[], Message]]] = {
         reported=2,
     ),
     "digest_hostile": lambda: digest.digest(DAY, [replace(hostile(), target="plant")], {}),
-    "confirmed_ack": lambda: _confirmed("ack", "eyes", Outcome(decided=[growing()]), 0),
-    "confirmed_snooze": lambda: _confirmed("snooze", "zzz", Outcome(decided=[growing(), *_many(7)]), 7),
+    "confirmed_ack": lambda: _confirmed("ack", "eyes", ReactionOutcome(decided=[growing()]), 0),
+    "confirmed_snooze": lambda: _confirmed("snooze", "zzz", ReactionOutcome(decided=[growing(), *_many(7)]), 7),
     "confirmed_accept": lambda: _confirmed("accept", "white_check_mark", _outcome([typed(), attributes()]), 90),
     "confirmed_partly": lambda: _confirmed(
-        "snooze", "zzz", Outcome(decided=[typed()], other=[_decided(hostile(), EVIL, kind=DecisionKind.ACCEPT)]), 7
+        "snooze",
+        "zzz",
+        ReactionOutcome(decided=[typed()], other=[_decided(hostile(), EVIL, kind=DecisionKind.ACCEPT)]),
+        7,
     ),
-    "changed_nothing": lambda: _confirmed("ack", "eyes", Outcome(over=[typed()]), 0),
+    "changed_nothing": lambda: _confirmed("ack", "eyes", ReactionOutcome(over=[typed()]), 0),
     "taken_back": lambda: confirmation.undone(_reacted("snooze"), "zzz", [growing(), hostile()]),
 }
 """Name of each kind to what makes it."""

@@ -72,7 +72,7 @@ def test_everything_is_said_once_and_in_order(
         for bad, faults, twice in days:
             history.next_day(findings(bad))
             slack.faults[:] = faults
-            history.send(pace=alerts.Pace(tries=2, sleep=lambda _: None))
+            history.send(pace=alerts.SendingPace(tries=2, sleep=lambda _: None))
             if twice:
                 history.audit(findings(bad))
         slack.faults.clear()

@@ -57,7 +57,7 @@ def test_a_sender_that_was_killed_holds_nobody_up(history: History, slack: Slack
     history.audit(found(1))
     killed(sender(history.store, slack.base_url, SETTLE, "before"))
     assert states(history.store) == [("alert", "sending")]
-    assert history.send(pace=alerts.Pace(lock_wait_s=5, sleep=lambda _: None)) == SendReport(sent=1)
+    assert history.send(pace=alerts.SendingPace(lock_wait_s=5, sleep=lambda _: None)) == SendReport(sent=1)
     assert len(slack.messages) == 1
 
 

@@ -15,7 +15,7 @@ from tsaudit.alerts.blocks import characters, texts
 from tsaudit.alerts.figures import story_block
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.model.finding import Finding, Forecast, Limit, Severity
-from tsaudit.story import Figure, Story, of_finding
+from tsaudit.story import Story, StoryFigure, of_finding
 
 LIMIT = Limit("x.y", 100.0, "values", "house", "default")
 
@@ -49,7 +49,9 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_the_headline_and_our_own_labels_are_bold() -> None:
-    story = Story("All *is* <!channel> lost", (Figure("Now", "3"),), "First step of 2: act: now.", "", "tsaudit plan t")
+    story = Story(
+        "All *is* <!channel> lost", (StoryFigure("Now", "3"),), "First step of 2: act: now.", "", "tsaudit plan t"
+    )
     block = story_block(an_incident(), story, "🟠", full_values=False, with_step=True)
     runs = block["elements"][0]["elements"]
     assert [run["text"] for run in runs if run.get("style") == {"bold": True}] == [
@@ -124,7 +126,7 @@ def test_whoever_decided_by_a_reaction_is_named_by_slack() -> None:
 
 def test_the_block_of_any_incident_is_bounded() -> None:
     long = "<&" * 5_000
-    story = Story(long, (Figure(long, long, long),) * 3, long, long)
+    story = Story(long, (StoryFigure(long, long, long),) * 3, long, long)
     incident = an_incident(a_finding(samples=(long, long, long)))
     block = story_block(incident, story, "🟠", full_values=True, with_step=True)
     assert characters([block]) <= 5_500

@@ -21,7 +21,6 @@ from tsaudit.alerts import message
 from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, texts
 from tsaudit.alerts.escape import size
 from tsaudit.alerts.message import Closed
-from tsaudit.alerts.terminal import readable
 from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.model.change import LeaveOut
@@ -102,7 +101,7 @@ def test_message_keeps_its_shape(name: str) -> None:
     made = shape(name)
     assert problem_of(made.to_payload()) is None
     text = (
-        json.dumps(made.to_payload() | {"terminal": readable(made).splitlines()}, indent=1, ensure_ascii=False) + "\n"
+        json.dumps(made.to_payload() | {"terminal": made.readable().splitlines()}, indent=1, ensure_ascii=False) + "\n"
     )
     path = GOLDEN / f"{name}.json"
     if os.environ.get("TSAUDIT_REBASELINE"):
@@ -249,7 +248,7 @@ def test_about_lists_every_incident_shown_or_not() -> None:
 
 
 def test_readable_shows_names_as_they_are() -> None:
-    said = readable(message.alert(a_context(), [full_incident(message="a < b & c")]))
+    said = message.alert(a_context(), [full_incident(message="a < b & c")]).readable()
     assert "a < b & c" in said
     assert "report: https://reports.example/demo/2026-03-31.html" in said
     assert "`" not in said

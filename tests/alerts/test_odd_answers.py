@@ -345,7 +345,7 @@ def test_hanging_channels_do_not_add_up(store: Store, slack: SlackDouble) -> Non
     history.audit(found(*range(10)))
     slack.fail(99, raw=drip)
     began = time.monotonic()
-    report = history.send(pace=alerts.Pace(call_s=0.6, least_call_s=0.5, settle_s=0.05, backoff_s=0.05))
+    report = history.send(pace=alerts.SendingPace(call_s=0.6, least_call_s=0.5, settle_s=0.05, backoff_s=0.05))
     assert time.monotonic() - began < 4
     assert (report.sent, report.waiting) == (0, 10)
     assert report.errors[-1] == "sending stopped after 2 s (`slack.deadline_s`); the rest stays queued for the next run"
@@ -377,7 +377,7 @@ def test_what_the_budget_leaves_over_goes_out_next_time_each_once(store: Store, 
     def sleep(seconds: float) -> None:
         clock[0] += seconds
 
-    pace = alerts.Pace(message_s=40, now=lambda: clock[0], sleep=sleep)
+    pace = alerts.SendingPace(message_s=40, now=lambda: clock[0], sleep=sleep)
     assert history.send(pace=pace).sent == 3
     assert {state for _, state in states(store)} == {"sent", "queued"}
     assert history.send(pace=pace).sent == 3
@@ -404,7 +404,7 @@ def test_a_sender_that_waits_for_another_keeps_to_the_budget(store: Store, slack
     history.audit(found(1))
     began = time.monotonic()
     with deliveries.sole_sender(store.engine, 0):
-        report = history.send(pace=alerts.Pace())
+        report = history.send(pace=alerts.SendingPace())
     assert time.monotonic() - began < 3
     line = "another tsaudit is sending and has not finished in time; 1 message waits"
     assert report == alerts.SendReport(waiting=1, errors=(line,), out_of_time=(line,))

@@ -360,7 +360,7 @@ def test_what_still_waits_keeps_its_content(history: History, slack: SlackDouble
 def test_everything_is_queued_or_nothing(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     real = deliveries.add
 
-    def breaks(connection: sa.Connection, draft: deliveries.Draft) -> str:
+    def breaks(connection: sa.Connection, draft: deliveries.MessageDraft) -> str:
         if draft.kind is Kind.REPLY:
             raise RuntimeError("power cut")
         return real(connection, draft)
@@ -445,8 +445,8 @@ def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
         payload=payload,
         state=State.SENT,
         parent_id=None,
-        slack_channel=None,
-        slack_ts=None,
+        sent_channel=None,
+        sent_id=None,
         attempts=1,
         last_error=None,
         queued_at=datetime(2026, 3, 31, 6),  # noqa: DTZ001 -- as the history keeps it

@@ -134,7 +134,7 @@ def test_reopened_with_a_command_it_stays_open_while_the_reaction_is_there(
 ) -> None:
     alerted(history, slack, *found(1)).react("zzz", ANN)
     read(history)
-    decisions.reopen(history.store, decisions.Selection(), "bob")
+    decisions.reopen(history.store, decisions.IncidentSelection(), "bob")
     assert (read(history).decided, said(history)) == (0, [])
 
 

@@ -85,7 +85,7 @@ def test_what_goes_to_a_thread_counts_for_its_channel_too(history: History, slac
 
 def test_slack_enforcing_its_rate_gets_all_of_them(many: History, slack: SlackDouble) -> None:
     slack.least_gap_s = 0.1
-    many.send(pace=alerts.Pace(message_s=0.3))
+    many.send(pace=alerts.SendingPace(message_s=0.3))
     assert heads(slack) == ALL
     assert len(slack.methods()) == 6, "none was refused for coming too early"
 
@@ -348,7 +348,7 @@ def test_all_rules_at_once_arrive(history: History, slack: SlackDouble) -> None:
 def leave_in_doubt(history: History, slack: SlackDouble, *, stored: bool) -> None:
     """As after a crash between the call and the note that it succeeded."""
     slack.fail(drop=True, after=stored)
-    history.send(pace=alerts.Pace(tries=1, sleep=lambda _: None))
+    history.send(pace=alerts.SendingPace(tries=1, sleep=lambda _: None))
     assert states(history.store)[0][1] == "sending"
 
 
@@ -566,14 +566,14 @@ def test_two_senders_at_once_send_each_message_once(many: History, slack: SlackD
 def test_a_sender_that_waits_in_vain_says_so(many: History) -> None:
     with deliveries.sole_sender(many.store.engine, 0) as alone:
         assert alone
-        report = many.send(pace=alerts.Pace(lock_wait_s=0.1))
+        report = many.send(pace=alerts.SendingPace(lock_wait_s=0.1))
     line = "another tsaudit is sending and has made no progress for 0 s; 6 messages wait"
     assert report == SendReport(waiting=6, errors=(line,), out_of_time=(line,))
 
 
 def test_a_sender_whose_messages_another_has_sent_has_nothing_to_say(history: History) -> None:
     with deliveries.sole_sender(history.store.engine, 0):
-        assert history.send(pace=alerts.Pace(lock_wait_s=0.1)) == SendReport()
+        assert history.send(pace=alerts.SendingPace(lock_wait_s=0.1)) == SendReport()
 
 
 def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
@@ -585,7 +585,7 @@ def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
     with deliveries.sole_sender(many.store.engine, 0):
         thread = threading.Thread(target=other)
         thread.start()
-        report = many.send(pace=alerts.Pace(lock_wait_s=0.4))
+        report = many.send(pace=alerts.SendingPace(lock_wait_s=0.4))
         thread.join()
     assert report.waiting == 2, "it gave up only when nothing moved any more"
 

@@ -13,7 +13,7 @@ from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
 from tsaudit import alerts
-from tsaudit.alerts import shared_history
+from tsaudit.alerts import routing
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.schema import delivery
@@ -80,7 +80,7 @@ def test_what_nobody_sends_for_a_day_is_sent_nevertheless(history: History, slac
     """Its target has been removed from the configuration."""
     history.audit(found(1))
     history.settings = builders.with_token(slack, **THERE)
-    age(history.store, shared_history.ABANDONED - timedelta(minutes=1))
+    age(history.store, routing.ABANDONED - timedelta(minutes=1))
     assert history.send().waiting == 1
     age(history.store, timedelta(minutes=2))
     assert history.send().sent == 1
@@ -97,19 +97,19 @@ def test_what_is_overdue_is_what_should_have_been_sent_here(history: History, ot
     assert states(history.store) == [("alert", "queued")]
 
 
-def test_a_sink_that_others_have_is_not_missed_here(history: History) -> None:
-    """A message to a sink that was removed is printed; one to a sink that is configured elsewhere waits for that."""
+def test_a_notifier_that_others_have_is_not_missed_here(history: History) -> None:
+    """A message to a notifier that was removed is printed; one to a notifier configured elsewhere waits for that."""
     with deliveries.writing(history.store.engine) as connection:
         for target in ("demo", "there"):
             thread = deliveries.thread_of("default", target)
             kind = deliveries.Kind.ALERT
-            draft = deliveries.Draft(
-                kind, thread, history.day, "", {"text": target, "blocks": [], "about": {}}, sink="pager"
+            draft = deliveries.MessageDraft(
+                kind, thread, history.day, "", {"text": target, "blocks": [], "about": {}}, notifier="pager"
             )
             deliveries.add(connection, draft)
     age(history.store, timedelta(days=2))
     printed: list[str] = []
     history.send(printed.append)
-    assert printed[0] == "pager is no longer among `sinks` in tsaudit.yaml; not sent:"
+    assert printed[0] == "pager is no longer among `notifiers` in tsaudit.yaml; not sent:"
     assert len(printed) == 2
     assert states(history.store) == [("alert", "not_sent"), ("alert", "queued")]

@@ -19,7 +19,7 @@ import pytest
 
 from tests.command import CliRunner
 from tsaudit.cli import errors, main
-from tsaudit.cli.errors import Exit, State, guarded
+from tsaudit.cli.errors import CallState, Exit, guarded
 from tsaudit.config.file import ConfigError
 from tsaudit.engines.connection import ConnectorError
 
@@ -50,17 +50,17 @@ def raiser(error: BaseException) -> Callable[[], None]:
 def test_guarded_when_something_is_raised(
     capsys: pytest.CaptureFixture[str], error: BaseException, code: int, text: str
 ) -> None:
-    assert guarded(State(), raiser(error)) == code
+    assert guarded(CallState(), raiser(error)) == code
     assert capsys.readouterr().err.startswith(text)
 
 
 @pytest.mark.parametrize(("returned", "code"), [(None, 0), (0, 0), (3, 3), ("x", 0)])
 def test_guarded_when_the_command_returns(returned: object, code: int) -> None:
-    assert guarded(State(), lambda: returned) == code
+    assert guarded(CallState(), lambda: returned) == code
 
 
 def test_traceback_when_debugging(capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(State(debug=True), raiser(ZeroDivisionError("x"))) == Exit.INTERNAL
+    assert guarded(CallState(debug=True), raiser(ZeroDivisionError("x"))) == Exit.INTERNAL
     text = capsys.readouterr().err
     assert "Traceback" in text
     assert "hint" not in text
@@ -139,13 +139,13 @@ def test_hint_when_usage_is_wrong_names_the_command() -> None:
 @pytest.mark.parametrize("end", [BrokenPipeError(), SystemExit(1)])
 def test_guarded_when_nobody_reads_on(monkeypatch: pytest.MonkeyPatch, end: BaseException) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert guarded(State(), raiser(end)) == Exit.BROKEN_PIPE
+    assert guarded(CallState(), raiser(end)) == Exit.BROKEN_PIPE
     with sys.stdout as replaced:
         assert replaced.name == os.devnull
 
 
 def test_guarded_when_shell_completion_ends() -> None:
-    assert guarded(State(), raiser(SystemExit(0))) == Exit.OK
+    assert guarded(CallState(), raiser(SystemExit(0))) == Exit.OK
 
 
 def test_interrupt_when_not_in_the_main_thread_is_left_alone() -> None:

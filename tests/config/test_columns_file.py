@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.config.columns_file import Column, ColumnsFileError, Form, Schema, dumps, loads, read, write
+from tsaudit.config.columns_file import ColumnsFileError, FileColumn, Form, Schema, dumps, loads, read, write
 
 AIR = (
-    Column("time", "timestamp"),
-    Column("sensor_id", "tag"),
-    Column("temperature", "field", "float"),
-    Column("humidity", "field", "float"),
+    FileColumn("time", "timestamp"),
+    FileColumn("sensor_id", "tag"),
+    FileColumn("temperature", "field", "float"),
+    FileColumn("humidity", "field", "float"),
 )
 FORMS = get_args(Form)
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
-columns = st.builds(Column, names, st.sampled_from(["timestamp", "tag"]).map(str), st.none()) | st.builds(
-    Column, names, st.just("field"), st.none() | st.sampled_from(["float", "integer", "DOUBLE PRECISION"])
+columns = st.builds(FileColumn, names, st.sampled_from(["timestamp", "tag"]).map(str), st.none()) | st.builds(
+    FileColumn, names, st.just("field"), st.none() | st.sampled_from(["float", "integer", "DOUBLE PRECISION"])
 )
 
 
@@ -37,7 +37,7 @@ def test_the_formats_are_those_that_an_explicit_bucket_takes() -> None:
 
 
 @given(st.lists(columns, max_size=8, unique_by=lambda c: c.name), st.sampled_from(FORMS))
-def test_what_is_written_is_what_is_read(found: list[Column], form: Form) -> None:
+def test_what_is_written_is_what_is_read(found: list[FileColumn], form: Form) -> None:
     assert loads(dumps(found, form), form) == tuple(found)
 
 

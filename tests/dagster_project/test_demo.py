@@ -12,10 +12,10 @@ import dagster as dg
 import pytest
 from click.testing import Result
 
-from dagster_project import demo
+from dagster_project import demo, tables
+from dagster_project.world import World
 from tests.command import CliRunner
 from tsaudit.config import file as config_file
-from tsaudit.demo import World, tables
 from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
 

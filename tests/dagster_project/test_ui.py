@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from dagster_project import demo
+from dagster_project import demo, tables
 from tests.command import CliRunner
-from tsaudit.demo import tables
 
 pytestmark = pytest.mark.ui
 

@@ -12,7 +12,6 @@ from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, check_specs
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
-from dagster_tsaudit.words import MAX_ROWS, code_block, escape, in_markdown, statement, table
 from tests.builders import (
     DAY,
     a_count,
@@ -35,6 +34,7 @@ from tsaudit.model.timeline import Point
 from tsaudit.not_audited import Missed, result_of
 from tsaudit.report import ReportLocation
 from tsaudit.run import AuditRun
+from tsaudit.text.markdown import MAX_ROWS, code_block, escape, statement, table
 
 KEY = dg.AssetKey(["tsaudit", "demo"])
 LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "our default", "target")
@@ -194,7 +194,7 @@ def test_a_check_tells_the_story_of_the_worst_finding_of_its_family() -> None:
     assert run.result is not None
     told = story.of_finding(worst, "CAR004", run.result.plans, "demo", DAY)
     said = description(checks_of(run)["cardinality"])
-    assert said == in_markdown(told)
+    assert said == told.in_markdown()
     parts = [escape(told.headline), *(escape(f.text) for f in told.figures), escape(told.first_step), told.statement]
     assert len(told.figures) == 3
     assert all(parts)
@@ -241,9 +241,9 @@ def test_a_statement_wraps_unless_that_would_change_it(text: str, shown: str) ->
 
 def test_a_statement_is_shown_as_it_is_whatever_is_in_it() -> None:
     told = story.Story("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
-    assert "```` DROP TABLE `a``` *b*` -- <script> ````" in in_markdown(told)
+    assert "```` DROP TABLE `a``` *b*` -- <script> ````" in told.in_markdown()
     assert code_block(told.statement).startswith("````\nDROP TABLE `a```")
-    assert "`tsaudit plan demo 'a b'`" in in_markdown(told)
+    assert "`tsaudit plan demo 'a b'`" in told.in_markdown()
 
 
 def test_an_open_rule_does_not_pass_and_says_why() -> None:
@@ -350,7 +350,7 @@ def test_a_materialization_carries_numbers_story_link_and_picture() -> None:
     metadata = target_metadata(Audited(run, SERIES), result, profile)
     plain = {name: item.value for name, item in metadata.items()}
     assert plain["verdict"] == "warn"
-    assert plain["story"] == in_markdown(story.of_result(result, profile))
+    assert plain["story"] == story.of_result(result, profile).in_markdown()
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
     assert (plain["findings_warn"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
     assert plain["rows"] == 1005

@@ -18,8 +18,8 @@ import dagster as dg
 import pytest
 import yaml
 
+from dagster_project.world import World
 from tests.dagster_tsaudit.runs import write_config
-from tsaudit.demo import World
 from tsaudit.history import lease
 
 ROOT: Final = Path(__file__).parents[2]

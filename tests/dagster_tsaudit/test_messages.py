@@ -25,6 +25,7 @@ from dagster._core.scheduler.instigation import (
 )
 from dagster._utils.error import SerializableErrorInfo
 
+from dagster_project.world import World
 from dagster_tsaudit import sensors
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.plan import Plan
@@ -34,7 +35,6 @@ from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import DAY
 from tests.dagster_tsaudit.runs import a_plan, execute, failure_of, fake_audits, write_config
 from tsaudit import alerts, run
-from tsaudit.demo import World
 from tsaudit.history import deliveries
 from tsaudit.history.store import Store
 from tsaudit.library import run_audit
@@ -195,9 +195,7 @@ def test_a_message_that_waits_for_too_long_fails_the_next_run(
     with pytest.raises(NotDeliveredError):
         sensors.send_queued(plan, print)
     assert execute(plan, kept_instance, day=str(DAY)).success, "not yet"
-    monkeypatch.setattr(
-        "tsaudit.alerts.shared_history.utc_now", lambda: datetime.now().astimezone() + timedelta(minutes=61)
-    )
+    monkeypatch.setattr("tsaudit.alerts.routing.utc_now", lambda: datetime.now().astimezone() + timedelta(minutes=61))
     assert "alert not delivered since 20" in failure_of(execute(plan, kept_instance, day=str(DAY)))
     assert "#nowhere" in failure_of(execute(plan, kept_instance, day=str(DAY)))
 

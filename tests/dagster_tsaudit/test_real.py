@@ -8,10 +8,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from dagster_project.world import World
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.checks import check_names
 from tests.dagster_tsaudit.runs import a_plan, execute, failure_of, write_config
-from tsaudit.demo import World
 from tsaudit.history.store import Store
 
 pytestmark = pytest.mark.full

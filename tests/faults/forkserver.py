@@ -27,7 +27,7 @@ from typing import Any, Final
 import tsaudit
 from tests.memory import of_children
 
-_LEFT_OUT: Final = ("tsaudit.demo", "tsaudit.history.migrations")
+_LEFT_OUT: Final = ("tsaudit.history.migrations",)
 _LOOK_S: Final = 0.05
 _CAPABILITY_VERSION: Final = 0x20080522
 _OVERRIDES: Final = 1 << 1 | 1 << 2

@@ -20,7 +20,7 @@ from tsaudit.audit import audit as audit_profile
 from tsaudit.config.settings import Incidents
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.compaction import EVERY, compact, is_due, kept_days
-from tsaudit.history.deliveries import Draft, Kind
+from tsaudit.history.deliveries import Kind, MessageDraft
 from tsaudit.history.incidents import State
 from tsaudit.history.schema import decision, figure, incident_day, metadata, reaction, snapshot
 from tsaudit.history.store import Store
@@ -208,7 +208,7 @@ def send(store: Store, day: date, kind: Kind, parent: str | None = None, *, targ
     """A message about the target that was sent on the day."""
     thread = deliveries.thread_of("team", "" if kind is Kind.DIGEST else target)
     with deliveries.writing(store.engine) as connection:
-        identity = deliveries.add(connection, Draft(kind, thread, day, "#team", {"about": {}}, parent))
+        identity = deliveries.add(connection, MessageDraft(kind, thread, day, "#team", {"about": {}}, parent))
     sent = deliveries.find(store.engine, identity)
     assert sent is not None
     deliveries.settle(store.engine, sent, deliveries.State.SENT)
@@ -238,7 +238,7 @@ def test_compact_keeps_messages_that_still_wait(store: Store) -> None:
     alert = send(store, before(200), Kind.ALERT)
     send(store, before(150), Kind.RESOLVE, alert)
     with deliveries.writing(store.engine) as connection:
-        deliveries.add(connection, Draft(Kind.REPLY, "team/demo", before(160), "#team", {}, alert))
+        deliveries.add(connection, MessageDraft(Kind.REPLY, "team/demo", before(160), "#team", {}, alert))
     compact(store, "demo", DAY)
     assert counts(store)["delivery"] == 3
 

@@ -18,7 +18,7 @@ from tests.history.conftest import EXAMPLES
 from tests.long_day import BEGUN
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, decision_log, decisions, incidents
-from tsaudit.history.decisions import Acceptance, Baseline, DecidedError, Selection
+from tsaudit.history.decisions import Acceptance, Baseline, DecidedError, IncidentSelection
 from tsaudit.history.incidents import Incident
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
@@ -129,7 +129,7 @@ def test_the_log_says_who_decided_what_and_when(store: Store) -> None:
     with_findings(store, of_size(10))
     mark = mark_of("shop")
     decisions.decide(store, mark, "snooze", " ann ", "moving", LATER)
-    decisions.reopen(store, Selection(), "bob", "moved")
+    decisions.reopen(store, IncidentSelection(), "bob", "moved")
     snoozed, reopened = decision_log.entries(store, {mark})
     assert (snoozed.kind, snoozed.owner, snoozed.reason, snoozed.until) == ("snooze", "ann", "moving", LATER)
     assert (reopened.kind, reopened.owner, reopened.reason, reopened.until) == ("reopen", "bob", "moved", None)
@@ -229,7 +229,7 @@ def test_baseline_of_some_targets_and_rules(store: Store) -> None:
     other = a_rule_result(of_size(10, 5), code="TAG001")
     audited(store, "shop", a_rule_result(of_size(10, 0)), other)
     with_findings(store, of_size(10, 1), target="plant")
-    only = Selection(targets=frozenset({"shop"}), codes=frozenset({"CAR001"}))
+    only = IncidentSelection(targets=frozenset({"shop"}), codes=frozenset({"CAR001"}))
     assert numbers(decisions.accept_all(store, acceptance(selection=only)).accepted) == ["m0"]
     assert numbers([i for i in incidents.current(store) if i.decision is None]) == ["m1", "m5"]
 
@@ -284,23 +284,23 @@ def test_reopen_ends_every_kind_of_decision_once(store: Store) -> None:
     with_findings(store, *(of_size(10, n) for n in range(4)), day=TODAY - timedelta(days=1))
     for number, (kind, until) in enumerate([("ack", None), ("snooze", LATER), ("accept", LATER)]):
         decisions.decide(store, mark_of("shop", number), kind, "ann", "why", until)
-    assert numbers(decisions.reopen(store, Selection(), "bob", dry_run=True)) == ["m0", "m1", "m2"]
-    found = decisions.reopen(store, Selection(), "bob")
+    assert numbers(decisions.reopen(store, IncidentSelection(), "bob", dry_run=True)) == ["m0", "m1", "m2"]
+    found = decisions.reopen(store, IncidentSelection(), "bob")
     assert numbers(found) == ["m0", "m1", "m2"]
     assert [i.decision and str(i.decision.kind) for i in found] == ["ack", "snooze", "accept"]
     assert not [i for i in incidents.current(store) if i.decision]
-    assert decisions.reopen(store, Selection(), "bob") == []
+    assert decisions.reopen(store, IncidentSelection(), "bob") == []
     with pytest.raises(ValueError, match="name the person"):
-        decisions.reopen(store, Selection(), " ")
+        decisions.reopen(store, IncidentSelection(), " ")
 
 
 def test_reopen_of_one_target_or_incident_leaves_the_others_alone(store: Store) -> None:
     for target in ("shop", "plant"):
         with_findings(store, of_size(10, 0), of_size(10, 1), target=target)
     decisions.accept_all(store, acceptance())
-    one = Selection(fingerprints=frozenset({mark_of("shop", 1)}))
+    one = IncidentSelection(fingerprints=frozenset({mark_of("shop", 1)}))
     assert [(i.target, i.subject.measurement) for i in decisions.reopen(store, one, "bob")] == [("shop", "m1")]
-    plant = Selection(targets=frozenset({"plant"}))
+    plant = IncidentSelection(targets=frozenset({"plant"}))
     assert numbers(decisions.reopen(store, plant, "bob")) == ["m0", "m1"]
     assert numbers([i for i in incidents.current(store) if i.decision]) == ["m0"]
 
@@ -309,7 +309,7 @@ def test_reopen_also_ends_what_would_apply_again_later(store: Store) -> None:
     with_findings(store, of_size(10), day=TODAY - timedelta(days=1))
     decisions.accept_all(store, acceptance())
     with_findings(store, of_size(99))
-    assert numbers(decisions.reopen(store, Selection(), "bob")) == ["m0"]
+    assert numbers(decisions.reopen(store, IncidentSelection(), "bob")) == ["m0"]
     with_findings(store, of_size(10))
     assert kind_of(store) is None
 
@@ -419,7 +419,7 @@ def test_decisions_follow_the_model(store: Store) -> None:
 
 def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
     target = next(names)
-    only, mark = Selection(targets=frozenset({target})), mark_of(target)
+    only, mark = IncidentSelection(targets=frozenset({target})), mark_of(target)
     model, written = Model(), 0
     day = TODAY - timedelta(days=len(steps))
 

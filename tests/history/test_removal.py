@@ -19,7 +19,7 @@ from tsaudit.analysis.values import stored_value_sets
 from tsaudit.config.settings import Incidents
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.base_texts import Packers
-from tsaudit.history.deliveries import Draft, Kind, State, thread_of
+from tsaudit.history.deliveries import Kind, MessageDraft, State, thread_of
 from tsaudit.history.removal import remove_day
 from tsaudit.history.schema import figure, incident_day, value_set
 from tsaudit.history.store import Store
@@ -94,9 +94,11 @@ def test_removal_says_what_went_and_what_stays(store: Store) -> None:
     newest = DAY + timedelta(days=2)
     thread = thread_of("team", "t")
     with deliveries.writing(store.engine) as connection:
-        alert = deliveries.add(connection, Draft(Kind.ALERT, thread, DAY + timedelta(days=1), "#c", {"about": {}}))
-        deliveries.add(connection, Draft(Kind.EDIT, thread, newest, "#c", {"about": {}}, alert))
-        reply = deliveries.add(connection, Draft(Kind.REPLY, thread, newest, "#c", {"about": {}}, alert))
+        alert = deliveries.add(
+            connection, MessageDraft(Kind.ALERT, thread, DAY + timedelta(days=1), "#c", {"about": {}})
+        )
+        deliveries.add(connection, MessageDraft(Kind.EDIT, thread, newest, "#c", {"about": {}}, alert))
+        reply = deliveries.add(connection, MessageDraft(Kind.REPLY, thread, newest, "#c", {"about": {}}, alert))
     found = deliveries.find(store.engine, reply)
     assert found is not None
     deliveries.settle(store.engine, found, State.SENT)

@@ -1,4 +1,4 @@
-"""A package with an engine, two rules and a sink, from its wheel, beside tsaudit from its own wheel."""
+"""A package with an engine, two rules and a notifier, from its wheel, beside tsaudit from its own wheel."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def tsaudit(venv: Path, slack: SlackDouble, tmp_path: Path) -> Command:
     (tmp_path / "pages").mkdir()
     (tmp_path / "tsaudit.yaml").write_text(
         f"slack: {{token: {TOKEN}, base_url: '{slack.base_url}'}}\n"
-        f"sinks: {{pager: {{folder: '{tmp_path / 'pages'}'}}}}\n"
+        f"notifiers: {{pager: {{folder: '{tmp_path / 'pages'}'}}}}\n"
         "owners: {default: {channel: '#default'}}\n"
         "limits: {shouted-name.max_capitals: 2}\n"
         "targets: [{name: books, engine: acmedb, url: 'acme:///books.db'}]\n"
@@ -83,7 +83,7 @@ def test_findings_in_command_report_slack_and_pager(tsaudit: Command, slack: Sla
     where = tsaudit("-c", "import tsaudit, acme_tsaudit; print(tsaudit.__file__, acme_tsaudit.__file__)").stdout
     assert str(Path(__file__).parents[2]) not in where
     shown = tsaudit("-m", "tsaudit", "version").stdout
-    assert re.search(r"^sink +pager +acme-tsaudit 1\.2$", shown, re.MULTILINE), shown
+    assert re.search(r"^notifier +pager +acme-tsaudit 1\.2$", shown, re.MULTILINE), shown
 
     done = tsaudit("-m", "tsaudit", "audit", "--format", "json")
     assert done.returncode == 1, done.stdout + done.stderr

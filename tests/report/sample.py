@@ -454,7 +454,7 @@ def index_of(settings: Report) -> None:
         write_index(settings, store)
 
 
-def the_contents(**changes: Any) -> html.Contents:
+def the_contents(**changes: Any) -> html.ReportContents:
     """The rich sample before it is put into words."""
     options: dict[str, Any] = {
         "result": the_result(),

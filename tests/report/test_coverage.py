@@ -11,7 +11,7 @@ from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Cost, Gap, Listed, Reason, UnusedSetting
 from tsaudit.model.subject import Subject
 from tsaudit.report import html
-from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, Missed, bill, coverage
+from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, MissedRow, bill, coverage
 
 GAP = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled", "main", "cpu")
 
@@ -54,7 +54,7 @@ def test_rules_are_told_apart_by_why_they_say_nothing() -> None:
 
 def test_target_not_reached_is_no_broken_rule() -> None:
     found = coverage(sample.unreachable(), None)
-    assert found.missed == (Missed("The whole target", "The target could not be audited: connection refused."),)
+    assert found.missed == (MissedRow("The whole target", "The target could not be audited: connection refused."),)
     assert found.broken_rules == ()
     assert not found.complete
 
@@ -67,7 +67,7 @@ def test_one_database_that_was_not_audited_is_named() -> None:
         reason="b: no right",
     )
     found = coverage(a_result(a_rule_result(), missed), a_profile())
-    assert found.missed == (Missed("Database b", "Database b could not be audited: no right."),)
+    assert found.missed == (MissedRow("Database b", "Database b could not be audited: no right."),)
     assert found.broken_rules == ()
     assert not found.complete
 

@@ -26,8 +26,8 @@ from tsaudit.report import index
 from tsaudit.report.publish import Folder, ReportError
 
 
-def an_entry(target: str = "demo", **changes: Any) -> index.Entry:
-    return index.Entry(
+def an_entry(target: str = "demo", **changes: Any) -> index.IndexEntry:
+    return index.IndexEntry(
         **{
             "target": target,
             "engine": "duckdb",
@@ -73,7 +73,7 @@ def test_page_lists_the_worst_first_and_says_who_is_behind() -> None:
     assert "4 targets" in page
 
 
-def order(*entries: index.Entry) -> list[str]:
+def order(*entries: index.IndexEntry) -> list[str]:
     page = index.page({e.target + ".json": to_json(e) for e in entries})
     return re.findall(r'href="([^"]+)/latest.html"', page)
 
@@ -97,7 +97,7 @@ def test_most_urgent_come_first_by_verdict_then_time_left_then_series() -> None:
 def test_entry_takes_its_urgency_from_what_decides_the_verdict() -> None:
     """Neither from a milder finding, nor from one that somebody has accepted."""
 
-    def entry(**changes: Any) -> index.Entry:
+    def entry(**changes: Any) -> index.IndexEntry:
         return index.entry_of(sample.the_contents(**changes), "platform")
 
     rich = entry()

@@ -53,7 +53,7 @@ def test_a_step_that_loses_something_hides_its_statement_behind_the_decision(tmp
     assert "<img" not in page
 
 
-def contents_of(result: AuditResult) -> html.Contents:
+def contents_of(result: AuditResult) -> html.ReportContents:
     return html.contents_of(result, a_profile(), empty_timeline(), (), full_values=False, run_url=None, previous=None)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from tsaudit import guidelines
+from tsaudit import guidelines, plugins
+from tsaudit.cli import rule_texts
 from tsaudit.rules import all_rules, pages
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -21,6 +23,21 @@ def test_document_when_made_anew(name: str, make: object) -> None:
     if os.environ.get("TSAUDIT_REBASELINE"):
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text, f"docs/{name} is stale; regenerate it with `make golden`"
+
+
+@pytest.mark.golden
+def test_texts_that_the_command_prints_when_made_anew() -> None:
+    texts, path = rule_texts.texts_of(all_rules()), Path(rule_texts.FILE)
+    if os.environ.get("TSAUDIT_REBASELINE"):
+        entries = [text.as_dict() for text in texts]
+        path.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert rule_texts.rule_texts() == texts, "rule_texts.json is stale; regenerate it with `make golden`"
+
+
+def test_texts_of_rules_when_another_package_brings_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "installed", lambda group: ["acme"] if group == plugins.ENGINES else [])
+    monkeypatch.setattr(rule_texts, "FILE", "nowhere.json")
+    assert [text.code for text in rule_texts.rule_texts()] == [rule.code for rule in all_rules()]
 
 
 def test_rules_page_when_a_rule_is_looked_up() -> None:

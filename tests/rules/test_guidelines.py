@@ -7,7 +7,7 @@ import re
 
 from tsaudit import guidelines
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines import GUIDELINES, State, as_json, status
+from tsaudit.guidelines import GUIDELINES, CheckState, as_json, status
 from tsaudit.guidelines.catalogue import NOT_CHECKED
 from tsaudit.rules import all_rules
 
@@ -34,18 +34,18 @@ def test_state_when_rules_are_given() -> None:
         assert found.rules == tuple(r.code for r in rules)
         for engine, coverage in found.engines.items():
             checked = engine in found.guideline.engines and any(engine in r.engines for r in rules)
-            assert (coverage.state is State.CHECKED) == checked
-            assert bool(coverage.reason) == (coverage.state is State.MOOT)
+            assert (coverage.state is CheckState.CHECKED) == checked
+            assert bool(coverage.reason) == (coverage.state is CheckState.MOOT)
 
 
 def test_all_open_or_moot_when_there_are_no_rules() -> None:
-    assert {c.state for s in status([]) for c in s.engines.values()} == {State.MOOT, State.OPEN}
+    assert {c.state for s in status([]) for c in s.engines.values()} == {CheckState.MOOT, CheckState.OPEN}
 
 
 def test_tag_values_when_the_engine_does_not_index_them() -> None:
     found = {s.guideline.id: s for s in status(all_rules())}
-    assert found["A6"].engines["influxdb3"].state is State.MOOT
-    assert found["A6"].engines["influxdb1"].state is State.CHECKED
+    assert found["A6"].engines["influxdb3"].state is CheckState.MOOT
+    assert found["A6"].engines["influxdb1"].state is CheckState.CHECKED
 
 
 def test_json_when_read_back() -> None:

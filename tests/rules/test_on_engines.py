@@ -123,13 +123,15 @@ def test_finding_when_broken(
     for finding in result.findings:
         _complete(finding, rule)
         _can_be_done(finding, result, profile)
-    if not ENGINES[engine].can_change:
+    if engine in _ONLY_READS:
         assert not _CHANGES.search(found[0].fix), found[0].fix
     steps = [step.text for plan in plans for step in plan.steps if step.text]
     if engine == "timestream":
         timestream.works("\n".join([found[0].fix, *steps]), request.getfixturevalue("timestream"))
 
 
+_ONLY_READS = {"influxdb3", "timestream"}
+"""Engines whose statements change nothing, so that a fix must not tell anybody to run one."""
 _CHANGES = re.compile(r"\b(ALTER|CREATE|DROP|UPDATE|INSERT|DELETE) (TABLE|INTO|COLUMN|MEASUREMENT|SERIES|VIEW|FROM)\b")
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.config.columns_file import Column
+from tsaudit.config.columns_file import FileColumn
 from tsaudit.model.finding import Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Selection
 from tsaudit.schema.declared import compare, exportable
 
-CPU = (Column("time", "timestamp"), Column("host", "tag"), Column("usage", "field", "float"))
+CPU = (FileColumn("time", "timestamp"), FileColumn("host", "tag"), FileColumn("usage", "field", "float"))
 DECLARED = {("main", "cpu"): CPU}
 
 
@@ -20,7 +20,7 @@ def live(*measurements: Measurement, **changes: Any) -> Profile:
     return a_profile(**{"measurements": measurements, "engine": "influxdb1"} | changes)
 
 
-def said(profile: Profile, declared: dict[tuple[str, str], tuple[Column, ...]] = DECLARED) -> list[tuple[str, str]]:
+def said(profile: Profile, declared: dict[tuple[str, str], tuple[FileColumn, ...]] = DECLARED) -> list[tuple[str, str]]:
     return [(str(f.severity), f.message) for _, f in compare(declared, profile).findings()]
 
 
@@ -29,7 +29,7 @@ def test_the_schema_that_was_exported_has_no_difference() -> None:
     schema, refused = exportable(profile)
     assert refused == []
     assert schema["main", "cpu"] == CPU
-    assert schema["main", "mem"][1] == Column("used", "field", "unsigned")
+    assert schema["main", "mem"][1] == FileColumn("used", "field", "unsigned")
     result = compare(schema, profile)
     assert (result.verdict, [r.outcome for r in result.results]) == (Verdict.OK, [Outcome.PASS])
 
@@ -62,7 +62,7 @@ def test_a_column_that_differs_is_a_finding(measurement: Measurement, finding: t
 
 
 def test_a_field_without_a_data_type_is_a_string() -> None:
-    declared = {("main", "cpu"): (*CPU[:2], Column("usage", "field"))}
+    declared = {("main", "cpu"): (*CPU[:2], FileColumn("usage", "field"))}
     assert said(live(a_measurement(fields=(a_field(types=("string",)),))), declared) == []
     assert said(live(a_measurement()), declared) == [
         ("warn", "usage is declared as a field of type string and is a field of type float.")
@@ -118,7 +118,7 @@ def test_other_engines_have_their_own_words_and_no_such_limits() -> None:
     profile = live(a_measurement("2nd", fields=(a_field(types=("DOUBLE",)),)), engine="duckdb")
     schema, refused = exportable(profile)
     assert refused == []
-    assert schema["main", "2nd"][-1] == Column("usage", "field", "DOUBLE")
+    assert schema["main", "2nd"][-1] == FileColumn("usage", "field", "DOUBLE")
     assert compare(schema, profile).verdict is Verdict.OK
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.model.profile import FOREVER, Database, Gap, Measurement, Profile, Reason, Retention, Role
 from tsaudit.model.subject import Subject
-from tsaudit.schema.diff import Column, Difference, Kind, differences, shows
+from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences, shows
 
 
 def found(before: Profile, after: Profile) -> list[tuple[str, str]]:
@@ -49,7 +49,10 @@ def test_what_is_known_of_both_sides() -> None:
     )
     (difference,) = differences(a_profile(before), a_profile(after))
     assert difference == Difference(
-        Kind.TYPE, Subject("main", "cpu", "usage"), Column(Role.FIELD, ("float",)), Column(Role.FIELD, ("a", "b"))
+        DifferenceKind.TYPE,
+        Subject("main", "cpu", "usage"),
+        LiveColumn(Role.FIELD, ("float",)),
+        LiveColumn(Role.FIELD, ("a", "b")),
     )
 
 
@@ -58,8 +61,8 @@ def test_role_when_rows_could_not_be_read_is_left_open_and_the_type_is_not() -> 
     before = a_profile(a_measurement(tags=(a_tag(data_type="text"),)))
     after = a_profile(a_measurement(tags=(), fields=(a_field(), a_field("host", ("integer",)))), gaps=(gap,))
     (difference,) = differences(before, after)
-    assert difference.kind is Kind.TYPE
-    assert isinstance(difference.after, Column)
+    assert difference.kind is DifferenceKind.TYPE
+    assert isinstance(difference.after, LiveColumn)
     assert not difference.after.role_known
 
 
@@ -91,7 +94,7 @@ def test_differences_are_those_that_turn_one_schema_into_the_other(
     """Back and forth they mirror each other; none are left out, and none are made up."""
     before, after = (replace(a_profile(), measurements=tuple(m)) for m in (one, two))
     there, back = list(differences(before, after)), list(differences(after, before))
-    mirrored = {Kind.NEW: Kind.GONE, Kind.GONE: Kind.NEW}
+    mirrored = {DifferenceKind.NEW: DifferenceKind.GONE, DifferenceKind.GONE: DifferenceKind.NEW}
     assert [(d.kind, d.subject) for d in there] == [(mirrored.get(d.kind, d.kind), d.subject) for d in back]
     assert bool(there) is ({m.name: (m.tags, m.fields) for m in one} != {m.name: (m.tags, m.fields) for m in two})
     assert list(differences(before, before)) == []

@@ -54,7 +54,7 @@ def audited(result: AuditResult, profile: Profile) -> Audited:
     return Audited(AuditRun(result.target, result.day, result, profile, (), None, 1.0, None), (Point(DAY, 1.0),))
 
 
-def contents(result: AuditResult, profile: Profile) -> html.Contents:
+def contents(result: AuditResult, profile: Profile) -> html.ReportContents:
     timeline = sample.empty_timeline()
     return html.contents_of(result, profile, timeline, (), full_values=False, run_url=None, previous=None)
 
@@ -97,7 +97,7 @@ def outputs(result: AuditResult, profile: Profile, capsys: pytest.CaptureFixture
     return {output: " ".join(text.split()) for output, text in said.items()}
 
 
-def twin_of(told: html.Contents) -> bytes:
+def twin_of(told: html.ReportContents) -> bytes:
     return json_report(
         told.result, told.profile, (), None, {}, story=told.story, moved=None, full_values=False, run_url=None
     )

@@ -1,7 +1,9 @@
-"""Slack's blocks and their limits, and messages made of them."""
+"""Slack's blocks and their limits, and messages made of them, also as plain text."""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -17,6 +19,8 @@ MAX_TEXT: Final = 1_500
 """Of the notification text. Slack accepts more (4,000 in an edit), but counts it together with the blocks."""
 MAX_TOTAL: Final = 10_000
 """All blocks together. Undocumented: Slack rejects about 13,200 (github.com/slackapi/bolt-js/issues/2509)."""
+
+_MARKUP: Final = re.compile(r"<(?P<url>https?://[^|>]*)\|(?P<label>[^>]*)>|`(?P<code>[^`]*)`|\*(?P<bold>\w+)\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,22 @@ class Message:
     def with_hint(self) -> tuple[Block, ...]:
         """The blocks for where reactions can be read."""
         return (*self.blocks[:-1], self.hint, *self.blocks[-1:]) if self.hint else self.blocks
+
+    def readable(self) -> str:
+        """The whole message as plain text, for use without Slack.
+
+        It has no control characters: untrusted text lost them when the message was created.
+        """
+        lines = []
+        for block in self.blocks:
+            if block["type"] == "rich_text":
+                lines += [_indented(text, block) for text in texts(block)]
+                continue
+            is_markup = block["type"] != "header" and not _is_prose(block)
+            for text in texts(block):
+                plain = html.unescape(_without_markup(text)) if is_markup else _indented(html.unescape(text), block)
+                lines.append(plain)
+        return "\n".join(lines)
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Message:
@@ -118,3 +138,21 @@ def fitting(groups: Iterable[list[Block]], blocks_left: int, characters_left: in
             break
         taken.append(group)
     return taken
+
+
+def _without_markup(text: str) -> str:
+    def shown(found: re.Match[str]) -> str:
+        if found["url"]:
+            return f"{found['label']}: {found['url']}"
+        return found["code"] or found["bold"] or ""
+
+    return _MARKUP.sub(shown, text)
+
+
+def _is_prose(block: Block) -> bool:
+    text = block.get("text")
+    return isinstance(text, dict) and text.get("type") == "plain_text"
+
+
+def _indented(text: str, block: Block) -> str:
+    return text if block["type"] == "header" else "\n".join(f"    {line}" for line in text.splitlines())

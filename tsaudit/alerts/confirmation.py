@@ -20,7 +20,7 @@ _DONE: Final = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReactionOutcome:
     """What a reaction does to each incident of its message."""
 
     decided: list[Incident] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Outcome:
     """No longer open."""
 
 
-def decided(reaction: StoredReaction, name: str, outcome: Outcome, until: date | None) -> Message | None:
+def decided(reaction: StoredReaction, name: str, outcome: ReactionOutcome, until: date | None) -> Message | None:
     """The reply to a new reaction; None if there is nothing to say because the same was already decided."""
     groups: list[list[str]] = []
     if outcome.decided:

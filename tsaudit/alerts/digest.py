@@ -29,11 +29,11 @@ from tsaudit.alerts.blocks import (
 from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.figures import by_badness
 from tsaudit.alerts.message import SIGNS, is_told_of, notification
-from tsaudit.alerts.routing import channel_of, sinks_of
+from tsaudit.alerts.routing import channel_of, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Draft, Kind, State, split_thread, thread_of
+from tsaudit.history.deliveries import SLACK, Kind, MessageDraft, State, split_thread, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
@@ -82,15 +82,17 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
             return []
         reports = _report_urls(connection, day)
         for owner, found in sorted(by_owner.items()):
-            for sink in sinks_of(settings):
-                edits = sink == SLACK and settings.slack.token is not None
-                said = _said(connection, owner, {i.target for i in found}, day, sink)
+            for notifier in notifiers_of(settings):
+                edits = notifier == SLACK and settings.slack.token is not None
+                said = _said(connection, owner, {i.target for i in found}, day, notifier)
                 rest = [i for i in found if not _is_said(i, said, day, edits=edits)]
                 if not rest:
                     continue
                 message = digest(day, rest, reports, reported=len(found) - len(rest))
-                channel = channel_of(settings, owner) if sink == SLACK else ""
-                draft = Draft(Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), sink=sink)
+                channel = channel_of(settings, owner) if notifier == SLACK else ""
+                draft = MessageDraft(
+                    Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), notifier=notifier
+                )
                 queued += _queue_one(connection, draft)
     return queued
 
@@ -105,8 +107,8 @@ class _Said:
     """Targets on which nothing is open any more."""
 
 
-def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, sink: str) -> _Said:
-    rows = deliveries.loud_on(connection, [thread_of(owner, target) for target in targets], day, sink)
+def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, notifier: str) -> _Said:
+    rows = deliveries.loud_on(connection, [thread_of(owner, target) for target in targets], day, notifier)
     ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is Kind.RESOLVE)
     return _Said(frozenset(mark for row in rows for mark in row.payload["about"]), ended)
 
@@ -155,8 +157,8 @@ def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -
     return [*blocks, prose(lines)] if lines else blocks
 
 
-def _queue_one(connection: Connection, draft: Draft) -> list[str]:
-    before = deliveries.newest(connection, draft.thread, Kind.DIGEST, draft.sink)
+def _queue_one(connection: Connection, draft: MessageDraft) -> list[str]:
+    before = deliveries.newest(connection, draft.thread, Kind.DIGEST, draft.notifier)
     if before is None or before.day != draft.day or before.state is State.FAILED:
         return [deliveries.add(connection, draft)]
     if deliveries.family(connection, before.id)[-1].payload == draft.payload:

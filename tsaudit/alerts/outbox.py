@@ -7,25 +7,28 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext, is_told_of
-from tsaudit.alerts.routing import channel_of, settings_of, sinks_of
+from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Delivery, Draft, Kind, State, thread_of
+from tsaudit.history.deliveries import SLACK, Delivery, Kind, MessageDraft, State, thread_of
 from tsaudit.history.incidents import Change, ChangeKind, Incident
 from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
+
+_WAIT_S: Final = 5.0
+"""For another process that sends."""
 
 
 def queue(store: Store, settings: Settings, changes: Sequence[Change], context: RunContext) -> list[str]:
@@ -46,30 +49,30 @@ def queue(store: Store, settings: Settings, changes: Sequence[Change], context: 
             if change.kind is ChangeKind.RESOLVED:
                 known.setdefault(change.incident.fingerprint, change.incident)
         fresh = {thread_of(i.owner, context.target) for i in known.values() if is_told_of(i)}
-        for sink in sinks_of(settings):
-            for thread in sorted(fresh | set(deliveries.threads_about(connection, context.target, sink))):
-                queued += _Thread(connection, settings, context, thread, known, sink).queue()
+        for notifier in notifiers_of(settings):
+            for thread in sorted(fresh | set(deliveries.threads_about(connection, context.target, notifier))):
+                queued += _Thread(connection, settings, context, thread, known, notifier).queue()
     return queued
 
 
 @dataclass
 class _Thread:
-    """The messages to one owner about one target through one sink."""
+    """The messages to one owner about one target through one notifier."""
 
     connection: Connection
     settings: Settings
     context: RunContext
     thread: str
     known: dict[str, Incident]
-    sink: str
+    notifier: str
 
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
         self.open = [i for i in self.known.values() if i.owner == self.owner and is_told_of(i)]
-        self.channel = channel_of(self.settings, self.owner) if self.sink == SLACK else ""
+        self.channel = channel_of(self.settings, self.owner) if self.notifier == SLACK else ""
         self.full_values = self.settings.report.values == "full"
         slack = self.settings.slack
-        if self.sink == SLACK and slack.token and slack.reactions.read:
+        if self.notifier == SLACK and slack.token and slack.reactions.read:
             self.context = replace(self.context, reactions=slack.reactions)
 
     def queue(self) -> list[str]:
@@ -92,16 +95,16 @@ class _Thread:
 
     def _live_alert(self) -> Delivery | None:
         """The thread's alert that has not been closed, as far as its owner can have seen it."""
-        alert = deliveries.newest(self.connection, self.thread, Kind.ALERT, self.sink)
+        alert = deliveries.newest(self.connection, self.thread, Kind.ALERT, self.notifier)
         if alert is None or not self._was_told(alert):
             return None
-        closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE, self.sink)
+        closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE, self.notifier)
         return None if closing is not None and closing.parent_id == alert.id else alert
 
     def _was_told(self, delivery: Delivery) -> bool:
         """Sent or still to be sent; printed in a terminal counts only as long as there is no Slack."""
         slack = self.settings.slack.token or self.settings.slack.webhook
-        is_set_up = self.sink != SLACK or slack
+        is_set_up = self.notifier != SLACK or slack
         return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and is_set_up)
 
     def _told(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
@@ -172,14 +175,14 @@ class _Thread:
     def _mention(self, fresh: Iterable[Incident]) -> str | None:
         slack = self.settings.slack
         critical = any(i.severity is Severity.CRITICAL for i in fresh)
-        if self.sink != SLACK or not critical or not (slack.token or slack.webhook):
+        if self.notifier != SLACK or not critical or not (slack.token or slack.webhook):
             return None
         return settings_of(self.settings, self.owner).mention
 
     def _add(self, kind: Kind, text: Message, parent: Delivery | None = None) -> str:
         where = parent.channel if parent and parent.state is State.SENT else self.channel
         identity = parent.id if parent else None
-        draft = Draft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.sink)
+        draft = MessageDraft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.notifier)
         return deliveries.add(self.connection, draft)
 
 
@@ -211,3 +214,23 @@ def _how(incident: Incident, owner: str) -> str:
     if incident.decision is not None and incident.decision.kind == "accept":
         return f"accepted by {incident.decision.owner}"
     return f"snoozed until {incident.decision.until}" if incident.decision else "resolved"
+
+
+def mark_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
+    """Without Slack: settle the queued messages about these targets and days, as if they had been printed.
+
+    `shown`: target to its audited day. With Slack, or while somebody else sends, nothing changes. Returns how many.
+    """
+    if settings.slack.token or settings.slack.webhook:
+        return 0
+    count = 0
+    with deliveries.sole_sender(store.engine, _WAIT_S) as alone:
+        position = 0
+        while alone and (batch := deliveries.waiting(store.engine, after=position, notifier=SLACK)):
+            position = batch[-1].position
+            for delivery in batch:
+                target = deliveries.split_thread(delivery.thread)[1]
+                if shown.get(target) == delivery.day:
+                    deliveries.settle(store.engine, delivery, State.NOT_SENT)
+                    count += 1
+    return count

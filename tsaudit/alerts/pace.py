@@ -10,11 +10,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.alerts.slack_errors import OutOfTimeError
+from tsaudit.alerts.errors import DeadlineError
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class SendingPace:
     """Rates and timeouts, in seconds."""
 
     message_s: float = 1.0
@@ -52,16 +52,16 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TimeBudget:
     """The time that a run spends on sending, however Slack behaves and however many channels there are."""
 
     seconds: float
-    pace: Pace
+    pace: SendingPace
     ends: float
     """A reading of `pace.now`."""
 
     @classmethod
-    def of(cls, seconds: float, pace: Pace) -> Budget:
+    def of(cls, seconds: float, pace: SendingPace) -> TimeBudget:
         """From now on. Shorter inside `at_most`."""
         chosen = min(seconds, _LONGEST_S.get())
         return cls(chosen, pace, pace.now() + chosen)
@@ -72,18 +72,18 @@ class Budget:
         return self.ends - self.pace.now()
 
     def call_s(self) -> float:
-        """How long the next call may take. OutOfTimeError if no call may be made any more."""
+        """How long the next call may take. DeadlineError if no call may be made any more."""
         if self.left_s <= 0:
             raise self.used_up()
         return min(self.pace.call_s, max(self.left_s, self.pace.least_call_s))
 
     def sleep(self, seconds: float) -> None:
-        """Wait. Raises OutOfTimeError immediately if the wait would leave no time for a call."""
+        """Wait. Raises DeadlineError immediately if the wait would leave no time for a call."""
         if seconds >= self.left_s:
             raise self.used_up()
         self.pace.sleep(seconds)
 
-    def used_up(self) -> OutOfTimeError:
-        return OutOfTimeError(
+    def used_up(self) -> DeadlineError:
+        return DeadlineError(
             f"sending stopped after {self.seconds:g} s (`slack.deadline_s`); the rest stays queued for the next run"
         )

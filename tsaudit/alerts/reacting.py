@@ -10,11 +10,11 @@ from sqlalchemy import Connection
 
 from tsaudit.alerts import confirmation
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.confirmation import Outcome
+from tsaudit.alerts.confirmation import ReactionOutcome
 from tsaudit.alerts.figures import by_badness, by_reaction
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, decision_log, decisions, deliveries, reaction_log
-from tsaudit.history.deliveries import Delivery, Draft, Kind
+from tsaudit.history.deliveries import Delivery, Kind, MessageDraft
 from tsaudit.history.incidents import DecisionKind, Incident, State
 from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.model.finding import RULELESS_CODES, Severity
@@ -91,7 +91,7 @@ class Reacting:
 
     def _decide(self, one: StoredReaction, some: Iterable[Incident], *, again: bool = False) -> Reacted:
         """`again`: decisions of the same reaction are made once more, in the name of another person."""
-        outcome, until = Outcome(), self._until(one.kind)
+        outcome, until = ReactionOutcome(), self._until(one.kind)
         behind = decision_log.reactions_behind(self.connection)
         for incident in some:
             where = self._kept(incident, one, behind.get(incident.fingerprint), until, outcome, again=again)
@@ -109,7 +109,7 @@ class Reacting:
         one: StoredReaction,
         behind: int | None,
         until: date | None,
-        outcome: Outcome,
+        outcome: ReactionOutcome,
         *,
         again: bool,
     ) -> list[Incident]:
@@ -147,6 +147,6 @@ class Reacting:
     def _reply(self, text: Message) -> None:
         """In the thread of the alert, as Slack has no threads within threads."""
         alert = self.message.parent_id or self.message.id
-        channel = self.message.slack_channel or self.message.channel
-        draft = Draft(Kind.CONFIRM, self.message.thread, clock.today(), channel, text.to_payload(), alert)
+        channel = self.message.sent_channel or self.message.channel
+        draft = MessageDraft(Kind.CONFIRM, self.message.thread, clock.today(), channel, text.to_payload(), alert)
         deliveries.add(self.connection, draft)

@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 
-from tsaudit.alerts.pace import Budget, Pace
+from tsaudit.alerts import notifiers
+from tsaudit.alerts.errors import (
+    BusyError,
+    DeadlineError,
+    MessageGoneError,
+    NoticeRefusedError,
+    NotifyError,
+    SetupError,
+)
+from tsaudit.alerts.notifier import MessagePlace
+from tsaudit.alerts.pace import SendingPace, TimeBudget
 from tsaudit.alerts.reacting import Reacted, Reacting
-from tsaudit.alerts.slack import BotToken, Place
-from tsaudit.alerts.slack_errors import BusyError, GoneError, OutOfTimeError, RefusedError, SetupError, SlackError
-from tsaudit.alerts.ways import way_into_slack
+from tsaudit.alerts.slack import BotToken
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents, reaction_log
 from tsaudit.history.database import lock
@@ -61,7 +69,7 @@ class Covered:
     fingerprints: tuple[str, ...]
 
 
-def read_reactions(store: Store, settings: Settings, pace: Pace | None = None) -> ReactionReport:
+def read_reactions(store: Store, settings: Settings, pace: SendingPace | None = None) -> ReactionReport:
     """Read the reactions on all messages with open incidents, decide accordingly, and queue replies that confirm it.
 
     Takes at most half a minute, and asks about at most `slack.reactions.most_asked` messages; if there are more, it
@@ -78,18 +86,19 @@ def read_reactions(store: Store, settings: Settings, pace: Pace | None = None) -
         # Not always the same ones: the others would never be asked about.
         found = random.sample(found, wanted.most_asked)
     with deliveries.sole_sender(store.engine, _ALONE_S) as alone:
-        return _read(store, settings, found, pace or Pace()) if alone else ReactionReport()
+        return _read(store, settings, found, pace or SendingPace()) if alone else ReactionReport()
 
 
-def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: Pace) -> ReactionReport:
-    may_take = _SHARE * Budget.of(settings.slack.deadline_s, pace).seconds
-    way = way_into_slack(store, settings, Budget.of(min(_LONGEST_S, may_take), pace))
-    assert isinstance(way, BotToken)
+def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: SendingPace) -> ReactionReport:
+    may_take = _SHARE * TimeBudget.of(settings.slack.deadline_s, pace).seconds
+    budget = TimeBudget.of(min(_LONGEST_S, may_take), pace)
+    slack = notifiers.slack(store, settings)
+    assert isinstance(slack, BotToken)
     asked, done, problems = 0, Reacted(), []
     for one in found:
         try:
-            seen = way.reactions(Place(one.message.slack_channel or "", one.message.slack_ts))
-        except (GoneError, RefusedError):
+            seen = slack.reactions(MessagePlace(one.message.sent_channel or "", one.message.sent_id), budget.call_s())
+        except (MessageGoneError, NoticeRefusedError):
             continue
         except SetupError as error:
             if not error.everywhere:
@@ -97,9 +106,9 @@ def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: Pace
                 continue
             problems.append(_explained(error))
             break
-        except (BusyError, OutOfTimeError):
+        except (BusyError, DeadlineError):
             break
-        except SlackError as error:
+        except NotifyError as error:
             problems.append(f"reactions could not be read: {error}")
             break
         asked += 1

@@ -1,16 +1,27 @@
-"""The owner of a finding, and the owner's channel."""
+"""Who is notified, where, and by whom: the owner of a finding, the owner's channel and notifiers, and the messages
+that a process sends if others, with another configuration, share its history.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable
-from typing import Final
+from datetime import UTC, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.config.settings import Owner, Route, Settings, Target
-from tsaudit.history.deliveries import SLACK
+from tsaudit.history import deliveries
+from tsaudit.history.deliveries import SLACK, Delivery
 from tsaudit.model.finding import Finding, RuleResult
+from tsaudit.model.profile import utc_now
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
 
 DEFAULT_OWNER: Final = "default"
+ABANDONED: Final = timedelta(days=1)
+"""A message that waits for longer, about a target that is not configured here, is probably not configured anywhere."""
 
 
 def owner_of(settings: Settings, target: Target) -> Callable[[Finding, RuleResult], str]:
@@ -46,9 +57,9 @@ def channel_of(settings: Settings, name: str) -> str:
     return settings_of(settings, name).channel or settings.owners[DEFAULT_OWNER].channel or ""
 
 
-def sinks_of(settings: Settings) -> tuple[str, ...]:
+def notifiers_of(settings: Settings) -> tuple[str, ...]:
     """Where owners are told. Slack is among them unless only others are configured: its messages go to a terminal."""
-    others = tuple(sorted(settings.sinks))
+    others = tuple(sorted(settings.notifiers))
     return (SLACK, *others) if settings.slack.token or settings.slack.webhook or not others else others
 
 
@@ -61,3 +72,39 @@ def _matches(route: Route, target: str, measurement: str, result: RuleResult) ->
         and any_of(route.measurements, measurement)
         and any_of(route.rules, result.code, result.name)
     )
+
+
+class Share:
+    """The messages that this configuration has to send.
+
+    Others are left to the configuration that queued them: it knows their channels, and may be the only one with Slack.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store, self._settings = store, settings
+        self._names = {target.name for target in settings.targets}
+        slack = settings.slack
+        self._notifiers = {*settings.notifiers, *([SLACK] if slack.token or slack.webhook else [])}
+
+    def has(self, delivery: Delivery) -> bool:
+        """Whether the message is about targets that are configured here, or has been left by everybody else."""
+        age = utc_now() - delivery.queued_at.replace(tzinfo=UTC)
+        return self._is_own(delivery) or (age > ABANDONED and delivery.notifier in self._notifiers)
+
+    def overdue(self, age: timedelta) -> Delivery | None:
+        """Of these messages, the one that has been waiting for the longest time, and for more than `age`."""
+        before = (utc_now() - age).replace(tzinfo=None)
+        return next(filter(self.has, deliveries.waiting_since(self._store.engine, before)), None)
+
+    def _is_own(self, delivery: Delivery) -> bool:
+        owner, target = deliveries.split_thread(delivery.thread)
+        if target:
+            return target in self._names
+        # A digest is about all targets of an owner; only its channel shows who queued it.
+        is_here = delivery.channel == channel_of(self._settings, owner) if delivery.notifier == SLACK else True
+        return self._is_alone or (is_here and delivery.notifier in self._notifiers)
+
+    @cached_property
+    def _is_alone(self) -> bool:
+        """Whether only targets that are configured here have been audited with this history."""
+        return self._names.issuperset(self._store.targets())

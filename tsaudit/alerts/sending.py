@@ -1,35 +1,29 @@
-"""Sends queued messages to Slack and other sinks: each one once and in order; none is lost, whenever sending is
+"""Sends queued messages through their notifiers: each one once and in order; none is lost, whenever sending is
 interrupted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tsaudit.alerts import sink_way
+from tsaudit.alerts import notifiers
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.pace import Budget, Pace
-from tsaudit.alerts.routing import channel_of
-from tsaudit.alerts.send_report import SendReport
-from tsaudit.alerts.shared_history import Share
-from tsaudit.alerts.sink import Sink
-from tsaudit.alerts.sink_way import SinkWay
-from tsaudit.alerts.slack import Place, Way
-from tsaudit.alerts.slack_errors import (
-    BrokenOffError,
+from tsaudit.alerts.errors import (
     BusyError,
-    GoneError,
+    CallFailedError,
+    DeadlineError,
     LookUpError,
-    OutOfTimeError,
-    RefusedError,
+    MessageGoneError,
+    NoticeRefusedError,
+    NotifyError,
     SetupError,
-    SlackError,
 )
-from tsaudit.alerts.terminal import readable
-from tsaudit.alerts.ways import way_into_slack
+from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
+from tsaudit.alerts.pace import SendingPace, TimeBudget
+from tsaudit.alerts.routing import Share, channel_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK, Delivery, Kind, State
@@ -39,15 +33,33 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
 
 
-def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pace | None = None) -> SendReport:
+@dataclass(frozen=True, slots=True)
+class SendReport:
+    """The outcome for the messages that were waiting."""
+
+    sent: int = 0
+    edited: int = 0
+    failed: int = 0
+    """Slack rejected them, and the plain text versions too."""
+    not_sent: int = 0
+    """Printed in the terminal, because Slack is not configured."""
+    waiting: int = 0
+    """Still queued; the next run tries again."""
+    errors: tuple[str, ...] = ()
+    """One line each, with what to do. If not empty, somebody was not notified, and the run must fail."""
+    out_of_time: tuple[str, ...] = ()
+    """Those of `errors` that say only that time was up, or that another process is sending."""
+
+
+def send(store: Store, settings: Settings, out: Callable[[str], None], pace: SendingPace | None = None) -> SendReport:
     """Send everything that is queued, oldest first, and check messages that an earlier sender left in doubt.
 
     What another configuration has queued in the same history is left to that one (`Share`). It takes at most
     `slack.deadline_s`, plus the end of a call in progress. Without a token or webhook, the messages go to `out` as text
     and are stored as `not_sent`. Problems with Slack or the network raise nothing; they are in the report.
     """
-    chosen, before = pace or Pace(), None
-    budget = Budget.of(settings.slack.deadline_s, chosen)
+    chosen, before = pace or SendingPace(), None
+    budget = TimeBudget.of(settings.slack.deadline_s, chosen)
     while True:
         wait_s = max(0.0, min(chosen.lock_wait_s, budget.left_s))
         with deliveries.sole_sender(store.engine, wait_s) as alone:
@@ -71,36 +83,39 @@ class _Sender:
     store: Store
     settings: Settings
     out: Callable[[str], None]
-    budget: Budget
+    budget: TimeBudget
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sent", "edited", "failed", "not_sent"), 0))
     errors: dict[str, None] = field(default_factory=dict)
     """In order, each once."""
     out_of_time: dict[str, None] = field(default_factory=dict)
     """Those of them that only say that."""
     blocked: set[tuple[str, str]] = field(default_factory=set)
-    """(sink, owner or channel) to whom nothing more is sent in this run, so that their messages stay in order."""
+    """(notifier, owner or channel) to whom nothing more is sent in this run, so that their messages stay in order."""
     down: set[str] = field(default_factory=set)
-    """Sinks to which nothing more is sent in this run."""
+    """Notifiers to which nothing more is sent in this run."""
     stopped: bool = False
     """Whether nothing more is sent at all: the time is used up."""
-    sinks: dict[str, Sink | SetupError] = field(default_factory=dict)
-    """The configured sinks of other packages, or why one cannot be used."""
-    called: dict[str, float] = field(default_factory=dict)
-    """Channel to the time of its last call."""
+    notifiers: dict[str, Notifier | SetupError | None] = field(default_factory=dict)
+    """Those that were needed so far: None without Slack, or why one cannot be used."""
+    called: dict[tuple[str, str], float] = field(default_factory=dict)
+    """(notifier, channel) to the time of its last call."""
 
     def __post_init__(self) -> None:
-        self.way = way_into_slack(self.store, self.settings, self.budget)
         self.share = Share(self.store, self.settings)
 
     def drain(self) -> None:
         """Goes through the queue once, Slack first; messages queued meanwhile come last, so they are sent, too."""
-        for sink in deliveries.waiting_sinks(self.store.engine):
+        for notifier in deliveries.waiting_notifiers(self.store.engine):
             position = 0
-            while batch := deliveries.waiting(self.store.engine, after=position, sink=sink):
+            while batch := deliveries.waiting(self.store.engine, after=position, notifier=notifier):
                 position = batch[-1].position
                 for delivery in filter(self.share.has, batch):
                     owner, _ = deliveries.split_thread(delivery.thread)
-                    if not self.stopped and sink not in self.down and self._line(sink, owner) not in self.blocked:
+                    if (
+                        not self.stopped
+                        and notifier not in self.down
+                        and self._line(notifier, owner) not in self.blocked
+                    ):
                         self._handle(delivery, owner)
 
     def report(self) -> SendReport:
@@ -109,85 +124,89 @@ class _Sender:
             **self.counts, waiting=waiting, errors=tuple(self.errors), out_of_time=tuple(self.out_of_time)
         )
 
-    def _line(self, sink: str, owner: str) -> tuple[str, str]:
+    def _line(self, notifier: str, owner: str) -> tuple[str, str]:
         """Whose messages wait for each other: those of one channel."""
-        return sink, (channel_of(self.settings, owner) if sink == SLACK else "") or owner
+        return notifier, (channel_of(self.settings, owner) if notifier == SLACK else "") or owner
 
     def _handle(self, delivery: Delivery, owner: str) -> None:
-        if delivery.sink != SLACK:
-            self._to_sink(delivery, owner)
+        name = delivery.notifier
+        if name != SLACK and name not in self.settings.notifiers:
+            self._show_removed(delivery)
             return
-        if self.way is None:
+        notifier = self._notifier(name)
+        if notifier is None:
             self._show(delivery)
             return
-        place = self._place(delivery, owner)
+        if isinstance(notifier, SetupError):
+            self.postpone(delivery, owner, notifier, doubt=delivery.state is State.SENDING)
+            return
+        place = self._place(notifier, delivery, owner)
         if place is None:
             self._settle(delivery, State.SUPERSEDED)
-        elif self.way.edits and not place.channel:
+        elif name == SLACK and self.settings.slack.token and not place.channel:
             line = f"owner `{owner}` has no channel; set `owners.{owner}.channel` (or that of `default`)"
-            self.postpone(delivery, owner, SlackError(line), doubt=delivery.state is State.SENDING)
+            self.postpone(delivery, owner, NotifyError(line), doubt=delivery.state is State.SENDING)
         else:
-            _Attempt(self, self.way, delivery, owner, place).run()
+            _Attempt(self, notifier, delivery, owner, place).run()
 
-    def _to_sink(self, delivery: Delivery, owner: str) -> None:
-        name = delivery.sink
+    def _notifier(self, name: str) -> Notifier | SetupError | None:
+        if name not in self.notifiers:
+            try:
+                self.notifiers[name] = notifiers.notifier(name, self.store, self.settings)
+            except SetupError as error:
+                self.notifiers[name] = error
+        return self.notifiers[name]
+
+    def _show_removed(self, delivery: Delivery) -> None:
         if delivery.kind is Kind.EDIT:
             self._settle(delivery, State.SUPERSEDED)
             return
-        if name not in self.settings.sinks:
-            self.out(f"{delivery.sink} is no longer among `sinks` in tsaudit.yaml; not sent:")
-            self._show(delivery)
-            return
-        if name not in self.sinks:
-            try:
-                self.sinks[name] = sink_way.make(name, self.settings.sinks[name])
-            except SetupError as error:
-                self.sinks[name] = error
-        sink = self.sinks[name]
-        if isinstance(sink, SetupError):
-            self.postpone(delivery, owner, sink, doubt=delivery.state is State.SENDING)
-        else:
-            _Attempt(self, SinkWay(sink, delivery, self.budget.call_s), delivery, owner, Place("")).run()
+        self.out(f"{delivery.notifier} is no longer among `notifiers` in tsaudit.yaml; not sent:")
+        self._show(delivery)
 
     def _show(self, delivery: Delivery) -> None:
         """Printed text cannot be edited: for an edit, which should notify nobody, only a line is printed."""
         message = Message.from_payload(delivery.payload)
-        self.out(f"edited: {message.text}" if delivery.kind is Kind.EDIT else readable(message))
+        self.out(f"edited: {message.text}" if delivery.kind is Kind.EDIT else message.readable())
         self._settle(delivery, State.NOT_SENT)
         self.counts["not_sent"] += 1
 
-    def _place(self, delivery: Delivery, owner: str) -> Place | None:
-        """None for an edit of a message that cannot be edited: sent by a webhook, or never sent."""
+    def _place(self, notifier: Notifier, delivery: Delivery, owner: str) -> MessagePlace | None:
+        """None for an edit of a message that cannot be edited: sent by a webhook, for example, or never sent."""
         parent = deliveries.find(self.store.engine, delivery.parent_id) if delivery.parent_id else None
-        if self.way is not None and self.way.edits and parent and parent.slack_channel and parent.slack_ts:
-            return Place(parent.slack_channel, parent.slack_ts)
-        if delivery.kind is Kind.EDIT:
-            return None
-        return Place(channel_of(self.settings, owner))
+        if notifier.edits and parent and parent.sent_id:
+            return MessagePlace(parent.sent_channel or "", parent.sent_id)
+        return None if delivery.kind is Kind.EDIT else self.begins_at(delivery, owner)
+
+    def begins_at(self, delivery: Delivery, owner: str) -> MessagePlace:
+        """Where a message goes that replies to no other."""
+        return MessagePlace(channel_of(self.settings, owner) if delivery.notifier == SLACK else "")
 
     def _settle(self, delivery: Delivery, state: State, error: str | None = None) -> None:
         deliveries.settle(self.store.engine, delivery, state, error=error)
 
-    def postpone(self, delivery: Delivery, owner: str, error: SlackError, *, doubt: bool) -> None:
+    def postpone(self, delivery: Delivery, owner: str, error: NotifyError, *, doubt: bool) -> None:
         """Leave it, and the following messages in its channel, to the next run."""
         self._settle(delivery, State.SENDING if doubt else State.QUEUED, str(error))
         self.errors[str(error)] = None
-        self.blocked.add(self._line(delivery.sink, owner))
-        everywhere = getattr(error, "everywhere", False) or getattr(error, "unreachable", False)
-        # A sink of another package is one destination for all owners.
-        if everywhere or delivery.sink != SLACK:
-            self.down.add(delivery.sink)
-        if isinstance(error, OutOfTimeError):
+        self.blocked.add(self._line(delivery.notifier, owner))
+        if error.everywhere:
+            self.down.add(delivery.notifier)
+        if isinstance(error, DeadlineError):
             self.stopped = True
             self.out_of_time[str(error)] = None
 
-    def wait_turn(self, channel: str) -> None:
-        """Sleep until the channel may be called again. OutOfTimeError if no call can be made by then."""
-        pace, last = self.budget.pace, self.called.get(channel)
+    def wait_turn(self, notifier: str, channel: str) -> float:
+        """Sleep until the channel may be called again. Returns how long the call may take.
+
+        Raises DeadlineError if no call can be made by then.
+        """
+        pace, last = self.budget.pace, self.called.get((notifier, channel))
         if last is not None and (rest := last + pace.message_s - pace.now()) > 0:
             self.budget.sleep(rest)
-        self.budget.call_s()
-        self.called[channel] = pace.now()
+        timeout_s = self.budget.call_s()
+        self.called[notifier, channel] = pace.now()
+        return timeout_s
 
 
 @dataclass
@@ -195,10 +214,10 @@ class _Attempt:
     """One message being sent: retried if that can help, and never without checking first."""
 
     sender: _Sender
-    way: Way
+    notifier: Notifier
     delivery: Delivery
     owner: str
-    place: Place
+    place: MessagePlace
 
     def __post_init__(self) -> None:
         self.doubt = self.delivery.state is State.SENDING and self.delivery.kind is not Kind.EDIT
@@ -208,34 +227,34 @@ class _Attempt:
         pace, queued_at = self.sender.budget.pace, self.delivery.queued_at.replace(tzinfo=UTC)
         many_tries = self.delivery.attempts >= 2 * pace.tries
         is_old = (datetime.now(UTC) - queued_at).total_seconds() >= pace.blocks_s
-        self.as_text = (many_tries and is_old) or self.delivery.sink != SLACK
-        self.failure: SlackError | None = None
+        self.as_text = (many_tries and is_old) or not self.notifier.shows_blocks
+        self.failure: NotifyError | None = None
         """Of the last attempt."""
 
     def run(self) -> None:
         try:
             failure = self._tried()
-        except OutOfTimeError as error:
+        except DeadlineError as error:
             if self.failure is not None:
                 self.sender.errors[str(self.failure)] = None
             failure = error
         if failure is not None:
             self.sender.postpone(self.delivery, self.owner, failure, doubt=self.doubt)
 
-    def _tried(self) -> SlackError | None:
-        """Why the message has to wait for the next run; None if it is finished. OutOfTimeError."""
+    def _tried(self) -> NotifyError | None:
+        """Why the message has to wait for the next run; None if it is finished. DeadlineError."""
         budget = self.sender.budget
         pause, left = budget.pace.backoff_s, budget.pace.tries
         while left:
             try:
                 self._once()
                 return None
-            except RefusedError as error:
+            except NoticeRefusedError as error:
                 if self.as_text:
                     self._give_up(error)
                     return None
                 self.as_text = True
-            except GoneError as error:
+            except MessageGoneError as error:
                 if not self._starts_anew(error):
                     return None
             except SetupError as error:
@@ -250,7 +269,7 @@ class _Attempt:
                 left -= 1
                 if left:
                     budget.sleep(error.wait_s)
-            except BrokenOffError as error:
+            except CallFailedError as error:
                 self.failure = error
                 # After a call that used up its full time, retry only once: the other channels need their time.
                 left = min(left - 1, 1) if error.late else left - 1
@@ -262,40 +281,39 @@ class _Attempt:
     def _has_moved(self, error: SetupError) -> bool:
         """Whether it belongs to a thread in a channel that the owner has left, and that no longer accepts messages."""
         now = channel_of(self.sender.settings, self.owner)
-        return not error.everywhere and self.place.ts is not None and self.delivery.channel != now
+        return not error.everywhere and self.place.message_id is not None and self.delivery.channel != now
 
-    def _starts_anew(self, error: SlackError) -> bool:
+    def _starts_anew(self, error: NotifyError) -> bool:
         """Without its parent message, a reply becomes a separate message, and an edit is dropped."""
         if self.delivery.kind is Kind.EDIT:
             self._settle(State.SUPERSEDED, error=str(error))
             return False
-        if self.place.ts is None:
+        if self.place.message_id is None:
             self._give_up(error)
             return False
-        self.place = Place(channel_of(self.sender.settings, self.owner))
+        self.place = self.sender.begins_at(self.delivery, self.owner)
         return True
 
     def _once(self) -> None:
-        """Raises SlackError. Returns when the message has arrived, or was replaced by another."""
+        """Raises NotifyError. Returns when the message has arrived, or was replaced by another."""
         if self.doubt and self._has_arrived():
             return
         engine = self.sender.store.engine
-        channel = self.place.channel if self.place.ts is None else self.delivery.channel
+        channel = self.place.channel if self.place.message_id is None else self.delivery.channel
         # Before the claim: a message that was claimed and not sent would have to be looked up.
-        if self.delivery.sink == SLACK:
-            self.sender.wait_turn(channel)
+        timeout_s = self.sender.wait_turn(self.delivery.notifier, channel)
         claimed = deliveries.claim(engine, self.delivery, channel)
         if claimed is None:
             return
         self.delivery = claimed
-        message = Message.from_payload(claimed.payload)
+        notice = _notice(claimed, self.place, as_text=self.as_text)
         try:
             if claimed.kind is Kind.EDIT:
-                self.way.edit(claimed.parent_id or "", self.place, message, self.as_text)
+                self.notifier.edit(notice, timeout_s)
                 found = self.place
             else:
-                found = self.way.post(claimed.id, self.place, message, self.as_text)
-        except BrokenOffError as error:
+                found = self.notifier.notify(notice, timeout_s) or MessagePlace()
+        except CallFailedError as error:
             self.doubt = self.doubt or (error.stored and claimed.kind is not Kind.EDIT)
             raise
         self._arrived(found)
@@ -311,12 +329,14 @@ class _Attempt:
             # The time of the call may come from another machine whose clock is ahead of ours.
             if (rest := self.sender.budget.pace.settle_s - max(0.0, age)) > 0:
                 self.sender.budget.sleep(rest)
-        sent_to = Place(self.delivery.channel) if self.place.ts is None and self.delivery.channel else self.place
+        is_reply = self.place.message_id is not None
+        sent_to = self.place if is_reply or not self.delivery.channel else MessagePlace(self.delivery.channel)
         try:
-            found = self.way.look_up(self.delivery.id, sent_to, self.delivery.queued_at)
+            notice = _notice(self.delivery, sent_to, as_text=self.as_text)
+            found = self.notifier.find(notice, self.sender.budget.call_s())
         except LookUpError as error:
             if not self.warned:
-                where = "Slack" if self.delivery.sink == SLACK else self.delivery.sink
+                where = "Slack" if self.delivery.notifier == SLACK else self.delivery.notifier
                 self.sender.out(f"a message may arrive in {where} twice: {error}")
             self.warned = True
             return False
@@ -325,17 +345,36 @@ class _Attempt:
             self._arrived(found)
         return found is not None
 
-    def _arrived(self, place: Place) -> None:
+    def _arrived(self, place: MessagePlace) -> None:
         self._settle(State.SENT, place=place)
         self.sender.counts["edited" if self.delivery.kind is Kind.EDIT else "sent"] += 1
 
-    def _give_up(self, error: SlackError) -> None:
+    def _give_up(self, error: NotifyError) -> None:
         self._settle(State.FAILED, error=str(error))
         self.sender.counts["failed"] += 1
         target = deliveries.split_thread(self.delivery.thread)[1] or "the digest"
         self.sender.errors[f"the message about {target} to `{self.owner}` was not taken: {error}"] = None
 
-    def _settle(self, state: State, *, error: str | None = None, place: Place | None = None) -> None:
-        engine, ts = self.sender.store.engine, place.ts if place else None
-        channel = place.channel if place else None
-        deliveries.settle(engine, self.delivery, state, error=error, slack_channel=channel, slack_ts=ts)
+    def _settle(self, state: State, *, error: str | None = None, place: MessagePlace | None = None) -> None:
+        where = (place.channel, place.message_id) if place and place.message_id else None
+        deliveries.settle(self.sender.store.engine, self.delivery, state, error=error, sent_to=where)
+
+
+def _notice(delivery: Delivery, place: MessagePlace, *, as_text: bool) -> Notice:
+    owner, target = deliveries.split_thread(delivery.thread)
+    message = Message.from_payload(delivery.payload)
+    text = message.readable()
+    is_edit = delivery.kind is Kind.EDIT
+    return Notice(
+        id=(delivery.parent_id if is_edit else None) or delivery.id,
+        kind=str(delivery.kind),
+        owner=owner,
+        target=target,
+        day=delivery.day,
+        title=text.partition("\n")[0],
+        text=text,
+        severities=dict(message.about),
+        queued_at=delivery.queued_at.replace(tzinfo=UTC),
+        place=place,
+        message=replace(message, blocks=()) if as_text else message,
+    )

@@ -1,4 +1,4 @@
-"""The two ways to send to Slack, a bot token and an incoming webhook.
+"""Slack as a notifier, with a bot token or with an incoming webhook.
 
 A response that Slack never sends is a failed call: nothing counts as sent unless the response says where it is.
 """
@@ -8,25 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.slack_errors import (
-    BrokenOffError,
-    GoneError,
-    LookUpError,
-    RefusedError,
-    SetupError,
-    SlackError,
-    odd,
-)
+from tsaudit.alerts.errors import CallFailedError, LookUpError, NoticeRefusedError, NotifyError, SetupError
+from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
 
 if TYPE_CHECKING:
     from slack_sdk.web import SlackResponse
-
-    from tsaudit.alerts.slack_client import CallTime
 
 EVENT_TYPE: Final = "tsaudit_delivery"
 """Type of the metadata that contains a delivery's ID in its message."""
@@ -41,49 +31,24 @@ _PERSON: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
 _TS: Final = re.compile(r"[0-9]{1,20}\.[0-9]{1,10}")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a message goes, or is. With a webhook, both are empty."""
-
-    channel: str
-    ts: str | None = None
-    """Of the message itself, or of the message whose thread it goes to."""
-
-
-class Way(Protocol):
-    """A way to send to Slack. All methods raise SlackError."""
-
-    edits: bool
-    """Whether messages can be edited and replied to."""
-
-    def post(self, identity: str, place: Place, message: Message, as_text: bool, /) -> Place:
-        """Post the message, in the thread if `place` names one; returns where it is now."""
-        ...
-
-    def edit(self, identity: str, place: Place, message: Message, as_text: bool, /) -> None:
-        """Replace the message at `place`, whose delivery is `identity`."""
-        ...
-
-    def look_up(self, identity: str, place: Place, since: datetime, /) -> Place | None:
-        """Where the message with that ID is, if it arrived after `since`."""
-        ...
-
-
-class BotToken:
+class BotToken(Notifier):
     """Slack's web API with a bot token: posts, edits, replies, and finds what it posted."""
 
     edits = True
+    shows_blocks = True
 
-    def __init__(self, token: str, base_url: str, channel_ids: Callable[[str], str | None], call_s: CallTime) -> None:
-        from tsaudit.alerts.slack_client import Client
+    def __init__(self, token: str, base_url: str, channel_ids: Callable[[str], str | None]) -> None:
+        from tsaudit.alerts.slack_client import SlackClient, TimeLimit
 
-        self._client = Client(token, base_url, call_s)
+        self._limit = TimeLimit()
+        self._client = SlackClient(token, base_url, self._limit)
         self._channel_ids = channel_ids
         """Channel IDs found earlier, by name: Slack posts to a name, but reads only by ID."""
         self._asked = False
 
-    def who(self) -> str:
-        """The token's owner: `user in team`. Raises SlackError."""
+    def who(self, timeout_s: float) -> str:
+        """The token's owner: `user in team`. Raises NotifyError."""
+        self._limit.start(timeout_s)
         found = self._client.auth_test()
         return f"{_text(found, 'user')} in {_text(found, 'team')}"
 
@@ -92,45 +57,50 @@ class BotToken:
         if self._client.scopes is None and not self._asked:
             self._asked = True
             # Whatever is wrong, the call that follows reports it.
-            with suppress(SlackError):
+            with suppress(NotifyError):
                 self._client.auth_test()
         return READS_REACTIONS in (self._client.scopes or ())
 
-    def post(self, identity: str, place: Place, message: Message, as_text: bool, /) -> Place:
+    def notify(self, notice: Notice, timeout_s: float) -> MessagePlace:
+        self._limit.start(timeout_s)
         found = self._client.chat_postMessage(
-            channel=place.channel,
-            thread_ts=place.ts,
-            metadata=_metadata(identity),
+            channel=notice.place.channel,
+            thread_ts=notice.place.message_id,
+            metadata=_metadata(notice.id),
             unfurl_links=False,
             unfurl_media=False,
-            **self._content(message, as_text),
+            **self._content(notice.message),
         )
-        return Place(_text(found, "channel"), _time(found))
+        return MessagePlace(_text(found, "channel"), _time(found))
 
-    def edit(self, identity: str, place: Place, message: Message, as_text: bool, /) -> None:
-        assert place.ts is not None
+    def edit(self, notice: Notice, timeout_s: float) -> None:
+        self._limit.start(timeout_s)
+        ts = notice.place.message_id
+        assert ts is not None
         found = self._client.chat_update(
-            channel=place.channel, ts=place.ts, metadata=_metadata(identity), **self._content(message, as_text)
+            channel=notice.place.channel, ts=ts, metadata=_metadata(notice.id), **self._content(notice.message)
         )
-        if _time(found) != place.ts:
+        if _time(found) != ts:
             raise _odd(found, "about another message")
 
-    def look_up(self, identity: str, place: Place, since: datetime, /) -> Place | None:
-        channel = self._channel_id(place.channel)
-        oldest = f"{(since.replace(tzinfo=UTC) - _CLOCK_SKEW).timestamp():.6f}"
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
+        self._limit.start(timeout_s)
+        channel = self._channel_id(notice.place.channel)
+        oldest = f"{(notice.queued_at.astimezone(UTC) - _CLOCK_SKEW).timestamp():.6f}"
         asked = {"channel": channel, "oldest": oldest, "include_all_metadata": True}
-        if place.ts is None:
+        if notice.place.message_id is None:
             found = self._pages(self._client.conversations_history, "messages", asked)
         else:
-            found = self._pages(self._client.conversations_replies, "messages", asked | {"ts": place.ts})
+            found = self._pages(self._client.conversations_replies, "messages", asked | {"ts": notice.place.message_id})
         for message in found:
-            if _delivery_in(message) == identity:
-                return Place(channel, str(message["ts"]))
+            if _delivery_in(message) == notice.id:
+                return MessagePlace(channel, str(message["ts"]))
         return None
 
-    def reactions(self, place: Place) -> dict[str, tuple[str, ...]]:
-        """Name of each reaction on the message to the IDs of the people who left it. Raises SlackError."""
-        found = self._client.reactions_get(channel=place.channel, timestamp=place.ts, full=True)
+    def reactions(self, place: MessagePlace, timeout_s: float) -> dict[str, tuple[str, ...]]:
+        """Name of each reaction on the message to the IDs of the people who left it. Raises NotifyError."""
+        self._limit.start(timeout_s)
+        found = self._client.reactions_get(channel=place.channel, timestamp=place.message_id, full=True)
         message = found.get("message")
         # A message without reactions has no such key.
         given = message.get("reactions", []) if isinstance(message, dict) else None
@@ -143,9 +113,9 @@ class BotToken:
             people[name] = tuple(dict.fromkeys((*people.get(name, ()), *one["users"])))
         return people
 
-    def _content(self, message: Message, as_text: bool) -> dict[str, Any]:
-        if as_text or message.hint is None or not self.reads_reactions():
-            return _content(message, as_text)
+    def _content(self, message: Message) -> dict[str, Any]:
+        if not message.blocks or message.hint is None or not self.reads_reactions():
+            return _content(message)
         return {"text": message.text, "blocks": list(message.with_hint())}
 
     def _channel_id(self, channel: str) -> str:
@@ -164,12 +134,12 @@ class BotToken:
     def _pages(
         self, method: Callable[..., SlackResponse], key: str, asked: Mapping[str, Any]
     ) -> Iterator[dict[str, Any]]:
-        """Every entry of all pages. An invalid page proves nothing about what arrived: BrokenOffError."""
+        """Every entry of all pages. An invalid page proves nothing about what arrived: CallFailedError."""
         cursor = None
         for _ in range(_MAX_PAGES):
             try:
                 answer = method(**asked, limit=_PAGE, cursor=cursor)
-            except (SetupError, RefusedError) as error:
+            except (SetupError, NoticeRefusedError) as error:
                 raise LookUpError(
                     "the token has no permission to read the channel (scopes channels:history, "
                     f"groups:history, channels:read, groups:read): {error}"
@@ -190,29 +160,27 @@ class BotToken:
         raise LookUpError(f"more than {_MAX_PAGES * _PAGE} messages to look through")
 
 
-class Webhook:
+class Webhook(Notifier):
     """An incoming webhook: posts to its one channel, and nothing else."""
 
-    edits = False
+    shows_blocks = True
 
-    def __init__(self, url: str, call_s: CallTime) -> None:
-        from tsaudit.alerts.slack_client import Hook
+    def __init__(self, url: str) -> None:
+        from tsaudit.alerts.slack_client import SlackWebhook, TimeLimit
 
-        self._client = Hook(url, call_s)
+        self._limit = TimeLimit()
+        self._client = SlackWebhook(url, self._limit)
 
-    def post(self, _identity: str, _place: Place, message: Message, as_text: bool, /) -> Place:
-        self._client.send(unfurl_links=False, unfurl_media=False, **_content(message, as_text))
-        return Place("")
+    def notify(self, notice: Notice, timeout_s: float) -> None:
+        self._limit.start(timeout_s)
+        self._client.send(unfurl_links=False, unfurl_media=False, **_content(notice.message))
 
-    def edit(self, _identity: str, _place: Place, _message: Message, _as_text: bool, /) -> None:
-        raise GoneError("a webhook cannot edit")
-
-    def look_up(self, _identity: str, _place: Place, _since: datetime, /) -> Place | None:
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- it cannot
         raise LookUpError("a webhook cannot read messages back")
 
 
-def _content(message: Message, as_text: bool) -> dict[str, Any]:
-    return {"text": message.text} if as_text else {"text": message.text, "blocks": list(message.blocks)}
+def _content(message: Message) -> dict[str, Any]:
+    return {"text": message.text, "blocks": list(message.blocks)} if message.blocks else {"text": message.text}
 
 
 def _metadata(identity: str) -> dict[str, Any]:
@@ -250,5 +218,7 @@ def _time(answer: SlackResponse) -> str:
     return ts
 
 
-def _odd(answer: SlackResponse, why: str) -> BrokenOffError:
+def _odd(answer: SlackResponse, why: str) -> CallFailedError:
+    from tsaudit.alerts.slack_client import odd
+
     return odd(answer.status_code, why)

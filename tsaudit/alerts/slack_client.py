@@ -1,4 +1,4 @@
-"""slack_sdk's clients over our own transport.
+"""slack_sdk's clients over our own transport, and the meaning of Slack's error codes.
 
 slack_sdk builds the calls; `slack_transport` sends each of them once. slack_sdk would repeat a broken call without
 checking whether the message had arrived, and so duplicate it.
@@ -8,27 +8,98 @@ from __future__ import annotations
 
 import json as jsonlib
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
-from urllib.parse import urlencode, urljoin
+import math
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode, urljoin, urlsplit
 
 from slack_sdk import WebClient
 from slack_sdk.web import SlackResponse
 from slack_sdk.webhook import WebhookClient, WebhookResponse
 
-from tsaudit.alerts.slack_errors import BrokenOffError, api_error, no_answer, odd, webhook_error
-from tsaudit.alerts.slack_transport import Answer, NoAnswerError, post
+from tsaudit.alerts.errors import (
+    BusyError,
+    CallFailedError,
+    MessageGoneError,
+    NoticeRefusedError,
+    NotifyError,
+    SetupError,
+)
+from tsaudit.alerts.slack_transport import HttpAnswer, NoAnswerError, post
+from tsaudit.text import printable
 
-CallTime = Callable[[], float]
-"""Seconds that the next call may take. Raises OutOfTimeError if no call may be made any more."""
+_TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
+_RATE_LIMITED: Final = frozenset({"ratelimited", "rate_limited"})
+_GONE: Final = frozenset(
+    {"message_not_found", "thread_not_found", "cannot_reply_to_message", "cant_update_message", "edit_window_closed"}
+)
+_ACCOUNT: Final = {
+    "invalid_auth": "Slack does not accept the token; check `slack.token`",
+    "not_authed": "Slack got no token; check `slack.token`",
+    "account_inactive": "the app was removed from the workspace; install it again and renew `slack.token`",
+    "token_revoked": "the token was revoked; install the app again and renew `slack.token`",
+    "token_expired": "the token has expired; renew `slack.token`",
+    "not_allowed_token_type": "`slack.token` must be a bot token (xoxb-...)",
+    "missing_scope": "the app lacks the scope `chat:write`; add it and install the app again",
+    "no_permission": "the app may not post; ask an administrator of the workspace",
+    "access_denied": "the app may not post; ask an administrator of the workspace",
+    "team_access_not_granted": "the app has no access to this workspace; ask an administrator",
+    "ekm_access_denied": "an administrator has suspended posting",
+}
+_CHANNEL: Final = {
+    "channel_not_found": (
+        "Slack knows no such channel; check the owner's `channel`, or invite the app if it is private"
+    ),
+    "not_in_channel": "the app is not in the channel; type /invite @tsaudit there",
+    "is_archived": "the channel is archived; give the owner another `channel`",
+    "restricted_action": "the channel does not accept messages from the app; ask its manager",
+    "restricted_action_read_only_channel": "the channel is read-only for the app; ask its manager",
+}
+_WEBHOOK: Final = {
+    "invalid_token": "Slack does not accept the webhook; renew `slack.webhook`",
+    "no_service": "the webhook was removed or disabled; renew `slack.webhook`",
+    "no_active_hooks": "the webhook was disabled; renew `slack.webhook`",
+    "no_team": "the webhook's workspace is gone; renew `slack.webhook`",
+    "team_disabled": "the workspace is disabled",
+    "action_prohibited": "an administrator has restricted the webhook",
+    "posting_to_general_channel_denied": "the webhook may not post to the general channel",
+    "channel_not_found": "the webhook's channel is gone; renew `slack.webhook`",
+    "channel_is_archived": "the webhook's channel is archived; renew `slack.webhook`",
+    "user_not_found": "the webhook's receiver is gone; renew `slack.webhook`",
+}
+_CODE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+"""The form of Slack's error codes. Anything else is the text of a proxy in between."""
+_CONTENT_REFUSED: Final = frozenset({400, 413})
+"""Statuses with which a webhook rejects a message. Others with an unknown code are not about the message."""
 
 
-class Client(WebClient):
-    """Slack's web API. Each method raises SlackError, or returns a response with `"ok": true`."""
+class TimeLimit:
+    """The time that calls may take, all together."""
 
-    def __init__(self, token: str, base_url: str, call_s: CallTime) -> None:
+    def __init__(self) -> None:
+        self.start(0.0)
+
+    def start(self, seconds: float) -> None:
+        """From now on, they may take that long."""
+        self._seconds = seconds
+        self._ends = time.monotonic() + seconds
+
+    def left_s(self) -> float:
+        """Seconds that the next call may take. Raises CallFailedError if there is no time left."""
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise CallFailedError(f"no response from Slack within {self._seconds:.3g} s", stored=False, late=True)
+        return left
+
+
+class SlackClient(WebClient):
+    """Slack's web API. Each method raises NotifyError, or returns a response with `"ok": true`."""
+
+    def __init__(self, token: str, base_url: str, limit: TimeLimit) -> None:
         super().__init__(token=token, base_url=base_url, retry_handlers=[], logger=_quiet_logger())
-        self._call_s = call_s
+        self._limit = limit
         self.scopes: frozenset[str] | None = None
         """What the token may do, as the newest response says; None before the first, or if none says."""
 
@@ -48,7 +119,7 @@ class Client(WebClient):
         assert not files and not data and not auth  # noqa: PT018 -- one thing: no other way to give arguments
         content, kind = _body(params, json)
         sent = {**self.headers, **(headers or {}), "Authorization": f"Bearer {self.token}", "Content-Type": kind}
-        answer = _exchanged(urljoin(self.base_url, api_method), content, sent, self._call_s(), self.proxy)
+        answer = _exchanged(urljoin(self.base_url, api_method), content, sent, self._limit.left_s(), self.proxy)
         if (named := answer.headers.get("x-oauth-scopes")) is not None:
             self.scopes = frozenset(scope.strip() for scope in named.split(","))
         found = _checked(answer, str((params or json or {}).get("channel", "")))
@@ -63,18 +134,18 @@ class Client(WebClient):
         )
 
 
-class Hook(WebhookClient):
-    """An incoming webhook. Raises SlackError unless Slack confirms the message."""
+class SlackWebhook(WebhookClient):
+    """An incoming webhook. Raises NotifyError unless Slack confirms the message."""
 
-    def __init__(self, url: str, call_s: CallTime) -> None:
+    def __init__(self, url: str, limit: TimeLimit) -> None:
         super().__init__(url, retry_handlers=[], logger=_quiet_logger())
-        self._call_s = call_s
+        self._limit = limit
 
     def send_dict(self, body: dict[str, Any], headers: dict[str, str] | None = None) -> WebhookResponse:
         """Post the message."""
         content, kind = _body(None, body)
         sent = {**self.default_headers, **(headers or {}), "Content-Type": kind}
-        answer = _exchanged(self.url, content, sent, self._call_s(), self.proxy)
+        answer = _exchanged(self.url, content, sent, self._limit.left_s(), self.proxy)
         if answer.status != 200:
             raise webhook_error(answer)
         if answer.body.strip() != b"ok":
@@ -91,17 +162,17 @@ def _body(params: Mapping[str, Any] | None, content: Mapping[str, Any] | None) -
     return jsonlib.dumps(given).encode(), "application/json;charset=utf-8"
 
 
-def _exchanged(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None) -> Answer:
+def _exchanged(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None) -> HttpAnswer:
     try:
         return post(url, body, headers, timeout_s, proxy)
     except NoAnswerError as error:
         raise no_answer(error) from None
 
 
-def _checked(answer: Answer, channel: str) -> dict[str, Any]:
-    """The object in Slack's response to a successful call. SlackError for any other response."""
+def _checked(answer: HttpAnswer, channel: str) -> dict[str, Any]:
+    """The object in Slack's response to a successful call. NotifyError for any other response."""
     found = _decoded(answer)
-    if isinstance(found, BrokenOffError):
+    if isinstance(found, CallFailedError):
         # Slack's own servers send these statuses with HTML pages, too.
         raise api_error(answer, {}, channel) if answer.status == 429 or answer.status >= 500 else found
     if found["ok"] is not True:
@@ -111,7 +182,7 @@ def _checked(answer: Answer, channel: str) -> dict[str, Any]:
     return found
 
 
-def _decoded(answer: Answer) -> dict[str, Any] | BrokenOffError:
+def _decoded(answer: HttpAnswer) -> dict[str, Any] | CallFailedError:
     if 300 <= answer.status < 400:
         return odd(answer.status, redirected_to=answer.headers.get("location", ""))
     kind = answer.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
@@ -131,3 +202,75 @@ def _quiet_logger() -> logging.Logger:
     logger = logging.getLogger("tsaudit.slack")
     logger.setLevel(logging.CRITICAL)
     return logger
+
+
+def api_error(answer: HttpAnswer, data: Mapping[str, Any], channel: str) -> NotifyError:
+    """The meaning of a response with `"ok": false`. Codes that Slack adds later count as rejected content."""
+    given = data.get("error")
+    code = given if isinstance(given, str) else ""
+    if answer.status == 429 or code in _RATE_LIMITED:
+        return _busy(answer)
+    if answer.status >= 500 or code in _TRANSIENT:
+        shown = f" ({code})" if code in _TRANSIENT else ""
+        return CallFailedError(f"Slack answered {answer.status}{shown}", stored=True)
+    if code in _GONE:
+        return MessageGoneError(f"the message is gone or can no longer be changed ({code})")
+    if code in _ACCOUNT:
+        needed = f", needed: {printable(str(data['needed']), 100)}" if data.get("needed") else ""
+        return SetupError(_ACCOUNT[code], code=f"{code}{needed}", everywhere=True)
+    if code in _CHANNEL:
+        return SetupError(f"{channel}: {_CHANNEL[code]}", code=code, everywhere=False)
+    if answer.status != 200 or not _CODE.fullmatch(code):
+        return odd(answer.status, "with an error that does not come from Slack")
+    return NoticeRefusedError(f"Slack rejected the message ({code})")
+
+
+def webhook_error(answer: HttpAnswer) -> NotifyError:
+    """The meaning of a webhook response other than 200."""
+    code = answer.body[:100].decode("utf-8", "replace").strip()
+    if answer.status == 429:
+        return _busy(answer)
+    if answer.status >= 500:
+        return CallFailedError(f"Slack answered {answer.status}", stored=True)
+    if code in _WEBHOOK:
+        return SetupError(_WEBHOOK[code], code=code, everywhere=True)
+    if answer.status in _CONTENT_REFUSED and _CODE.fullmatch(code):
+        return NoticeRefusedError(f"Slack rejected the message ({answer.status} {code})")
+    return odd(answer.status, "with text that is not a Slack error", redirected_to=answer.headers.get("location", ""))
+
+
+def _busy(answer: HttpAnswer) -> BusyError:
+    wait_s = retry_after(answer.headers)
+    return BusyError(f"Slack asks to wait {wait_s:.0f} s (rate limit)", wait_s)
+
+
+def odd(status: int, why: str = "", *, redirected_to: str = "") -> CallFailedError:
+    """For a response that Slack never sends: it proves nothing, so the call has to be repeated."""
+    if 300 <= status < 400:
+        why = f"with a redirect{_host_of(redirected_to)}, which tsaudit does not follow"
+    line = f"something other than Slack answered: HTTP {status} {why}".rstrip()
+    return CallFailedError(f"{line}; check the proxy and `slack.base_url`", stored=True)
+
+
+def no_answer(error: NoAnswerError) -> CallFailedError:
+    """For a call without a response. Only if no connection was made is it certain that nothing arrived."""
+    return CallFailedError(
+        f"no response from Slack: {error}", stored=error.sent, everywhere=not error.sent, late=error.late
+    )
+
+
+def _host_of(address: str) -> str:
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        return ""
+    return f" to {printable(host, 80)}" if host else ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds that Slack asks to wait; 1 if there is no readable number."""
+    try:
+        asked = float(headers["retry-after"])
+    except (KeyError, ValueError):
+        return 1.0
+    return max(0.0, asked) if math.isfinite(asked) else 1.0

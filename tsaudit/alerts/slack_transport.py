@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.error import URLError
 
+from tsaudit.errors import TsauditError
+
 MOST_BYTES: Final = 8 << 20
 """Of a response. A page of 200 messages with all their blocks is smaller, and its parsed JSON fits in memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """The response, whatever its status."""
 
     status: int
@@ -31,7 +33,7 @@ class Answer:
     body: bytes
 
 
-class NoAnswerError(Exception):
+class NoAnswerError(TsauditError):
     """No complete response arrived. One line."""
 
     def __init__(self, line: str, *, sent: bool, late: bool = False) -> None:
@@ -42,7 +44,7 @@ class NoAnswerError(Exception):
         """It was abandoned because its time was up."""
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None = None) -> Answer:
+def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None = None) -> HttpAnswer:
     """The response to the request. Raises NoAnswerError, at most `timeout_s` seconds after the call.
 
     `proxy` is used unless NO_PROXY names the host.
@@ -70,7 +72,7 @@ class _Exchange:
         self._proxy = proxy
         self._connection: http.client.HTTPConnection | None = None
         self._socket: socket.socket | None = None
-        self._answer: Answer | None = None
+        self._answer: HttpAnswer | None = None
         self._error: Exception | None = None
 
     def run(self) -> None:
@@ -82,7 +84,7 @@ class _Exchange:
         finally:
             self.hang_up()
 
-    def result(self) -> Answer:
+    def result(self) -> HttpAnswer:
         if self._answer is not None:
             return self._answer
         cause = self._error
@@ -107,7 +109,7 @@ class _Exchange:
                     # Also for TLS sockets: their own shutdown would wait for the other side.
                     socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
 
-    def _run(self) -> Answer:
+    def _run(self) -> HttpAnswer:
         # Only what a POST over HTTP needs: an opener without error handlers returns every status as it is.
         opener = urllib.request.OpenerDirector()
         opener.addheaders = []
@@ -118,7 +120,7 @@ class _Exchange:
         body = response.read(MOST_BYTES + 1)
         if len(body) > MOST_BYTES:
             raise OSError(f"the response is longer than {MOST_BYTES >> 20} MB")
-        return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
+        return HttpAnswer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
 
     def made(self, connection: http.client.HTTPConnection) -> None:
         """Remember what to close: urllib hands over its connection before the response is read."""
@@ -141,13 +143,13 @@ class _Http(urllib.request.HTTPHandler):
     def http_open(self, request: urllib.request.Request) -> Any:
         exchange = self._exchange
 
-        class Connection(http.client.HTTPConnection):
+        class _Connection(http.client.HTTPConnection):
             def connect(self) -> None:
                 exchange.made(self)
                 super().connect()
                 exchange.open(self.sock)
 
-        return self.do_open(Connection, request)
+        return self.do_open(_Connection, request)
 
 
 class _Https(urllib.request.HTTPSHandler):
@@ -158,10 +160,10 @@ class _Https(urllib.request.HTTPSHandler):
     def https_open(self, request: urllib.request.Request) -> Any:
         exchange = self._exchange
 
-        class Connection(http.client.HTTPSConnection):
+        class _Connection(http.client.HTTPSConnection):
             def connect(self) -> None:
                 exchange.made(self)
                 super().connect()
                 exchange.open(self.sock)
 
-        return self.do_open(Connection, request, context=ssl.create_default_context())
+        return self.do_open(_Connection, request, context=ssl.create_default_context())

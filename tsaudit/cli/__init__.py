@@ -10,8 +10,8 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from tsaudit.cli.errors import State, guarded, readable
-from tsaudit.cli.groups import Group
+from tsaudit.cli.errors import CallState, guarded, readable
+from tsaudit.cli.groups import CommandGroup
 from tsaudit.model.version import VERSION
 
 _COMMANDS: Final = {
@@ -43,7 +43,7 @@ The line is repeated here so that `tsaudit --help` loads none of the modules; a 
 """
 
 
-class Commands(Group):
+class Commands(CommandGroup):
     """Finds commands by name, and turns every error into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -69,7 +69,7 @@ class Commands(Group):
         **extra: Any,
     ) -> NoReturn:
         """Run the command line and exit with one of `errors.Exit`, whatever `standalone_mode` says."""
-        state, call = State(), super().main
+        state, call = CallState(), super().main
         given = sys.argv[1:] if args is None else args
         extra |= {"complete_var": complete_var, "standalone_mode": False, "obj": state}
         sys.exit(guarded(state, lambda: call(readable(given), prog_name or "tsaudit", **extra)))
@@ -94,6 +94,6 @@ def main(ctx: click.Context, debug: bool) -> None:
       70   an internal error
     When several of 1, 3 and 4 apply, the largest is given.
     """
-    ctx.find_object(State).debug = debug  # type: ignore[union-attr]  # main() always passes one
+    ctx.find_object(CallState).debug = debug  # type: ignore[union-attr]  # main() always passes one
     if os.environ.get("NO_COLOR"):
         ctx.color = False

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tsaudit.cli import show
 from tsaudit.text import listed, many, number, plural, short_fingerprint, size
 from tsaudit.text.findings import severity_word, tally
+
+if TYPE_CHECKING:
+    from tsaudit.story import Story
 
 MOST_LINES: Final = 20
 """Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
@@ -112,16 +115,19 @@ def _heading(found: dict[str, Any]) -> Iterator[str]:
 def _story(story: dict[str, Any]) -> Iterator[str]:
     if not story["headline"]:
         return
-    yield from show.wrapped(story["headline"], "  ")
-    yield from show.figures(((figure["label"], _text(figure)) for figure in story["figures"]), "    ")
+    from tsaudit.story import Story
+
+    yield from brief(Story.from_dict(story))
     if story["first_step"]:
         yield from show.wrapped(story["first_step"], "  ")
     if story["statement"]:
         yield show.whole(story["statement"], "    ")
 
 
-def _text(figure: dict[str, str]) -> str:
-    return f"{figure['value']} ({figure['note']})" if figure["note"] else figure["value"]
+def brief(story: Story) -> Iterator[str]:
+    """What is wrong: the headline of a finding, and its figures."""
+    yield from show.wrapped(story.headline, "  ")
+    yield from show.figures(((figure.label, figure.text) for figure in story.figures), "    ")
 
 
 def _other(one: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ _TABLES = (
     "How the audit reads each table. To change it, edit its last line and paste it below `columns:` of the target:"
 )
 _WIDTH = "tsaudit.cli.check.width"
-"""Of the first column, in the command's context: names of targets and of sinks may be long."""
+"""Of the first column, in the command's context: names of targets and of notifiers may be long."""
 _WIDTHS = (14, 32)
 """The least and the most; a longer name moves its line to the right."""
 _MOST_TABLES = 50
@@ -53,7 +53,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     file = config_file.find(config)
     settings = config_file.load(file)
     chosen = options.chosen(settings, targets)
-    names = [*(target.name for target in chosen), *settings.sinks]
+    names = [*(target.name for target in chosen), *settings.notifiers]
     click.get_current_context().meta[_WIDTH] = min(max(map(len, names), default=0), _WIDTHS[1])
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
@@ -61,7 +61,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     for line in (*exposure.warnings(settings, chosen), *several_machines.warnings(settings, chosen)):
         _line("", "warning", line)
     usable = _plugins()
-    surroundings = [_history(settings), _report(settings), _slack(settings.slack), _sinks(settings)]
+    surroundings = [_history(settings), _report(settings), _slack(settings.slack), _notifiers(settings)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Profile] = {}
     audited = []
@@ -153,41 +153,41 @@ def _slack(slack: Slack) -> bool:
     if not slack.token:
         _line("slack", "ok", "no token and no webhook: messages are printed in the terminal")
         return True
+    from tsaudit.alerts.errors import NotifyError, SetupError
     from tsaudit.alerts.slack import READS_REACTIONS, BotToken
-    from tsaudit.alerts.slack_errors import SetupError, SlackError
 
     try:
         with progress.shown() as watched:
             watched.say("slack", "asking who the token belongs to")
-            way = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None, lambda: _CALL_S)
-            who = way.who()
+            bot = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None)
+            who = bot.who(_CALL_S)
     except SetupError as error:
         _line("slack", "failed", f"Slack rejects the token: {error.code}")
         return False
-    except SlackError as error:
+    except NotifyError as error:
         reason = str(error).removeprefix("no response from Slack: ")
         _line("slack", "failed", f"{slack.base_url} cannot be reached: {reason}")
         return False
     _line("slack", "ok", who)
-    if slack.reactions.read and slack.reactions.kinds and not way.reads_reactions():
+    if slack.reactions.read and slack.reactions.kinds and not bot.reads_reactions():
         _line("", "warning", f"the app lacks the scope {READS_REACTIONS}: reactions to messages do nothing")
     return True
 
 
-def _sinks(settings: Settings) -> bool:
-    """Whether the sinks of other packages can be set up."""
-    from tsaudit.alerts import sink_way
-    from tsaudit.alerts.slack_errors import SetupError
+def _notifiers(settings: Settings) -> bool:
+    """Whether the notifiers of other packages can be set up."""
+    from tsaudit.alerts import notifiers
+    from tsaudit.alerts.errors import SetupError
 
     well = True
-    for name, about in sorted(settings.sinks.items()):
+    for name, about in sorted(settings.notifiers.items()):
         try:
-            sink_way.make(name, about)
+            notifiers.plug_in(name, about)
         except SetupError as error:
             _line(name, "failed", str(error))
             well = False
         else:
-            _line(name, "ok", "the sink is set up; only a message would show whether it works")
+            _line(name, "ok", "the notifier is set up; only a message would show whether it works")
     return well
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from tsaudit.cli import show
-from tsaudit.cli.groups import Group
+from tsaudit.cli.groups import CommandGroup
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def config() -> None:
     """Work with tsaudit.yaml itself."""
 

@@ -21,7 +21,7 @@ _LIST_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTarget:
     """A database or server that can be audited."""
 
     name: str
@@ -35,15 +35,15 @@ class Found:
     """Those on the server that can be seen without a login; empty if none can."""
 
 
-def databases(folder: Path, host: str | None) -> list[Found]:
+def databases(folder: Path, host: str | None) -> list[FoundTarget]:
     """Files in the folder and servers on this machine; with a `host`, only servers there. Names are unique."""
     found = [*_files(folder), *_servers(HERE)] if host is None else list(_servers(host))
     return unique(found)
 
 
-def unique(found: Iterable[Found]) -> list[Found]:
+def unique(found: Iterable[FoundTarget]) -> list[FoundTarget]:
     """The same in the same order, with names made unique."""
-    named: dict[str, Found] = {}
+    named: dict[str, FoundTarget] = {}
     for one in found:
         name, number = one.name, 2
         while name in named:
@@ -52,7 +52,7 @@ def unique(found: Iterable[Found]) -> list[Found]:
     return list(named.values())
 
 
-def renamed(one: Found, name: str) -> Found:
+def renamed(one: FoundTarget, name: str) -> FoundTarget:
     """The same with another name, also in its variable."""
     variable = variable_of(name, "TOKEN" if one.has_token else "PASSWORD") if one.variable else ""
     return dataclasses.replace(one, name=name, variable=variable)
@@ -77,7 +77,7 @@ def variable_of(name: str, what: str) -> str:
     return f"TSAUDIT_{re.sub(r'[^A-Z0-9]', '_', name.upper())}_{what}"
 
 
-def _files(folder: Path) -> Iterator[Found]:
+def _files(folder: Path) -> Iterator[FoundTarget]:
     """Database files in the folder, recognized by their first bytes."""
     from tsaudit.engines.registry import ENGINES
 
@@ -96,10 +96,10 @@ def _files(folder: Path) -> Iterator[Found]:
         for engine in ENGINES.values():
             position, magic = engine.file_magic or (0, b"")
             if magic and head[position:].startswith(magic) and path.name.isprintable():
-                yield Found(target_name(path.stem) or "database", engine.name, f"{engine.name}:///{path.name}")
+                yield FoundTarget(target_name(path.stem) or "database", engine.name, f"{engine.name}:///{path.name}")
 
 
-def _servers(host: str) -> Iterator[Found]:
+def _servers(host: str) -> Iterator[FoundTarget]:
     """Servers with default ports on the machine, recognized by their responses."""
     from tsaudit.engines.registry import ENGINES
 
@@ -118,7 +118,7 @@ def _servers(host: str) -> Iterator[Found]:
             name = (target_name(listed[0]) if len(listed) == 1 else "") or host_name(host) or engine.icon or engine.name
             secret = "TOKEN" if needs_token else "PASSWORD" if engine.has_one_database else ""
             variable = variable_of(name, secret) if secret else ""
-            yield Found(name, engine.name, url, variable, needs_token, listed)
+            yield FoundTarget(name, engine.name, url, variable, needs_token, listed)
 
 
 def databases_of(engine: str, url: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class Exit(enum.IntEnum):
 
 
 @dataclass(slots=True)
-class State:
+class CallState:
     """The settings of one call of the command."""
 
     debug: bool = False
@@ -50,7 +50,7 @@ _EXPECTED: Final = {
 """tsaudit's own errors, whose text is meant for users, by name: this avoids importing their modules."""
 
 
-def guarded(state: State, call: Callable[[], Any]) -> int:
+def guarded(state: CallState, call: Callable[[], Any]) -> int:
     """The exit code of `call`, which may return one. Errors become lines on stderr."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
@@ -132,7 +132,7 @@ def in_a_line(error: Exception) -> tuple[Exit, str]:
     return Exit.INTERNAL, mask(f"internal error: {type(error).__name__}{': ' + lines[0] if lines else ''}")
 
 
-def _other(error: Exception, state: State) -> int:
+def _other(error: Exception, state: CallState) -> int:
     code, text = in_a_line(error)
     if state.debug and code is Exit.INTERNAL:
         import traceback

@@ -186,8 +186,7 @@ def _print(one: Shown, *, full_values: bool) -> None:
     mark = short_fingerprint(item.fingerprint)
     click.echo(f"{screen.word(severity_word(finding.severity))}  {item.rule.code} {item.rule.name}  {mark}")
     screen.line(f"{result.target}  {finding.subject}  {result.day}")
-    screen.paragraph(told.headline, "  ")
-    for line in screen.figures(((figure.label, figure.text) for figure in told.figures), "    "):
+    for line in block.brief(told):
         click.echo(line)
     if finding.message.strip().rstrip(".") not in told.headline:
         screen.paragraph(finding.message, "  ")

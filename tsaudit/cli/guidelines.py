@@ -12,9 +12,9 @@ from tsaudit.cli import options, show
 def guidelines(form: str) -> None:
     """Print the guidelines, with the rules that check them."""
     from tsaudit import guidelines as texts
-    from tsaudit.cli.catalogue import pages
+    from tsaudit.cli.rule_texts import rule_texts
 
-    rules = pages()
+    rules = rule_texts()
     if form == "json":
         click.echo(texts.as_json(rules))
     elif form == "markdown":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import options, show
-from tsaudit.cli.groups import Group
+from tsaudit.cli.groups import CommandGroup
 from tsaudit.text import many, short_fingerprint
 from tsaudit.text.findings import severity_word
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NEAREST: Final = 3
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def history() -> None:
     """List, thin out, or remove audited days; list decisions."""
 

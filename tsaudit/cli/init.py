@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import click
 
 from tsaudit.cli import discovery, progress, show
-from tsaudit.cli.discovery import Found, host_name, target_name, variable_of
+from tsaudit.cli.discovery import FoundTarget, host_name, target_name, variable_of
 from tsaudit.text import listed, many, nearest, printable
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -76,9 +76,9 @@ def _is_asked() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _chosen(found: Iterable[Found]) -> list[Found]:
+def _chosen(found: Iterable[FoundTarget]) -> list[FoundTarget]:
     """Those that the person wants to audit, under the names that they choose."""
-    chosen: list[Found] = []
+    chosen: list[FoundTarget] = []
     for one in found:
         if not click.confirm(f"Audit {_described(one)}?", default=True):
             continue
@@ -94,12 +94,12 @@ def _chosen(found: Iterable[Found]) -> list[Found]:
     return chosen
 
 
-def _described(one: Found) -> str:
+def _described(one: FoundTarget) -> str:
     shown = f" with {listed(one.databases)}" if one.databases else ""
     return printable(f"{one.engine} at {one.url}{shown}")
 
 
-def _say(file: Path, found: list[Found], host: str | None) -> None:
+def _say(file: Path, found: list[FoundTarget], host: str | None) -> None:
     show.line(f"wrote {file}: {many(len(found), 'target')}")
     for one in found:
         show.line(f"  {one.name}: {_described(one)}")
@@ -112,7 +112,7 @@ def _say(file: Path, found: list[Found], host: str | None) -> None:
     show.line("next: `tsaudit check`")
 
 
-def _given(engine: str, url: str, name: str | None) -> Found:
+def _given(engine: str, url: str, name: str | None) -> FoundTarget:
     """The target that the options describe, with its password moved out of the address."""
     from tsaudit.engines.registry import ENGINES
 
@@ -131,12 +131,12 @@ def _given(engine: str, url: str, name: str | None) -> Found:
         raise click.BadParameter(f"`{chosen}`: use only letters, digits, `_`, `.`, and `-`", param_hint="--name")
     if not parts.password or "${" in parts.password:
         if about.signs_in_by_token and not parts.password:
-            return Found(chosen, engine, url, variable_of(chosen, "TOKEN"), has_token=True)
-        return Found(chosen, engine, url)
+            return FoundTarget(chosen, engine, url, variable_of(chosen, "TOKEN"), has_token=True)
+        return FoundTarget(chosen, engine, url)
     variable = variable_of(chosen, "PASSWORD")
     place = parts.netloc.rpartition("@")[2]
     login = f"{parts.username}" if about.reads_password_apart else f"{parts.username}:${{{variable}}}"
-    return Found(chosen, engine, urlunsplit(parts._replace(netloc=f"{login}@{place}")), variable)
+    return FoundTarget(chosen, engine, urlunsplit(parts._replace(netloc=f"{login}@{place}")), variable)
 
 
 _TEMPLATE: Final = """\
@@ -181,11 +181,11 @@ _EXAMPLE: Final = """\
     # password: ${METRICS_PASSWORD}"""
 
 
-def _text(found: list[Found]) -> str:
+def _text(found: list[FoundTarget]) -> str:
     return _TEMPLATE % {"targets": "\n".join(map(_target, found)) or _EXAMPLE}
 
 
-def _target(one: Found) -> str:
+def _target(one: FoundTarget) -> str:
     lines = [f"  - name: {one.name}", f"    engine: {one.engine}", f"    url: {_quoted(one.url)}"]
     if one.variable and one.variable not in one.url:
         lines.append(f"    password: ${{{one.variable}}}")

@@ -14,7 +14,7 @@ from tsaudit.text import number
 from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
-    from tsaudit.history.decisions import Selection
+    from tsaudit.history.decisions import IncidentSelection
     from tsaudit.history.incidents import Incident
     from tsaudit.history.store import Store
 
@@ -33,15 +33,15 @@ def selection_options(command: F) -> F:
     return command
 
 
-def selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> Selection:
+def selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> IncidentSelection:
     """The selection that the options name. A name that selects nothing anywhere is a usage error."""
-    from tsaudit.history.decisions import Selection
+    from tsaudit.history.decisions import IncidentSelection
 
     known = store.targets()
     for name in targets:
         if name not in known:
             raise click.BadParameter(f"`{name}` was never audited", param_hint="--target")
-    return Selection(frozenset(targets), frozenset(_codes(store, rules)))
+    return IncidentSelection(frozenset(targets), frozenset(_codes(store, rules)))
 
 
 def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:

@@ -12,7 +12,7 @@ from tsaudit.text import in_full
 from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
-    from tsaudit.cli.catalogue import Page
+    from tsaudit.cli.rule_texts import RuleText
 
 
 @click.command()
@@ -38,13 +38,14 @@ def rules(form: str, plans: bool, target: str | None, noise: bool, days: int, co
     if target is not None:
         _of_target(form, target, config)
         return
-    from tsaudit.cli.catalogue import pages
+    from tsaudit.cli.rule_texts import rule_texts
 
     if form == "json":
-        show.as_json([page.as_dict() for page in pages()])
+        show.as_json([text.as_dict() for text in rule_texts()])
         return
     show.table(
-        [(p.code, p.name, severity_word(p.severity), p.title) for p in pages()], ("code", "name", "severity", "finds")
+        [(t.code, t.name, severity_word(t.severity), t.title) for t in rule_texts()],
+        ("code", "name", "severity", "finds"),
     )
     click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
     _warn()
@@ -129,16 +130,17 @@ def _plans(form: str) -> None:
 @click.option("--open", "in_browser", is_flag=True, help="Open the page in the browser; it needs no network.")
 def explain(rule: str, in_browser: bool) -> None:
     """Print the page of a rule, or open it in the browser."""
-    from tsaudit.cli.catalogue import pages
+    from tsaudit.cli.rule_texts import rule_texts
     from tsaudit.model.finding import RULELESS_CODES
 
     wanted = rule.lower().replace("_", "-")
-    page = next((page for page in pages() if wanted in (page.code.lower(), page.name)), None)
+    texts = rule_texts()
+    page = next((text for text in texts if wanted in (text.code.lower(), text.name)), None)
     code = page.code if page else next((c for c, name in RULELESS_CODES.items() if wanted in (c.lower(), name)), None)
     if code is None:
         from tsaudit.cli.near_rules import near
 
-        hint = near(rule, {page.code: page.name for page in pages()})
+        hint = near(rule, {text.code: text.name for text in texts})
         raise click.BadParameter(f"no rule is called `{rule}`{hint}", param_hint="RULE")
     if in_browser:
         _open(code)
@@ -176,7 +178,7 @@ def _without_rule(code: str) -> tuple[str, ...]:
     return (click.style(f"{code}  {RULELESS_CODES[code]}", bold=True), about.TITLE, "", about.WHY, "", about.FIX)
 
 
-def _lines(page: Page) -> Iterator[str]:
+def _lines(page: RuleText) -> Iterator[str]:
     yield click.style(f"{page.code}  {page.name}", bold=True)
     yield page.title
     yield f"severity {severity_word(page.severity)}" + (

@@ -9,7 +9,7 @@ import click
 
 from tsaudit.cli import block, options, progress, results, show
 from tsaudit.cli.errors import Exit, say
-from tsaudit.cli.groups import Group
+from tsaudit.cli.groups import CommandGroup
 from tsaudit.config.columns_file import Form
 from tsaudit.text import many
 
@@ -25,7 +25,7 @@ _folder_option = click.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def schema() -> None:
     """Declare the schema in files, and compare the live one with them."""
 

@@ -29,7 +29,7 @@ def version() -> None:
     show.table(rows)
     found = [
         (kind, point.name, package)
-        for kind, group in (("engine", plugins.ENGINES), ("rules", plugins.RULES), ("sink", plugins.SINKS))
+        for kind, group in (("engine", plugins.ENGINES), ("rules", plugins.RULES), ("notifier", plugins.NOTIFIERS))
         for package, point in plugins.installed(group)
     ]
     if found:
@@ -44,7 +44,7 @@ def unusable_plugins() -> tuple[Problem, ...]:
     from tsaudit import plugins, rules
     from tsaudit.engines.registry import ENGINES
 
-    return (*ENGINES.problems, *rules.unusable(), *plugins.load(plugins.SINKS)[1])
+    return (*ENGINES.problems, *rules.unusable(), *plugins.load(plugins.NOTIFIERS)[1])
 
 
 def _missing(extra: str) -> list[str]:

@@ -23,7 +23,7 @@ else:
     _BucketType = click.ParamType
 
 
-class Bucket(_BucketType):
+class BucketParam(_BucketType):
     """A tag and the number of values it may have, written `tag:n`."""
 
     name = "bucket"
@@ -44,7 +44,7 @@ class Bucket(_BucketType):
 @click.option("--database", metavar="NAME", help="The database, if several have the measurement.")
 @click.option("--drop", metavar="TAG", multiple=True, help="Drop this tag; may be given several times.")
 @click.option("--to-field", metavar="TAG", multiple=True, help="Turn this tag into a field.")
-@click.option("--bucket", type=Bucket(), metavar="TAG:N", multiple=True, help="Hash its values into N buckets.")
+@click.option("--bucket", type=BucketParam(), metavar="TAG:N", multiple=True, help="Hash its values into N buckets.")
 @click.option("--collisions", is_flag=True, help="Read rows of the live database, and look for points that collide.")
 @options.format_option("text", "json")
 def what_if(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from tsaudit.collect.comparison import Comparison, Pair, Relation
+from tsaudit.collect.comparison import CrossCheck, Pair, Relation
 from tsaudit.collect.figure_pairs import PAIRS
 from tsaudit.model.profile import Gap, How, Profile, Reason, Source
 
@@ -28,7 +28,7 @@ class Disagreement:
     """A failed comparison, and its pair."""
 
     pair: Pair
-    compared: Comparison
+    compared: CrossCheck
 
     @property
     def detail(self) -> str:
@@ -108,7 +108,7 @@ def _disputed(subject: T, found: Iterable[Disagreement]) -> T:
     return subject
 
 
-def _agree(pair: Pair, compared: Comparison) -> bool:
+def _agree(pair: Pair, compared: CrossCheck) -> bool:
     first, second = compared.first, compared.second
     if compared.relation is Relation.AT_MOST and first.value <= second.value:
         return True

@@ -21,6 +21,7 @@ from tsaudit.engines.connection import AsksTogether, Connection, ConnectorError,
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
+from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfMeasurement, OfTarget
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
@@ -48,7 +49,7 @@ _SPOILS: Final = _SILENCE | {Reason.DENIED, Reason.FAILED}
 """Gaps after which a measurement is no longer queried together with others."""
 
 
-class TooMuchError(Exception):
+class TooMuchError(TsauditError):
     """Raised by a consumer that must not read any more: the statement is stopped and leaves a gap over budget."""
 
 

@@ -61,7 +61,7 @@ class InIndex(Found):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed(Found):
+class CatalogListing(Found):
     """What is known about a measurement once its database is known."""
 
     policies: tuple[str, ...]
@@ -187,7 +187,7 @@ def outline(
         estimate = None if counted_rows is None else Count(counted_rows, asker.source("row_estimate", How.ESTIMATE))
         path = audited.path or asker.path_of("field_types", name)
         draft = draft.knowing(
-            Listed(policies, path, audited.is_divided, previous.get((name, measurement)), rows_total=estimate)
+            CatalogListing(policies, path, audited.is_divided, previous.get((name, measurement)), rows_total=estimate)
         )
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:

@@ -18,7 +18,7 @@ class Relation(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ComparedFigure:
     """One side of a comparison."""
 
     noun: str
@@ -37,15 +37,15 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CrossCheck:
     """Two figures about one database or measurement."""
 
     database: str
     measurement: str | None
     """None: about the database as a whole."""
-    first: Figure
+    first: ComparedFigure
     relation: Relation
-    second: Figure
+    second: ComparedFigure
     allowed_ratio: float | None = None
     """Replaces the pair's tolerance, for an engine with its own."""
 
@@ -55,7 +55,7 @@ class Pair:
     """Two ways to obtain a figure, and how far the results may differ."""
 
     name: str
-    compared: Callable[[Profile, Profile | None], Iterator[Comparison]]
+    compared: Callable[[Profile, Profile | None], Iterator[CrossCheck]]
     """(profile, previous profile) to the possible comparisons."""
     allowed_ratio: float
     """Relative to the larger figure."""

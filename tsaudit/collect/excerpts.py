@@ -41,7 +41,7 @@ class Statistics(Found):
 
 
 @dataclass(frozen=True, slots=True)
-class Extent(Found):
+class ExcerptExtent(Found):
     """Which rows may be read."""
 
     excerpt: Excerpt | None
@@ -66,7 +66,7 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
         return draft
     statement, extent = _extent(asker, draft, asker.window, min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
     if statement is None:
-        return draft.knowing(Extent(None, asker.gap_in("scan_estimate", draft.database, draft.name)))
+        return draft.knowing(ExcerptExtent(None, asker.gap_in("scan_estimate", draft.database, draft.name)))
     draft = draft.asked("scan_estimate", statement)
     # If a table was never analyzed, the planner only knows its size; the engine may have counted the rows.
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
@@ -75,7 +75,7 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
     if read > most:
         known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
         newest = extent["rows_sorted"] is not None and extent["rows_sorted"] * scale <= most
-        return draft.knowing(Extent(Excerpt(newest, extent["rows"] if known else None, rows_all, most), None))
+        return draft.knowing(ExcerptExtent(Excerpt(newest, extent["rows"] if known else None, rows_all, most), None))
     return draft
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
-from tsaudit.collect.comparison import Comparison, Figure, Pair, Relation
+from tsaudit.collect.comparison import ComparedFigure, CrossCheck, Pair, Relation
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Count, Database, How, Measurement, Profile, Source
 
@@ -13,8 +13,8 @@ _BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
 """Counts of all rows within the window; in InfluxDB, they count the values of one field."""
 
 
-def _figure(noun: str, which: str, count: Count, fact: str) -> Figure:
-    return Figure(noun, which, count.value, fact, count.source.query, count.standard_error or 0.0)
+def _figure(noun: str, which: str, count: Count, fact: str) -> ComparedFigure:
+    return ComparedFigure(noun, which, count.value, fact, count.source.query, count.standard_error or 0.0)
 
 
 def _is_exact(count: Count | None) -> bool:
@@ -26,7 +26,7 @@ def _interval(source: Source) -> str:
     return source.scope.partition(" from ")[2]
 
 
-def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
     """Series listed one measurement at a time, compared with the database's own count.
 
     The database counts a series once, even if it is in several retention policies: then the two figures are bounds of
@@ -44,17 +44,19 @@ def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[Compar
         counted = _figure("series", f"that {database.name} counts", database.series, "database_series")
         for part in (database, *policies):
             if whole and not policies:
-                yield Comparison(part.name, None, total, Relation.EQUAL, counted)
+                yield CrossCheck(part.name, None, total, Relation.EQUAL, counted)
                 continue
-            yield Comparison(part.name, None, union, Relation.AT_MOST, counted)
+            yield CrossCheck(part.name, None, union, Relation.AT_MOST, counted)
             if whole:
-                yield Comparison(part.name, None, counted, Relation.AT_MOST, total)
+                yield CrossCheck(part.name, None, counted, Relation.AT_MOST, total)
 
 
-def _summed(database: Database, listed: Sequence[Count]) -> Figure:
+def _summed(database: Database, listed: Sequence[Count]) -> ComparedFigure:
     error = sum((count.standard_error or 0.0) ** 2 for count in listed) ** 0.5
     total = sum(count.value for count in listed)
-    return Figure("series", f"listed in {database.name}", total, "series_listing", listed[0].source.query, error)
+    return ComparedFigure(
+        "series", f"listed in {database.name}", total, "series_listing", listed[0].source.query, error
+    )
 
 
 def _largest(measurements: Iterable[Measurement]) -> list[Count]:
@@ -77,7 +79,7 @@ def _at_least(counts: Iterable[Count]) -> bool:
     return any(count.source.how is How.SAMPLED for count in counts)
 
 
-def _rows_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+def _rows_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
     """Rows read, if the whole window was read, compared with rows counted; if there were more, the count is a
     minimum.
     """
@@ -90,12 +92,12 @@ def _rows_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
         read = m.row_patterns
         counted = _figure("row", "counted", m.rows, m.rows.source.query.partition("/")[2].partition(".")[0])
         if read is None:
-            none = Figure("row", "read", 0, "row_sample", f"{profile.engine}/row_sample")
-            yield Comparison(m.database, m.name, none, Relation.EQUAL, counted)
+            none = ComparedFigure("row", "read", 0, "row_sample", f"{profile.engine}/row_sample")
+            yield CrossCheck(m.database, m.name, none, Relation.EQUAL, counted)
         elif read.source.how is How.SAMPLED or _interval(read.source) == _interval(m.rows.source):
-            figure = Figure("row", "read", read.rows, "row_sample", read.source.query)
+            figure = ComparedFigure("row", "read", read.rows, "row_sample", read.source.query)
             relation = Relation.EQUAL if read.source.how is How.EXACT else Relation.AT_MOST
-            yield Comparison(m.database, m.name, figure, relation, counted)
+            yield CrossCheck(m.database, m.name, figure, relation, counted)
 
 
 Places = Set[tuple[str | None, str | None]]
@@ -115,7 +117,7 @@ def _by_scan(count: Count) -> bool:
     return any(f"/{fact}" in count.source.query for fact in _BY_SCAN)
 
 
-def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
     """Series listed from rows: not more than the rows, and at least one if there are rows."""
     for m in profile.measurements:
         if m.series is None or m.rows is None or not m.tags or not (_is_exact(m.series) and _is_exact(m.rows)):
@@ -124,12 +126,12 @@ def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[Comparison]
             continue
         fact = m.rows.source.query.partition("/")[2].partition(".")[0]
         series, rows = _figure("series", "", m.series, "series_listing"), _figure("row", "", m.rows, fact)
-        yield Comparison(m.database, m.name, series, Relation.AT_MOST, rows)
+        yield CrossCheck(m.database, m.name, series, Relation.AT_MOST, rows)
         if m.series.value == 0:
-            yield Comparison(m.database, m.name, rows, Relation.AT_MOST, series)
+            yield CrossCheck(m.database, m.name, rows, Relation.AT_MOST, series)
 
 
-def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
     """Rows within the window, compared with the engine's count of all rows."""
     allowed = ENGINES[profile.engine].total_falls_short
     if allowed is None:
@@ -139,24 +141,26 @@ def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
             continue
         inside = _figure("row", "within the window", m.rows, "null_counts")
         total = _figure("row", "overall according to the engine", m.rows_total, "row_estimate")
-        yield Comparison(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
+        yield CrossCheck(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
 
 
-def _documents_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+def _documents_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
     """Documents read, if there were fewer than requested, compared with the count in the metadata."""
     for m in profile.measurements:
         if m.rows_total is None or m.documents is None or m.documents.read >= _FEWEST_ASKED_FOR:
             continue
-        read = Figure("document", "read, which is all of them", m.documents.read, "documents", m.documents.source.query)
+        read = ComparedFigure(
+            "document", "read, which is all of them", m.documents.read, "documents", m.documents.source.query
+        )
         total = _figure("document", "according to the metadata", m.rows_total, "row_estimate")
-        yield Comparison(m.database, m.name, read, Relation.EQUAL, total)
+        yield CrossCheck(m.database, m.name, read, Relation.EQUAL, total)
 
 
 _FEWEST_ASKED_FOR: Final = 100
 """Regardless of the budget: if fewer documents were read, there were no more."""
 
 
-def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
     """Measurements that have series, compared with those that have fields: no point is written without a field."""
     if "columns" in profile.facts or "series_listing" not in profile.facts:
         return
@@ -164,13 +168,15 @@ def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[Compariso
     for m in profile.measurements:
         if m.series is None or not m.series.value or m.fields or _is_among(m, unknown):
             continue
-        none = Figure("field", "", 0, "field_types", m.series.source.query.replace("series_listing", "field_types"))
-        yield Comparison(
+        none = ComparedFigure(
+            "field", "", 0, "field_types", m.series.source.query.replace("series_listing", "field_types")
+        )
+        yield CrossCheck(
             m.database, m.name, none, Relation.EQUAL, _figure("series", "with fields", m.series, "series_listing")
         )
 
 
-def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Comparison]:
+def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[CrossCheck]:
     """Rows within the window, compared with the previous profile, if no row was written since.
 
     The window moves forward, so there may be fewer rows. There may be more if some had future timestamps then.
@@ -192,7 +198,7 @@ def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Com
             continue
         now = _figure("row", "within the window", m.rows, "null_counts")
         then = _figure("row", f"within the window on {previous.day}, with no writes since", old.rows, "row_estimate")
-        yield Comparison(m.database, m.name, now, Relation.AT_MOST, then)
+        yield CrossCheck(m.database, m.name, now, Relation.AT_MOST, then)
 
 
 PAIRS: Final = (

@@ -40,7 +40,7 @@ class RowsOfSeries(Found):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Found):
+class SeriesRows(Found):
     """The number of rows within the window."""
 
     rows: Count | None
@@ -69,7 +69,7 @@ def count_points(asker: Asker, draft: Draft, database_series: int | None) -> Dra
         asker.gap("row_count", reason, detail, draft.database, draft.name)
         return draft
     if is_complete(asker, draft):
-        return draft.knowing(Rows(_scaled(asker, draft, _per_series(draft), "row_sample")))
+        return draft.knowing(SeriesRows(_scaled(asker, draft, _per_series(draft), "row_sample")))
     counts: list[int] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -78,7 +78,7 @@ def count_points(asker: Asker, draft: Draft, database_series: int | None) -> Dra
     statement = asker.ask("row_count", consume, _count_of(asker, draft, _series_to_read(draft, database_series) or ()))
     if statement is None:
         return draft
-    return draft.asked("row_count", statement).knowing(Rows(_scaled(asker, draft, counts, "row_count")))
+    return draft.asked("row_count", statement).knowing(SeriesRows(_scaled(asker, draft, counts, "row_count")))
 
 
 def read_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:

@@ -15,7 +15,7 @@ from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.columns import Column, TimeColumn, TimeKind, native
 from tsaudit.engines.sql.name_words import HINT, words_of
 from tsaudit.engines.sql.row_evidence import Seen, Sources, lives, sequences, sources
-from tsaudit.engines.sql.table_kinds import Decided, Evidence, decide, never_source
+from tsaudit.engines.sql.table_kinds import Decided, KindEvidence, decide, never_source
 from tsaudit.engines.sql.time_columns import Extent, kind_of
 from tsaudit.model.profile import TableKind
 
@@ -62,24 +62,24 @@ def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
     return Kind(decided.kind, decided.reason, never)
 
 
-def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> Evidence:
+def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> KindEvidence:
     import pyarrow.compute as pc
 
     name = time.name if time else None
-    base = Evidence(draft.columns, name, referred_to=draft.referred_to)
+    base = KindEvidence(draft.columns, name, referred_to=draft.referred_to)
     sample = draft.sample
     if sample is None or not sample.num_rows:
         return base
     whole = draft.excerpt is None and sample.num_rows < asker.target.budget.max_rows
     seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}
     if time is None:
-        return Evidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)
+        return KindEvidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)
     some = sample.slice(0, _LOOKED_AT)
     times = {name_: found for name_, found in _all_times(some, draft, time).items() if found is not None}
     changing = lives(time.name, times) if time.name in times else []
     of_others = {life.name for life in changing}
     numbering, found = _sources(sample, draft, time, seen, of_others)
-    return Evidence(
+    return KindEvidence(
         columns=draft.columns,
         time=time.name,
         referred_to=draft.referred_to,

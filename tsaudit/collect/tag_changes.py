@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 
-from tsaudit.analysis.values.tag_changes import Codes, Numbers, course, other_sources, shared
+from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared
 from tsaudit.collect.figures import as_codes, as_ranks
 from tsaudit.collect.value_texts import as_text
 from tsaudit.model.profile import Source, TagChanges
@@ -40,11 +39,14 @@ def tag_changes(
             id_ = max(rest, key=lambda k: rank[k])
             ways.append(([id_], codes[id_]))
         found[keys[i]] = tuple(
-            TagChanges(
+            changes_of(
+                codes[i],
+                of,
+                instants,
+                numbers[i],
                 by=tuple(keys[k] for k in by),
                 shared=min((with_others[k] for k in by if k in with_others), default=0),
-                source=source,
-                **dataclasses.asdict(course(codes[i], of, instants, numbers[i])),
+                measured=source,
             )
             for by, of in ways
         )

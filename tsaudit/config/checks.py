@@ -28,7 +28,7 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     yield from _limits(data)
     yield from _rules(data)
     yield from _routes(data)
-    yield from _sinks(data)
+    yield from _notifiers(data)
 
 
 def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -109,17 +109,17 @@ def _routes(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             yield place, f"there is no {what} `{name}`{_near(name, names)}"
 
 
-def _sinks(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Sinks that no installed package provides. An installed but broken sink is not included: it only fails to
+def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Notifiers that no installed package provides. An installed but broken notifier is not included: it only fails to
     notify.
     """
-    found = data.get("sinks")
+    found = data.get("notifiers")
     for name in found if isinstance(found, dict) else ():
-        known = [point.name for _, point in plugins.installed(plugins.SINKS)]
+        known = [point.name for _, point in plugins.installed(plugins.NOTIFIERS)]
         if name == SLACK:
-            yield ("sinks", name), "Slack is set up under `slack:`"
+            yield ("notifiers", name), "Slack is set up under `slack:`"
         elif name not in known:
-            yield ("sinks", name), f"no installed package brings a sink of that name{nearest(str(name), known)}"
+            yield ("notifiers", name), f"no installed package brings a notifier of that name{nearest(str(name), known)}"
 
 
 def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, Collection[str], str]]:

@@ -17,18 +17,20 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import quote, unquote
 
+from tsaudit.errors import TsauditError
+
 Form = Literal["csv", "json", "ndjson"]
 Semantic = Literal["timestamp", "tag", "field"]
 
 _HEADER: Final = ["name", "type", "data_type"]
 
 
-class ColumnsFileError(Exception):
+class ColumnsFileError(TsauditError):
     """A columns file that cannot be read or written. One line: where, what, what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FileColumn:
     """One column of a measurement."""
 
     name: str
@@ -37,7 +39,7 @@ class Column:
     """For fields: float, integer, unsigned, string, or boolean in InfluxDB, otherwise the engine's own name."""
 
 
-Schema = Mapping[tuple[str, str], tuple[Column, ...]]
+Schema = Mapping[tuple[str, str], tuple[FileColumn, ...]]
 """(database, measurement) to its columns."""
 
 
@@ -73,7 +75,7 @@ def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Pa
 
 def read(folder: Path) -> Schema:
     """The schema declared by the folder's files. ColumnsFileError if there are none, or one is malformed."""
-    found: dict[tuple[str, str], tuple[Column, ...]] = {}
+    found: dict[tuple[str, str], tuple[FileColumn, ...]] = {}
     for file in _files(folder):
         key = unquote(file.parent.name), unquote(file.name.removesuffix(file.suffix))
         if key in found:
@@ -84,7 +86,7 @@ def read(folder: Path) -> Schema:
     return found
 
 
-def dumps(columns: Sequence[Column], form: Form) -> str:
+def dumps(columns: Sequence[FileColumn], form: Form) -> str:
     """The text of a columns file."""
     if form == "csv":
         text = io.StringIO(newline="")
@@ -99,7 +101,7 @@ def dumps(columns: Sequence[Column], form: Form) -> str:
     return "[\n  " + ",\n  ".join(lines) + "\n]\n" if form == "json" else "".join(f"{line}\n" for line in lines)
 
 
-def loads(text: str, form: Form) -> tuple[Column, ...]:
+def loads(text: str, form: Form) -> tuple[FileColumn, ...]:
     """The columns that the text declares. ValueError says what is wrong, and on which line."""
     columns = tuple(_column(at, entry) for at, entry in _entries(text, form))
     names = [c.name for c in columns]
@@ -108,7 +110,7 @@ def loads(text: str, form: Form) -> tuple[Column, ...]:
     return columns
 
 
-def _loaded(file: Path) -> tuple[Column, ...]:
+def _loaded(file: Path) -> tuple[FileColumn, ...]:
     form = next(f for f in get_args(Form) if file.suffix == f".{f}")
     try:
         # As bytes, because text mode would take some characters in a name for the end of a line.
@@ -161,7 +163,7 @@ def _json(text: str, first_line: int) -> Any:
         raise ValueError(f"line {first_line + error.lineno - 1}: not JSON: {error.msg}") from error
 
 
-def _column(at: str, entry: Any) -> Column:
+def _column(at: str, entry: Any) -> FileColumn:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
         raise ValueError(f"{at}: a column needs a name")
     semantic, data_type = entry.get("type"), entry.get("dataType")
@@ -169,4 +171,4 @@ def _column(at: str, entry: Any) -> Column:
         raise ValueError(f"{at}: type `{semantic}` is not one of {', '.join(get_args(Semantic))}")
     if data_type is not None and (semantic != "field" or not isinstance(data_type, str)):
         raise ValueError(f"{at}: only a field has a data type")
-    return Column(entry["name"], cast("Semantic", semantic), data_type)
+    return FileColumn(entry["name"], cast("Semantic", semantic), data_type)

@@ -18,6 +18,7 @@ from tsaudit.config.settings import Path as Place
 from tsaudit.config.settings import Settings
 from tsaudit.config.yaml_document import Document, DocumentError, Node, of, parse
 from tsaudit.engines.registry import ENGINES
+from tsaudit.errors import TsauditError
 from tsaudit.net import addresses
 from tsaudit.text import printable
 
@@ -33,7 +34,7 @@ _WORD: Final = "tsaudit-{}-value"
 """Placeholder for a variable while an address is parsed."""
 
 
-class ConfigError(Exception):
+class ConfigError(TsauditError):
     """The file cannot be used. One line per problem, each with file and line, sorted by line."""
 
     def __init__(self, *problems: str) -> None:
@@ -203,7 +204,7 @@ class _Reader:
                     place, ("write a reference as ${NAME}, with letters, digits, and _; for a literal ${ write $${")
                 )
                 return match[0]
-            if not self._resolve_env and (_is_secret(place) or _is_of_sink(place)):
+            if not self._resolve_env and (_is_secret(place) or _is_of_notifier(place)):
                 return match[0]
             if (value := self._variables.get(name)) is not None:
                 values[name] = value
@@ -245,7 +246,7 @@ class _Reader:
         elif item["type"] == "too_short" and item["input"]:
             return  # Its entries are invalid, and pydantic only counts valid ones.
         elif not (known and place == ()) and place not in known:
-            written = None if _is_secret(place) or _is_of_sink(place) else self._document.text(place)
+            written = None if _is_secret(place) or _is_of_notifier(place) else self._document.text(place)
             self._add(place, words.problem(item, place, written))
 
 
@@ -259,13 +260,13 @@ def _is_address(place: Place) -> bool:
     return bool(place) and (place[-1] in ("url", "history") or place[-2:] == ("report", "folder"))
 
 
-def _is_of_sink(place: Place) -> bool:
-    """Whether it is something that a sink needs: which of it is secret, only the sink knows."""
-    return place[:1] == ("sinks",) and len(place) > 2
+def _is_of_notifier(place: Place) -> bool:
+    """Whether it is something that a notifier needs: which of it is secret, only the notifier knows."""
+    return place[:1] == ("notifiers",) and len(place) > 2
 
 
 def _is_login(place: Place) -> bool:
-    return _is_secret(place) or _is_of_sink(place) or place[-1:] == ("username",)
+    return _is_secret(place) or _is_of_notifier(place) or place[-1:] == ("username",)
 
 
 def _words_of(values: Mapping[str, str]) -> dict[str, str]:

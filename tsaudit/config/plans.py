@@ -13,7 +13,7 @@ from tsaudit.text import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LimitPlan:
     """The limits of one product, edition or contract."""
 
     name: str
@@ -40,9 +40,9 @@ def _cloud_series(value: float) -> dict[str, tuple[float, str]]:
 
 
 _ALL: Final = (
-    Plan("influxdb-cloud-free", "InfluxDB Cloud (TSM), free plan", _cloud_series(10_000)),
-    Plan("influxdb-cloud-usage", "InfluxDB Cloud (TSM), usage-based plan", _cloud_series(1_000_000)),
-    Plan(
+    LimitPlan("influxdb-cloud-free", "InfluxDB Cloud (TSM), free plan", _cloud_series(10_000)),
+    LimitPlan("influxdb-cloud-usage", "InfluxDB Cloud (TSM), usage-based plan", _cloud_series(1_000_000)),
+    LimitPlan(
         "influxdb1-default",
         "InfluxDB 1.x with its default settings",
         _series(1_000_000, f"{_INFLUX1}#max-series-per-database--1000000")
@@ -50,7 +50,7 @@ _ALL: Final = (
     ),
 )
 
-PLANS: Final[Mapping[str, Plan]] = {plan.name: plan for plan in _ALL}
+PLANS: Final[Mapping[str, LimitPlan]] = {plan.name: plan for plan in _ALL}
 
 
 def limit_policy(settings: Settings, target: Target) -> LimitPolicy:
@@ -93,7 +93,7 @@ def _limit_names(settings: Settings) -> Iterator[tuple[str, str]]:
             yield from ((f"targets.{target.name}.measurements.{pattern}.limits", name) for name in override.limits)
 
 
-def _plan(name: str, place: str = "") -> Plan:
+def _plan(name: str, place: str = "") -> LimitPlan:
     if name not in PLANS:
         raise ValueError(f"{place}there is no plan `{name}`{_nearest(name, PLANS)}")
     return PLANS[name]

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 from tsaudit.config import cron
 from tsaudit.config.base import Model
 from tsaudit.config.slack import Slack
-from tsaudit.config.types import Duration, EngineName, Finite, RuleSetting, Secret, SinkSettings
+from tsaudit.config.types import Duration, EngineName, Finite, NotifierSettings, RuleSetting, Secret
 from tsaudit.model.profile import TableKind
 
 Path = tuple[int | str, ...]
@@ -232,8 +232,8 @@ class Settings(Model):
     """Where reports are written and at which address they can be read."""
     slack: Slack = Slack()
     """How alerts are sent."""
-    sinks: dict[str, SinkSettings] = {}
-    """Other ways to notify owners: names of sinks from other packages, each with its settings."""
+    notifiers: dict[str, NotifierSettings] = {}
+    """Other ways to notify owners: names of notifiers from other packages, each with its settings."""
     owners: dict[str, Owner] = {"default": Owner()}
     """Name to owner; `default` gets whatever has no other owner."""
     routes: tuple[Route, ...] = ()
@@ -250,7 +250,7 @@ class Settings(Model):
     @property
     def notifies(self) -> bool:
         """Whether messages are sent; otherwise they are printed."""
-        return bool(self.slack.token or self.slack.webhook or self.sinks)
+        return bool(self.slack.token or self.slack.webhook or self.notifiers)
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:

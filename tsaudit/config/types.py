@@ -75,8 +75,8 @@ def _nothing_is_empty(value: Any) -> Any:
     return {} if value is None else value
 
 
-SinkSettings = Annotated[dict[str, Secret], BeforeValidator(_nothing_is_empty)]
-"""The settings of a sink: `pager:` alone is enough for one without settings."""
+NotifierSettings = Annotated[dict[str, Secret], BeforeValidator(_nothing_is_empty)]
+"""The settings of a notifier: `pager:` alone is enough for one without settings."""
 
 
 def _one_word(value: SecretStr) -> SecretStr:

@@ -16,6 +16,8 @@ import yaml
 from yaml.composer import Composer, ComposerError
 from yaml.resolver import Resolver
 
+from tsaudit.errors import TsauditError
+
 _Events: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's parser if PyYAML has it. Composing stays in Python: libyaml's own composer ends the process if a text is
 nested deeply.
@@ -52,7 +54,7 @@ class Node:
         return None
 
 
-class DocumentError(Exception):
+class DocumentError(TsauditError):
     """The text is not a YAML document; nothing in it can be trusted."""
 
     def __init__(self, line: int, problem: str) -> None:

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tsaudit import secrets
+from tsaudit.errors import TsauditError
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
-from tsaudit.secrets import MaskedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tsaudit.model.facts.given import OfMeasurement
 
 
-class ConnectorError(MaskedError):
+class ConnectorError(TsauditError):
     """The target cannot be audited at all: no driver, no server, no access. One line that says what to do."""
 
 
-class FactError(MaskedError):
+class FactError(TsauditError):
     """One statement failed; the rest of the audit continues. Becomes a gap."""
 
     def __init__(self, reason: Reason, detail: str) -> None:

@@ -205,8 +205,6 @@ class Engine:
     """Prefixes of column names that the engine itself assigns."""
 
     # Statements.
-    can_change: bool = True
-    """Statements make, rename and change things; elsewhere they only read."""
     describes_singly: bool = False
     """Each table is described by a separate statement, which may be denied for some tables."""
     takes_line_protocol: bool = False

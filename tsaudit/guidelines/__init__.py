@@ -3,15 +3,15 @@
 from tsaudit.guidelines.catalogue import GUIDELINES, engines_of
 from tsaudit.guidelines.coverage import as_json, status
 from tsaudit.guidelines.document import markdown
-from tsaudit.guidelines.guideline import CHAPTERS, Coverage, Guideline, Rule, State, Status
+from tsaudit.guidelines.guideline import CHAPTERS, CheckingRule, CheckState, Coverage, Guideline, Status
 
 __all__ = [
     "CHAPTERS",
     "GUIDELINES",
+    "CheckState",
+    "CheckingRule",
     "Coverage",
     "Guideline",
-    "Rule",
-    "State",
     "Status",
     "as_json",
     "engines_of",

@@ -7,30 +7,30 @@ from collections.abc import Iterable
 
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines.catalogue import GUIDELINES
-from tsaudit.guidelines.guideline import Coverage, Guideline, Rule, State, Status
+from tsaudit.guidelines.guideline import CheckingRule, CheckState, Coverage, Guideline, Status
 
 
-def status(rules: Iterable[Rule]) -> tuple[Status, ...]:
+def status(rules: Iterable[CheckingRule]) -> tuple[Status, ...]:
     """Every guideline with the rules that check it. `rules` are normally `tsaudit.rules.all_rules()`."""
     known = tuple(rules)
     return tuple(_status(guideline, [r for r in known if guideline.id in r.guidelines]) for guideline in GUIDELINES)
 
 
-def _status(guideline: Guideline, rules: list[Rule]) -> Status:
+def _status(guideline: Guideline, rules: list[CheckingRule]) -> Status:
     # A rule may serve several guidelines, and apply to an engine where one of them does not matter.
     checked = guideline.engines.intersection(frozenset().union(*(r.engines for r in rules)))
 
     def coverage(engine: str) -> Coverage:
         if engine in checked:
-            return Coverage(State.CHECKED)
+            return Coverage(CheckState.CHECKED)
         if engine in guideline.moot:
-            return Coverage(State.MOOT, guideline.moot[engine])
-        return Coverage(State.OPEN)
+            return Coverage(CheckState.MOOT, guideline.moot[engine])
+        return Coverage(CheckState.OPEN)
 
     return Status(guideline, tuple(sorted(r.code for r in rules)), {e: coverage(e) for e in ENGINES})
 
 
-def as_json(rules: Iterable[Rule]) -> str:
+def as_json(rules: Iterable[CheckingRule]) -> str:
     """The status of every guideline as a JSON list."""
     rows = [
         {

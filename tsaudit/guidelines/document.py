@@ -8,7 +8,7 @@ from typing import Final
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines.catalogue import NOT_CHECKED
 from tsaudit.guidelines.coverage import status
-from tsaudit.guidelines.guideline import CHAPTERS, Rule, State, Status
+from tsaudit.guidelines.guideline import CHAPTERS, CheckingRule, CheckState, Status
 
 _INTRODUCTION: Final = (
     "What tsaudit should check, and which rule checks it on which engine. `yes`: a rule checks it; `open`: it "
@@ -16,10 +16,10 @@ _INTRODUCTION: Final = (
     "below the table."
 )
 _GENERATED: Final = "Generated from `tsaudit/guidelines/` and the rules by `make golden`."
-_SIGNS: Final = {State.CHECKED: "yes", State.MOOT: "-", State.OPEN: "open"}
+_SIGNS: Final = {CheckState.CHECKED: "yes", CheckState.MOOT: "-", CheckState.OPEN: "open"}
 
 
-def markdown(rules: Iterable[Rule]) -> str:
+def markdown(rules: Iterable[CheckingRule]) -> str:
     """The status of every guideline as a document: one table per chapter, then the reasons for not applicable ones."""
     rows = status(rules)
     lines = ["# Guidelines", "", _INTRODUCTION, "", _summary(rows), "", _GENERATED]
@@ -32,7 +32,7 @@ def markdown(rules: Iterable[Rule]) -> str:
 
 def _summary(rows: Iterable[Status]) -> str:
     every = tuple(rows)
-    counts = [f"{sum(s.engines[e].state is State.CHECKED for s in every)} on {e}" for e in ENGINES]
+    counts = [f"{sum(s.engines[e].state is CheckState.CHECKED for s in every)} on {e}" for e in ENGINES]
     some = sum(bool(s.rules) for s in every)
     return f"Of {len(every)} guidelines, {some} are checked on at least one engine: {', '.join(counts)}."
 
@@ -50,7 +50,7 @@ def _reasons(rows: Iterable[Status]) -> list[str]:
     for s in rows:
         engines: dict[str, list[str]] = {}
         for engine, coverage in s.engines.items():
-            if coverage.state is State.MOOT:
+            if coverage.state is CheckState.MOOT:
                 engines.setdefault(coverage.reason, []).append(engine)
         if engines:
             lines.append(f"- {s.guideline.id}: " + "; ".join(f"{', '.join(e)}: {r}" for r, e in engines.items()))

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from tsaudit.engines.registry import ENGINES
 
 
-class Rule(Protocol):
+class CheckingRule(Protocol):
     """The part of a rule that is used here."""
 
     @property
@@ -33,7 +33,7 @@ CHAPTERS: Final[Mapping[str, str]] = {
 }
 
 
-class State(enum.StrEnum):
+class CheckState(enum.StrEnum):
     """How far a guideline is covered on one engine."""
 
     CHECKED = "checked"
@@ -72,7 +72,7 @@ class Guideline:
 class Coverage:
     """The coverage of a guideline on one engine."""
 
-    state: State
+    state: CheckState
     reason: str = ""
     """Why it does not matter; otherwise empty."""
 

@@ -17,8 +17,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tsaudit import secrets
+from tsaudit.errors import TsauditError
 from tsaudit.net import addresses, sql_addresses
-from tsaudit.secrets import MaskedError
 
 HEAD: Final = "0001"
 """The newest revision under `migrations/versions`; a history that has it is opened without loading Alembic."""
@@ -61,7 +61,7 @@ _PAGE_BYTES: Final = 16384
 _READING: Final = "tsaudit_reading"
 
 
-class HistoryError(MaskedError):
+class HistoryError(TsauditError):
     """The history cannot be opened, read, or written. One line, with what to do; never contains a password.
 
     An instance of this class itself, not a subclass, means that the address or what is found there has to be changed

@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from tsaudit.errors import TsauditError
 from tsaudit.history import clock, decision_log, incidents
 from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
 from tsaudit.history.store import Store
@@ -26,7 +27,7 @@ LOCK: Final = "decisions"
 """Held by whoever decides."""
 
 
-class DecidedError(ValueError):
+class DecidedError(TsauditError, ValueError):
     """Another decision applies to the incident; `decision` is that one."""
 
     def __init__(self, incident: Incident, decision: Decision) -> None:
@@ -36,7 +37,7 @@ class DecidedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class IncidentSelection:
     """Some of the incidents. An empty set stands for all."""
 
     targets: frozenset[str] = frozenset()
@@ -76,7 +77,7 @@ class Acceptance:
     up_to: Severity = Severity.WARN
     replace: bool = False
     """Whether it also applies to incidents with another decision."""
-    selection: Selection = field(default_factory=Selection)
+    selection: IncidentSelection = field(default_factory=IncidentSelection)
 
 
 def decide(
@@ -149,7 +150,7 @@ def baseline(found: Iterable[Incident], wanted: Acceptance) -> Baseline:
 
 
 def reopen(
-    store: Store, selection: Selection, owner: str, reason: str = "", *, dry_run: bool = False
+    store: Store, selection: IncidentSelection, owner: str, reason: str = "", *, dry_run: bool = False
 ) -> list[Incident]:
     """End the decisions about the selected incidents, and return each incident with the one that was ended.
 

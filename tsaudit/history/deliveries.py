@@ -25,7 +25,7 @@ from tsaudit.history import database
 from tsaudit.history.schema import delivery as table
 
 SLACK: Final = "slack"
-"""Where messages go that go to Slack; any other name is that of a sink of another package."""
+"""Where messages go that go to Slack; any other name is that of a notifier of another package."""
 
 
 class Kind(enum.StrEnum):
@@ -70,17 +70,19 @@ class Delivery:
     payload: Mapping[str, Any]
     state: State
     parent_id: str | None
-    slack_channel: str | None
-    slack_ts: str | None
+    sent_channel: str | None
+    """Where it is now, in the notifier's own terms; a channel of Slack is named by its ID."""
+    sent_id: str | None
+    """Of the message itself; None for one that can be neither edited nor replied to."""
     attempts: int
     last_error: str | None
     queued_at: datetime
     claimed_at: datetime | None
-    sink: str = SLACK
+    notifier: str = SLACK
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MessageDraft:
     """A message to queue."""
 
     kind: Kind
@@ -89,7 +91,7 @@ class Draft:
     channel: str
     payload: Mapping[str, Any]
     parent_id: str | None = None
-    sink: str = SLACK
+    notifier: str = SLACK
 
 
 _COLUMNS: Final = [table.c[name] for name in Delivery.__dataclass_fields__]
@@ -112,7 +114,7 @@ def writing(engine: Engine) -> contextlib.AbstractContextManager[Connection]:
     return database.writing(engine, "deliveries")
 
 
-def add(connection: Connection, draft: Draft) -> str:
+def add(connection: Connection, draft: MessageDraft) -> str:
     """Queue the message and return its ID. An edit supersedes older edits of its message that still wait."""
     if draft.kind is Kind.EDIT:
         older = (table.c.parent_id == draft.parent_id, table.c.kind == Kind.EDIT, table.c.state == State.QUEUED)
@@ -127,7 +129,7 @@ def add(connection: Connection, draft: Draft) -> str:
             kind=draft.kind,
             thread=draft.thread,
             day=draft.day,
-            sink=draft.sink,
+            notifier=draft.notifier,
             channel=draft.channel,
             payload=_to_json(draft.payload),
             state=State.QUEUED,
@@ -138,9 +140,9 @@ def add(connection: Connection, draft: Draft) -> str:
     return identity
 
 
-def newest(connection: Connection, thread: str, kind: Kind, sink: str = SLACK) -> Delivery | None:
-    """The newest message of the kind in the thread, as far as it goes to the sink."""
-    query = sa.select(*_COLUMNS).where(table.c.thread == thread, table.c.kind == kind, table.c.sink == sink)
+def newest(connection: Connection, thread: str, kind: Kind, notifier: str = SLACK) -> Delivery | None:
+    """The newest message of the kind in the thread, as far as it goes to the notifier."""
+    query = sa.select(*_COLUMNS).where(table.c.thread == thread, table.c.kind == kind, table.c.notifier == notifier)
     row = connection.execute(query.order_by(table.c.position.desc()).limit(1)).first()
     return _delivery(row) if row else None
 
@@ -154,22 +156,24 @@ def family(connection: Connection, parent_id: str) -> list[Delivery]:
 def on_slack(connection: Connection) -> list[Delivery]:
     """The alerts, their edits, and the replies about incidents that have arrived in Slack, oldest first."""
     kinds = table.c.kind.in_([Kind.ALERT, Kind.EDIT, Kind.REPLY])
-    where = (kinds, table.c.state == State.SENT, table.c.sink == SLACK, table.c.slack_ts.is_not(None))
+    where = (kinds, table.c.state == State.SENT, table.c.notifier == SLACK, table.c.sent_id.is_not(None))
     return [_delivery(row) for row in connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))]
 
 
-def loud_on(connection: Connection, threads: Collection[str], day: date, sink: str = SLACK) -> list[Delivery]:
+def loud_on(connection: Connection, threads: Collection[str], day: date, notifier: str = SLACK) -> list[Delivery]:
     """What notifies, or will, of that day in the threads, oldest first."""
     kinds = table.c.kind.in_([Kind.ALERT, Kind.REPLY, Kind.RESOLVE])
-    where = (kinds, table.c.day == day, table.c.sink == sink, table.c.state != State.FAILED)
+    where = (kinds, table.c.day == day, table.c.notifier == notifier, table.c.state != State.FAILED)
     rows = connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))
     return [_delivery(row) for row in rows if row.thread in threads]
 
 
-def threads_about(connection: Connection, target: str, sink: str = SLACK) -> list[str]:
-    """All threads about the target that go to the sink, whoever their owners are or were."""
+def threads_about(connection: Connection, target: str, notifier: str = SLACK) -> list[str]:
+    """All threads about the target that go to the notifier, whoever their owners are or were."""
     ends_so = table.c.thread.endswith(f"/{target}", autoescape=True)
-    query = sa.select(table.c.thread).where(table.c.kind == Kind.ALERT, table.c.sink == sink, ends_so).distinct()
+    query = (
+        sa.select(table.c.thread).where(table.c.kind == Kind.ALERT, table.c.notifier == notifier, ends_so).distinct()
+    )
     # SQLite compares without regard to case here.
     return sorted(t for t in connection.scalars(query) if split_thread(t)[1] == target)
 
@@ -195,18 +199,18 @@ def find(engine: Engine, identity: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def waiting(engine: Engine, after: int = 0, most: int = 200, sink: str = SLACK) -> list[Delivery]:
-    """What is queued for the sink or in doubt, in the order of sending: the first `most` behind a position."""
-    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.position > after, table.c.sink == sink)
+def waiting(engine: Engine, after: int = 0, most: int = 200, notifier: str = SLACK) -> list[Delivery]:
+    """What is queued for the notifier or in doubt, in the order of sending: the first `most` behind a position."""
+    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.position > after, table.c.notifier == notifier)
     with database.reading(engine) as connection:
         return [_delivery(row) for row in connection.execute(query.order_by(table.c.position).limit(most))]
 
 
-def waiting_sinks(engine: Engine) -> list[str]:
-    """The sinks for which something is queued or in doubt: Slack first, then the others by name."""
-    query = sa.select(table.c.sink).where(table.c.state.in_(_OPEN)).distinct()
+def waiting_notifiers(engine: Engine) -> list[str]:
+    """The notifiers for which something is queued or in doubt: Slack first, then the others by name."""
+    query = sa.select(table.c.notifier).where(table.c.state.in_(_OPEN)).distinct()
     with database.reading(engine) as connection:
-        return sorted(connection.scalars(query), key=lambda sink: (sink != SLACK, sink))
+        return sorted(connection.scalars(query), key=lambda notifier: (notifier != SLACK, notifier))
 
 
 def waiting_ids(engine: Engine) -> list[str]:
@@ -242,13 +246,12 @@ def settle(
     state: State,
     *,
     error: str | None = None,
-    slack_channel: str | None = None,
-    slack_ts: str | None = None,
+    sent_to: tuple[str, str] | None = None,
 ) -> None:
-    """Store the outcome of the message."""
+    """Store the outcome of the message. `sent_to`: its channel and ID, if it can be edited and replied to."""
     values: dict[str, Any] = {"state": state, "last_error": error}
-    if slack_ts is not None:
-        values |= {"slack_channel": slack_channel, "slack_ts": slack_ts}
+    if sent_to is not None:
+        values |= dict(zip(("sent_channel", "sent_id"), sent_to, strict=True))
     if state not in _OPEN:
         values["done_at"] = _now()
     with writing(engine) as connection:
@@ -260,8 +263,8 @@ def known_channel_id(engine: Engine, channel: str) -> str | None:
 
     Edits and replies do not count: they follow their message, wherever the owner's channel is now.
     """
-    own = (table.c.parent_id.is_(None), table.c.slack_channel.is_not(None), table.c.sink == SLACK)
-    query = sa.select(table.c.slack_channel).where(table.c.channel == channel, *own)
+    own = (table.c.parent_id.is_(None), table.c.sent_channel.is_not(None), table.c.notifier == SLACK)
+    query = sa.select(table.c.sent_channel).where(table.c.channel == channel, *own)
     with database.reading(engine) as connection:
         found: str | None = connection.scalar(query.order_by(table.c.position.desc()).limit(1))
     return found

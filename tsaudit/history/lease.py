@@ -26,6 +26,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from tsaudit.errors import TsauditError
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import lease
 
@@ -47,7 +48,7 @@ _released: Final[set[str]] = set()
 """Holders in this process whose audit has ended although the history could not release them."""
 
 
-class InUseError(Exception):
+class InUseError(TsauditError):
     """Another audit of the same database did not end in time. One line that names it."""
 
 

@@ -17,6 +17,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError
 
+from tsaudit.errors import TsauditError
 from tsaudit.net.sockets import shut_down
 from tsaudit.net.watchdog import OutOfTimeError, bounded, within
 
@@ -27,7 +28,7 @@ _BEGINNING_S: Final = 2.0
 _CONNECT_S: Final = 10.0
 
 
-class UnfitAnswerError(HTTPError):
+class UnfitAnswerError(TsauditError, HTTPError):
     """A response that is not used: a redirect, an encoded body, or too much of it. One line."""
 
 

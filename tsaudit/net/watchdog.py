@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
+from tsaudit.errors import TsauditError
+
 T = TypeVar("T")
 
 _ABORT_S: Final = 1.0
@@ -25,7 +27,7 @@ _ABORT_S: Final = 1.0
 _FEW: Final = 128
 
 
-class OutOfTimeError(TimeoutError):
+class OutOfTimeError(TsauditError, TimeoutError):
     """The wall clock passed the limit, and the work was stopped."""
 
     def __init__(self, seconds: float) -> None:

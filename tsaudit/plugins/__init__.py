@@ -1,9 +1,9 @@
-"""Engines, rules, and sinks of other packages, found by their entry points.
+"""Engines, rules, and notifiers of other packages, found by their entry points.
 
 A plug-in that cannot be used is a `Problem`, one line for people. The code that needs the plug-in reports it; nothing
 else stops.
 """
 
-from tsaudit.plugins.entry_points import ENGINES, RULES, SINKS, Loaded, Problem, installed, load, why
+from tsaudit.plugins.entry_points import ENGINES, NOTIFIERS, RULES, Loaded, Problem, installed, load, why
 
-__all__ = ["ENGINES", "RULES", "SINKS", "Loaded", "Problem", "installed", "load", "why"]
+__all__ = ["ENGINES", "NOTIFIERS", "RULES", "Loaded", "Problem", "installed", "load", "why"]

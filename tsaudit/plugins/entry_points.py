@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ENGINES: Final = "tsaudit.engines"
 RULES: Final = "tsaudit.rules"
-SINKS: Final = "tsaudit.sinks"
+NOTIFIERS: Final = "tsaudit.notifiers"
 
 
 @dataclass(frozen=True, slots=True, order=True)

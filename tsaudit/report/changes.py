@@ -11,7 +11,7 @@ from tsaudit.history.lifecycle import is_good
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
 from tsaudit.model.profile import Measurement, Profile, Retention
 from tsaudit.model.subject import Subject
-from tsaudit.schema.diff import Column, Difference, Kind, differences
+from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences
 from tsaudit.text import many, retention
 
 
@@ -96,19 +96,19 @@ def in_words(found: Sequence[SchemaChange], measurement: str) -> str:
 
 def _schema_change(difference: Difference) -> SchemaChange:
     subject, was, is_now = difference.subject, difference.before, difference.after
-    if isinstance(was, Column) and isinstance(is_now, Column):
+    if isinstance(was, LiveColumn) and isinstance(is_now, LiveColumn):
         what = str(difference.kind)
-        pair = (was.role, is_now.role) if difference.kind is Kind.ROLE else (_types(was), _types(is_now))
+        pair = (was.role, is_now.role) if difference.kind is DifferenceKind.ROLE else (_types(was), _types(is_now))
         return SchemaChange("changed", what, subject, " → ".join(pair))
     there = is_now or was
-    if isinstance(there, Column):
+    if isinstance(there, LiveColumn):
         return SchemaChange(str(difference.kind), str(there.role), subject, _types(there))
     if there is None:
         return SchemaChange(str(difference.kind), "database", subject)
     return SchemaChange(str(difference.kind), "measurement", subject, _shape(there) if there is is_now else "")
 
 
-def _types(column: Column) -> str:
+def _types(column: LiveColumn) -> str:
     return " | ".join(column.types)
 
 

@@ -28,7 +28,7 @@ class GapGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class CoverageSection:
     """What could not be evaluated."""
 
     gaps: tuple[GapGroup, ...]
@@ -38,7 +38,7 @@ class Coverage:
     not_applicable: tuple[RuleResult, ...]
     switched_off: tuple[RuleResult, ...]
     """Rules switched off by `rules` in the configuration."""
-    missed: tuple[Missed, ...]
+    missed: tuple[MissedRow, ...]
     """What could not be audited: the target, the end of it, or databases."""
     unused_settings: tuple[UnusedSetting, ...]
     left_out: tuple[Listed, ...]
@@ -49,7 +49,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedRow:
     """Something that could not be audited."""
 
     what: str
@@ -58,7 +58,7 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class CostSection:
     """Cost per fact, most expensive first, and the sum."""
 
     costs: tuple[Cost, ...]
@@ -66,7 +66,7 @@ class Bill:
     reused: int
 
 
-def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
+def coverage(result: AuditResult, profile: Profile | None) -> CoverageSection:
     """The gaps, grouped, and the rules that could not be evaluated because of them."""
 
     def having(outcome: Outcome) -> tuple[RuleResult, ...]:
@@ -74,7 +74,7 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
 
     rules = [r for r in result.results if r.code not in RULELESS_CODES]
     open_rules = tuple(r for r in rules if r.gaps and r.outcome is not Outcome.ERROR)
-    return Coverage(
+    return CoverageSection(
         gaps=tuple(_grouped(profile.gaps)) if profile else (),
         open_rules=tuple(sorted(open_rules, key=lambda r: r.code)),
         broken_rules=having(Outcome.ERROR),
@@ -87,14 +87,14 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
     )
 
 
-def _missed(result: AuditResult, profile: Profile | None) -> Iterator[Missed]:
+def _missed(result: AuditResult, profile: Profile | None) -> Iterator[MissedRow]:
     for finding in result.not_audited.findings if result.not_audited else ():
         database = finding.subject.database
         what = f"Database {database}" if database else "The whole target" if profile is None else "Part of the audit"
-        yield Missed(what, _sentence(finding.message))
+        yield MissedRow(what, _sentence(finding.message))
 
 
-def bill(profile: Profile) -> Bill:
+def bill(profile: Profile) -> CostSection:
     """What the audit cost."""
     costs = sorted(profile.costs, key=lambda c: (-c.seconds, c.fact))
     total = Cost(
@@ -106,7 +106,7 @@ def bill(profile: Profile) -> Bill:
         bytes_scanned=_sum(c.bytes_scanned for c in costs),
         bytes_metered=_sum(c.bytes_metered for c in costs),
     )
-    return Bill(tuple(costs), total, profile.reused)
+    return CostSection(tuple(costs), total, profile.reused)
 
 
 def _sum(parts: Iterable[int | None]) -> int | None:

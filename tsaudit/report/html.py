@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ReportContents:
     """Everything in a report, before it is put into words."""
 
     result: AuditResult
@@ -119,7 +119,7 @@ def contents_of(
     run_url: str | None,
     previous: AuditResult | None,
     alarm: str = "",
-) -> Contents:
+) -> ReportContents:
     """Collect the contents of the page and its JSON file. `alarm`: a problem that makes the audit itself doubtful."""
     schema: tuple[changes.SchemaChange, ...] = ()
     moved = None
@@ -127,7 +127,7 @@ def contents_of(
         schema = tuple(changes.schema_changes(timeline.previous, profile))
         moved = movement.movement(timeline.previous, profile)
     items = findings.items_of(result, profile, incidents)
-    return Contents(
+    return ReportContents(
         result=result,
         profile=profile,
         timeline=timeline,
@@ -145,7 +145,7 @@ def contents_of(
     )
 
 
-def page(contents: Contents) -> str:
+def page(contents: ReportContents) -> str:
     """The report as HTML."""
     profile, items, story = contents.profile, contents.items, contents.story
     arranged = findings.arrange(items)

@@ -44,7 +44,7 @@ _WAIT_S: Final = 90.0
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """A target's line in the index: its newest audit."""
 
     target: str
@@ -78,7 +78,7 @@ class Entry:
         return self.owners[0] if self.owners else ""
 
 
-def entry_of(contents: html.Contents, owner: str = "") -> Entry:
+def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     """The target's entry. `owner`: that of the target; empty if not known."""
     result, profile = contents.result, contents.profile
     loud = [item for item in contents.items if not item.settled and item.finding.severity is not Severity.INFO]
@@ -86,7 +86,7 @@ def entry_of(contents: html.Contents, owner: str = "") -> Entry:
     owners = dict.fromkeys(item.incident.owner for item in loud if item.incident)
     left = [days for days in map(_days_left, deciding) if days is not None]
     points = trends.whole(profile, contents.timeline)
-    return Entry(
+    return IndexEntry(
         target=result.target,
         engine=result.engine,
         day=result.day,
@@ -119,7 +119,7 @@ def newest_day(folder: Folder, target: str) -> date | None:
     return entry.day if entry else None
 
 
-def write_entry(folder: Folder, entry: Entry) -> None:
+def write_entry(folder: Folder, entry: IndexEntry) -> None:
     """Write the target's entry. The page shows it once it is written the next time."""
     folder.write(_place(entry.target), to_json(entry))
 
@@ -187,29 +187,29 @@ def page(files: dict[str, bytes]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TargetGroup:
     """Targets that are only named, and what they have in common."""
 
     verdict: Verdict
     engine: str
     owners: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexEntry, ...]
 
 
-def _grouped(entries: Iterable[Entry]) -> list[Group]:
+def _grouped(entries: Iterable[IndexEntry]) -> list[TargetGroup]:
     """By verdict, then by engine and owners, in the order of the most urgent."""
-    found: dict[tuple[Verdict, str, tuple[str, ...]], list[Entry]] = {}
+    found: dict[tuple[Verdict, str, tuple[str, ...]], list[IndexEntry]] = {}
     for entry in entries:
         found.setdefault(_key(entry), []).append(entry)
-    groups = [Group(*key, tuple(members)) for key, members in found.items()]
+    groups = [TargetGroup(*key, tuple(members)) for key, members in found.items()]
     return sorted(groups, key=lambda group: -group.verdict.rank)
 
 
-def _key(entry: Entry) -> tuple[Verdict, str, tuple[str, ...]]:
+def _key(entry: IndexEntry) -> tuple[Verdict, str, tuple[str, ...]]:
     return entry.verdict, entry.engine, entry.owners
 
 
-def _fitting(entries: Sequence[Entry]) -> tuple[int, int]:
+def _fitting(entries: Sequence[IndexEntry]) -> tuple[int, int]:
     """How many entries get a row, and how many of the others are named."""
     names = [_NAME_BYTES + len(e.href) + len(e.target) for e in entries]
     keys = {_key(e): _GROUP_BYTES + 2 * len(e.engine) + 2 * sum(map(len, e.owners)) for e in entries}
@@ -236,8 +236,8 @@ def _place(target: str) -> str:
     return f"{ENTRIES}/{target}.json"
 
 
-def _parsed(data: bytes) -> Entry | None:
+def _parsed(data: bytes) -> IndexEntry | None:
     try:
-        return from_json(Entry, data)
+        return from_json(IndexEntry, data)
     except ValueError:
         return None

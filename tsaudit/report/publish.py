@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tsaudit import secrets
+from tsaudit.errors import TsauditError
 from tsaudit.net import addresses
-from tsaudit.report.storage import FsspecStorage, LocalStorage, Storage
-from tsaudit.secrets import MaskedError
+from tsaudit.report.storage import FsspecStorage, LocalStorage, StorageSection
 
 
-class ReportError(MaskedError):
+class ReportError(TsauditError):
     """A report could not be written; the message is one line that says where, why, and what to do."""
 
 
@@ -97,7 +97,7 @@ class Folder:
         return ReportError(f"cannot {doing} {place}: {reason}; check `report.folder`")
 
 
-def _storage(address: str, permissions: int | None) -> Storage:
+def _storage(address: str, permissions: int | None) -> StorageSection:
     if address.startswith("s3://"):
         from tsaudit.report.s3 import S3Storage
 

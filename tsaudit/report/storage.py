@@ -13,7 +13,7 @@ CONTENT_TYPES: Final = {".html": "text/html; charset=utf-8", ".json": "applicati
 """By suffix: without them, a browser downloads a page of an object store in place of showing it."""
 
 
-class Storage(Protocol):
+class StorageSection(Protocol):
     """Keeps files by their path below the report folder. Methods raise whatever their library raises."""
 
     def write(self, path: str, data: bytes) -> None:

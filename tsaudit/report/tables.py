@@ -40,7 +40,7 @@ MOST_ROLES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One measurement in the overview."""
 
     measurement: Measurement
@@ -95,7 +95,7 @@ class NameShare:
 class Overview:
     """The measurements, worst first."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     left_out: int
 
 
@@ -105,9 +105,9 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
     total = _total_rows(profile)
     policies = {d.name: d.retention or () for d in profile.databases}
 
-    def row(m: Measurement) -> Row:
+    def row(m: Measurement) -> TableRow:
         points = [p for p in timeline.of("series", Subject(m.database, m.name)) if p.day < profile.day]
-        return Row(
+        return TableRow(
             measurement=m,
             verdict=worst[m.database, m.name],
             series_change=m.series.value - points[-1].value if m.series and points else None,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, cast
 
-from tsaudit.config.columns_file import Column, Schema, Semantic
+from tsaudit.config.columns_file import FileColumn, Schema, Semantic
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity
@@ -24,7 +24,7 @@ _MAX_NAME: Final = 128
 
 def exportable(profile: Profile) -> tuple[Schema, list[str]]:
     """The columns of each measurement, and a line on each one that no columns file can declare and that is skipped."""
-    schema: dict[tuple[str, str], tuple[Column, ...]] = {}
+    schema: dict[tuple[str, str], tuple[FileColumn, ...]] = {}
     refused = []
     for measurement in profile.measurements:
         problem = next(_problems(measurement, profile.engine), None)
@@ -37,10 +37,10 @@ def exportable(profile: Profile) -> tuple[Schema, list[str]]:
 
 def enforced(profile: Profile) -> tuple[Schema, Profile]:
     """The schema declared on the server, and the profile without databases for which none is declared."""
-    by_measurement: dict[tuple[str, str], list[Column]] = {}
+    by_measurement: dict[tuple[str, str], list[FileColumn]] = {}
     for database in profile.databases:
         for one in database.declared or ():
-            column = Column(one.column, cast("Semantic", one.type), one.data_type)
+            column = FileColumn(one.column, cast("Semantic", one.type), one.data_type)
             by_measurement.setdefault((database.name, one.measurement), []).append(column)
     explicit = {database.name for database in profile.databases if database.declared is not None}
     of_explicit = tuple(m for m in profile.measurements if m.database in explicit)
@@ -88,11 +88,11 @@ def compare(declared: Schema, profile: Profile) -> AuditResult:
     )
 
 
-def _columns(measurement: Measurement) -> Iterator[Column]:
+def _columns(measurement: Measurement) -> Iterator[FileColumn]:
     if measurement.time_column:
-        yield Column(measurement.time_column, "timestamp")
-    yield from (Column(tag.key, "tag") for tag in measurement.tags)
-    yield from (Column(field.key, "field", _type(field.types)) for field in measurement.fields)
+        yield FileColumn(measurement.time_column, "timestamp")
+    yield from (FileColumn(tag.key, "tag") for tag in measurement.tags)
+    yield from (FileColumn(field.key, "field", _type(field.types)) for field in measurement.fields)
 
 
 def _type(types: tuple[str, ...]) -> str:
@@ -121,10 +121,10 @@ def _problems(measurement: Measurement, engine: str) -> Iterator[str]:
             )
 
 
-def _differences(subject: Subject, declared: tuple[Column, ...], live: Measurement) -> Iterator[Finding]:
+def _differences(subject: Subject, declared: tuple[FileColumn, ...], live: Measurement) -> Iterator[Finding]:
     expected = {column.name: column for column in declared}
     # A name may be both a tag and a field.
-    found: dict[str, list[Column]] = {}
+    found: dict[str, list[FileColumn]] = {}
     for column in _columns(live):
         found.setdefault(column.name, []).append(column)
     for name in sorted(expected.keys() | found.keys()):
@@ -141,12 +141,12 @@ def _differences(subject: Subject, declared: tuple[Column, ...], live: Measureme
                 yield _finding(where, Severity.WARN, text, _words(expected[name]), _words(column))
 
 
-def _differs(declared: Column, live: Column) -> bool:
+def _differs(declared: FileColumn, live: FileColumn) -> bool:
     # Without a data type a field is a string: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
     return declared.type != live.type or (live.type == "field" and (declared.data_type or "string") != live.data_type)
 
 
-def _words(column: Column) -> str:
+def _words(column: FileColumn) -> str:
     articles: dict[Semantic, str] = {"timestamp": "the time", "tag": "a tag", "field": "a field"}
     of = f" of type {column.data_type or 'string'}" if column.type == "field" else ""
     return articles[column.type] + of

@@ -23,7 +23,7 @@ _EXPECTED: Final = 10
 """
 
 
-class Kind(enum.StrEnum):
+class DifferenceKind(enum.StrEnum):
     NEW = "new"
     GONE = "gone"
     ROLE = "role"
@@ -32,7 +32,7 @@ class Kind(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LiveColumn:
     """A column as one snapshot shows it."""
 
     role: Role
@@ -48,10 +48,10 @@ class Column:
 class Difference:
     """A database, a measurement, or a column that is new, removed, or changed."""
 
-    kind: Kind
+    kind: DifferenceKind
     subject: Subject
-    before: Column | Measurement | None = None
-    after: Column | Measurement | None = None
+    before: LiveColumn | Measurement | None = None
+    after: LiveColumn | Measurement | None = None
     """None on both sides for a database; otherwise on the side where it is missing."""
 
 
@@ -73,9 +73,9 @@ def differences(before: Profile, after: Profile) -> Iterator[Difference]:
         elif key in by_period:
             continue
         elif key in old and shows(after, *key) and _has_database(after, key[0]):
-            yield Difference(Kind.GONE, subject, before=old[key])
+            yield Difference(DifferenceKind.GONE, subject, before=old[key])
         elif key in new and shows(before, *key) and _has_database(before, key[0]):
-            yield Difference(Kind.NEW, subject, after=new[key])
+            yield Difference(DifferenceKind.NEW, subject, after=new[key])
 
 
 def _divided_since(before: Profile, after: Profile) -> set[str]:
@@ -107,8 +107,8 @@ def shows(profile: Profile, database: str, measurement: str | None = None) -> bo
 
 def _databases(before: Profile, after: Profile) -> Iterator[Difference]:
     old, new = {d.name for d in before.databases}, {d.name for d in after.databases}
-    yield from (Difference(Kind.GONE, Subject(name)) for name in sorted(old - new) if shows(after, name))
-    yield from (Difference(Kind.NEW, Subject(name)) for name in sorted(new - old) if shows(before, name))
+    yield from (Difference(DifferenceKind.GONE, Subject(name)) for name in sorted(old - new) if shows(after, name))
+    yield from (Difference(DifferenceKind.NEW, Subject(name)) for name in sorted(new - old) if shows(before, name))
 
 
 def _has_database(profile: Profile, name: str) -> bool:
@@ -129,23 +129,23 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
             yield Difference(kind, Subject(*at, key), was.get(key), now.get(key))
 
 
-def _kind(was: Column | None, now: Column | None) -> Kind | None:
+def _kind(was: LiveColumn | None, now: LiveColumn | None) -> DifferenceKind | None:
     if was is None or now is None:
-        return Kind.NEW if was is None else Kind.GONE
+        return DifferenceKind.NEW if was is None else DifferenceKind.GONE
     if was.role is not now.role and now.role_known:
-        return Kind.ROLE
-    return Kind.TYPE if was.types != now.types else None
+        return DifferenceKind.ROLE
+    return DifferenceKind.TYPE if was.types != now.types else None
 
 
-def _by_chance(kind: Kind, key: str, old: Measurement, new: Measurement) -> bool:
+def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measurement) -> bool:
     """Whether the difference may be one between two samples of the same documents."""
-    shown, other = (old, new) if kind is Kind.GONE else (new, old)
+    shown, other = (old, new) if kind is DifferenceKind.GONE else (new, old)
     if not any(m.documents and m.documents.source.how is How.SAMPLED for m in (old, new)):
         return False
     field = next((f for f in shown.fields if f.key == key), None)
     if field is None or other.documents is None:
         return False
-    if kind is Kind.TYPE:
+    if kind is DifferenceKind.TYPE:
         before = next((set(f.types) for f in old.fields if f.key == key), set())
         # A rare type is in one sample and not in the other; conflicting-types reports it as soon as it is in one.
         return before <= set(field.types) or before >= set(field.types)
@@ -153,10 +153,10 @@ def _by_chance(kind: Kind, key: str, old: Measurement, new: Measurement) -> bool
     return present * other.documents.read < _EXPECTED
 
 
-def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, Column]:
-    fields = {f.key: Column(Role.FIELD, f.types, roles_known) for f in measurement.fields}
-    tags = {t.key: Column(Role.TAG, (t.data_type,), roles_known, t.label_of) for t in measurement.tags}
-    time = {measurement.time_column: Column(Role.TIME, ())} if measurement.time_column else {}
+def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, LiveColumn]:
+    fields = {f.key: LiveColumn(Role.FIELD, f.types, roles_known) for f in measurement.fields}
+    tags = {t.key: LiveColumn(Role.TAG, (t.data_type,), roles_known, t.label_of) for t in measurement.tags}
+    time = {measurement.time_column: LiveColumn(Role.TIME, ())} if measurement.time_column else {}
     return fields | tags | time
 
 

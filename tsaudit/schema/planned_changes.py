@@ -17,7 +17,7 @@ from tsaudit.model.change import Change, Claim, MergeMeasurements
 from tsaudit.model.plan import Copy, Phase, Plan
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
-from tsaudit.schema.diff import Column, Difference, Kind
+from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn
 
 _KINDS: Final[dict[str, Callable[[str], object]]] = {
     "integer": lambda name: is_integer(name) or name.lower() in ("integer", "long", "unsigned"),
@@ -68,7 +68,7 @@ def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after:
     if not at.column or now.series.value > _EASED * was.series.value:
         return ()
     ended = {tag.key for tag in was.tags} - {tag.key for tag in now.tags}
-    is_new_tag = difference.kind is Kind.NEW and now.tag(at.column) is not None
+    is_new_tag = difference.kind is DifferenceKind.NEW and now.tag(at.column) is not None
     codes: dict[str, None] = {}
     for plan in plans:
         if plan.subject == Subject(at.database, at.measurement):
@@ -94,18 +94,18 @@ def _decides(change: Change, difference: Difference, after: Profile) -> bool:
     if change.at.measurement != difference.subject.measurement:
         return False
     claims, column = change.claims(), difference.subject.column
-    if difference.kind is Kind.NEW:
+    if difference.kind is DifferenceKind.NEW:
         return any(aspect == "new column" and _is_called(column, name) for aspect, name in claims)
-    if difference.kind is Kind.GONE:
+    if difference.kind is DifferenceKind.GONE:
         return _ends_column(claims, difference, after)
-    assert isinstance(difference.before, Column)
-    assert isinstance(difference.after, Column)
+    assert isinstance(difference.before, LiveColumn)
+    assert isinstance(difference.after, LiveColumn)
     if Role.TIME in (difference.before.role, difference.after.role):
         return _moves_time(claims, column, difference.before, difference.after)
     return _becomes(claims, column, difference.before, difference.after)
 
 
-def _becomes(claims: Mapping[Claim, str], column: str, was: Column, now: Column) -> bool:
+def _becomes(claims: Mapping[Claim, str], column: str, was: LiveColumn, now: LiveColumn) -> bool:
     """Whether role and type, as far as they changed, are those that were asked for."""
     kind, role = claims.get(("type", column)), claims.get(("role", column))
     # A column of numbers names no source.
@@ -117,7 +117,7 @@ def _becomes(claims: Mapping[Claim, str], column: str, was: Column, now: Column)
     return role_fits and type_fits
 
 
-def _moves_time(claims: Mapping[Claim, str], column: str, was: Column, now: Column) -> bool:
+def _moves_time(claims: Mapping[Claim, str], column: str, was: LiveColumn, now: LiveColumn) -> bool:
     """Whether another column was to say when a row is of, and this one is it, or was it until then."""
     time = claims.get(("time", ""))
     return time == column if now.role is Role.TIME else time is not None and was.role is Role.TIME and time != column
@@ -153,7 +153,7 @@ def _above(column: str) -> Iterator[str]:
 
 def _ends_measurement(change: Change, difference: Difference, after: Profile) -> bool:
     name = difference.subject.measurement
-    if difference.kind is not Kind.GONE or not name:
+    if difference.kind is not DifferenceKind.GONE or not name:
         return False
     into = change.claims().get(("name", "")) if change.at.measurement == name else None
     if isinstance(change, MergeMeasurements) and any(one.measurement == name for one in change.members):
@@ -180,9 +180,9 @@ def _states(text: str, difference: Difference, known: Statements) -> bool:
     What a plan makes on the way, such as the old column under another name, is nobody's decision; only its statements
     know what it is called.
     """
-    if difference.kind not in (Kind.GONE, Kind.NEW):
+    if difference.kind not in (DifferenceKind.GONE, DifferenceKind.NEW):
         return False
-    is_new = difference.kind is Kind.NEW
+    is_new = difference.kind is DifferenceKind.NEW
     name = re.escape((difference.subject.column or difference.subject.measurement).replace('"', '""'))
     forms = [form.replace("<what>", "COLUMN" if difference.subject.column else "TABLE") for form in _FORMS[is_new]]
     if not difference.subject.column:
@@ -193,7 +193,7 @@ def _states(text: str, difference: Difference, known: Statements) -> bool:
 def _is_written(copy: Copy, difference: Difference) -> bool:
     """Whether the program that a step wants makes the measurement."""
     at = difference.subject
-    return difference.kind is Kind.NEW and not at.column and at.measurement == copy.into
+    return difference.kind is DifferenceKind.NEW and not at.column and at.measurement == copy.into
 
 
 _IN_SQL: Final = r"(?:\S+\.)?(?:\"<name>\"|`<name>`|<name>(?![\w.\"`-]))"

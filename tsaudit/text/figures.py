@@ -16,7 +16,7 @@ NOT_MEASURED: Final = "not measured"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureText:
     """A figure in words."""
 
     text: str
@@ -52,7 +52,7 @@ def under(part: Measurement | MeasureName) -> str:
     return f" under measure name {part.name}" if isinstance(part, MeasureName) else ""
 
 
-def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> Figure:
+def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> FigureText:
     """A count or ratio, and how it was measured. `day`: the audited day; older figures include their own day.
 
     `usual_scope`: what most figures cover; the page states it once, so it is not repeated.
@@ -60,7 +60,7 @@ def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> Fig
     from tsaudit.model.profile import How, Ratio
 
     if value is None:
-        return Figure(NOT_KNOWN, NOT_MEASURED, measured=False)
+        return FigureText(NOT_KNOWN, NOT_MEASURED, measured=False)
     write = percent if isinstance(value, Ratio) else number
     text, source, notes = write(value.value), value.source, []
     scope = source.scope
@@ -76,4 +76,4 @@ def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> Fig
         notes.append(scope)
     if source.as_of.date() < day:
         notes.append(f"as of {day_in_words(source.as_of)}")
-    return Figure(text, ", ".join(notes))
+    return FigureText(text, ", ".join(notes))

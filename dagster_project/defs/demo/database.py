@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from dagster_project.demo import CONFIG, POOL
+from dagster_project.world import World
 from tsaudit.config import file as config_file
-from tsaudit.demo import World
 
 
 @dg.asset(

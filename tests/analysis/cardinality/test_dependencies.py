@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tsaudit.analysis.cardinality import dependencies
-from tsaudit.analysis.cardinality.dependencies import Almost, Pair
+from tsaudit.analysis.cardinality.dependencies import Almost, TagPair
 
 TABLES = st.integers(0, 5).flatmap(
     lambda tags: st.lists(st.tuples(*(st.integers(0, 3) for _ in range(tags))), min_size=1, max_size=40)
@@ -65,7 +65,7 @@ def test_pairs_equal_brute_force(rows):
     columns, levels, series = coded(rows)
     found = dependencies.pairs(columns, levels, dependencies.single(columns, levels, series))
     expected = [
-        Pair(a, b, y, series - len(values_with(columns, (a, b), y)))
+        TagPair(a, b, y, series - len(values_with(columns, (a, b), y)))
         for y in range(len(columns))
         for a, b in itertools.combinations(range(len(columns)), 2)
         if y not in (a, b)
@@ -132,4 +132,4 @@ def test_values_that_occur_once_say_nothing():
 def test_a_pair_that_names_a_tag_neither_names_alone():
     columns, levels, series = coded([(a, b, (a + b) % 5, c) for a in range(5) for b in range(5) for c in range(3)])
     found = dependencies.pairs(columns, levels, dependencies.single(columns, levels, series))
-    assert found == [Pair(1, 2, 0, 50), Pair(0, 2, 1, 50), Pair(0, 1, 2, 50)]
+    assert found == [TagPair(1, 2, 0, 50), TagPair(0, 2, 1, 50), TagPair(0, 1, 2, 50)]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tsaudit.analysis.cardinality import tag_sets as cardinality
 from tsaudit.analysis.cardinality.buckets import bucketed
-from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, Threshold
+from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, HashThreshold
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.model.profile import Dependency, How, Source, TagSets
 
@@ -188,7 +188,7 @@ def test_different_hashes_are_counted_within_the_error(seed: int, count: int, mo
 def test_a_threshold_keeps_its_share() -> None:
     values = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     for halvings in (0, 1, 5, 16):
-        threshold = Threshold(halvings)
+        threshold = HashThreshold(halvings)
         assert np.count_nonzero(threshold.below(values)) == len(values) * threshold.share
 
 

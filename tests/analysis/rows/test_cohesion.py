@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.cohesion import Group, complementary, groups, patterns
+from tsaudit.analysis.rows.cohesion import FieldGroup, complementary, groups, patterns
 
 COLUMNS = "abcdefghij"
 tables = st.lists(st.frozensets(st.sampled_from(COLUMNS)), max_size=40)
@@ -69,7 +69,7 @@ def test_two_kinds_of_rows_that_share_a_column() -> None:
     first, second = frozenset({"source", "code", "crypto", "price"}), frozenset({"src", "crypto", "cost"})
     divided = groups([(first, 5), (second, 4)], 9)
     assert divided.common == ("crypto",)
-    assert divided.groups == (Group(("code", "price", "source"), 5), Group(("cost", "src"), 4))
+    assert divided.groups == (FieldGroup(("code", "price", "source"), 5), FieldGroup(("cost", "src"), 4))
     assert divided.coverage == 1
 
 

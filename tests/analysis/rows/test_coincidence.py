@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.coincidence import SIZE, Group, Overlap, Signature, groups, overlap, signature
+from tsaudit.analysis.rows.coincidence import SIZE, ColumnGroup, Overlap, Signature, groups, overlap, signature
 
 HOUR = 3_600
 Point = tuple[int, int]
@@ -91,7 +91,7 @@ def test_what_is_kept_is_bounded() -> None:
     assert of(grid(8, 8)).complete
 
 
-def _group(**signatures: Signature) -> tuple[Group, ...]:
+def _group(**signatures: Signature) -> tuple[ColumnGroup, ...]:
     return groups(signatures, min_share=0.9, min_instants=5)
 
 
@@ -106,7 +106,7 @@ def test_groups_of_many_measurements() -> None:
         lone=of(grid(3, 90, 7)),
     )
     assert [group.members for group in found] == [("cpu", "load"), ("heart_rate", "oxygen", "temperature")]
-    assert found[0] == Group(("cpu", "load"), 1.0, SIZE, found[0].instants)
+    assert found[0] == ColumnGroup(("cpu", "load"), 1.0, SIZE, found[0].instants)
     assert 0.9 < found[1].share < 1.0
 
 

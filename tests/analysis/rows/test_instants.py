@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.instants import TIME_BYTES, Merged, merged
+from tsaudit.analysis.rows.instants import TIME_BYTES, MergedInstants, merged
 
 
-def _merged(instants: list[int], names: list[int], tags: int = 100, name: int = 10, value: int = 8) -> Merged:
+def _merged(instants: list[int], names: list[int], tags: int = 100, name: int = 10, value: int = 8) -> MergedInstants:
     def numbers(values: list[int]) -> np.ndarray:
         return np.array(values, np.int64)
 

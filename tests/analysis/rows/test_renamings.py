@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.analysis.rows.renamings import Described, Renaming, renamings
+from tsaudit.analysis.rows.renamings import DescribedTag, Renaming, renamings
 
 PRICES, COSTS = ("16588.4", "16559.5", "16577.2"), ("16159.5", "16131.4", "16148.9")
 
 
-def tag(name: str, *sample: str) -> Described:
-    return Described(name, "tag", sample)
+def tag(name: str, *sample: str) -> DescribedTag:
+    return DescribedTag(name, "tag", sample)
 
 
-def field(name: str, *sample: str, kind: str = "") -> Described:
-    return Described(name, "field", sample, kind)
+def field(name: str, *sample: str, kind: str = "") -> DescribedTag:
+    return DescribedTag(name, "field", sample, kind)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def field(name: str, *sample: str, kind: str = "") -> Described:
         (tag("hostname", "x"), tag("host_name", "yy-1"), [Renaming("host_name", "hostname")]),
     ],
 )
-def test_columns_that_may_be_the_same(first: Described, second: Described, found: list[Renaming]) -> None:
+def test_columns_that_may_be_the_same(first: DescribedTag, second: DescribedTag, found: list[Renaming]) -> None:
     assert list(renamings([first], [second])) == found
     assert {frozenset((r.kept, r.other)) for r in renamings([second], [first])} == {
         frozenset((r.kept, r.other)) for r in found
@@ -62,7 +62,7 @@ def test_each_column_is_in_one_pair_at_most() -> None:
         (field("order.shipTo", "Bonn"), field("order.ship_to", "Ulm")),
     ],
 )
-def test_names_that_mean_the_same(first: Described, second: Described) -> None:
+def test_names_that_mean_the_same(first: DescribedTag, second: DescribedTag) -> None:
     assert len(renamings([first], [second])) == 1
 
 
@@ -85,7 +85,7 @@ def test_names_that_mean_the_same(first: Described, second: Described) -> None:
         (field("bytes_in", "1000"), field("bytes_out", "20000")),
     ],
 )
-def test_names_that_do_not(first: Described, second: Described) -> None:
+def test_names_that_do_not(first: DescribedTag, second: DescribedTag) -> None:
     assert renamings([first], [second]) == ()
 
 

@@ -9,9 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis.values.tag_changes import Course, course, other_sources, shared
+from tests.builders import a_source
+from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared
+from tsaudit.model.profile import TagChanges
 
 SOURCES, ROWS = 20, 200
+MEASURED = a_source()
+
+
+def changes(tag: Codes, source: Codes, time: Codes, numbers: Numbers | None = None) -> TagChanges:
+    return changes_of(tag, source, time, numbers, measured=MEASURED)
+
+
+def expected(*figures: int) -> TagChanges:
+    values, sources, instants = figures
+    return TagChanges((), values, 0, sources, 0, 0, 0, 0.0, instants, 0, None, MEASURED)
 
 
 def _rows(together: bool = True) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
@@ -27,7 +39,7 @@ def test_attribute_that_changes_once_stays_itself_for_long() -> None:
     switch = random.integers(20, ROWS - 20, SOURCES)
     colour = (time >= switch[source]).astype(np.int64)
     colour[source >= 5] = 0
-    found = course(colour, source, time)
+    found = changes(colour, source, time)
     assert (found.sources, found.changing, found.changes, found.clashes) == (SOURCES, 5, 5, 0)
     assert found.pairs == 5 * (ROWS - 1)
     assert found.changes < 0.05 * found.by_chance
@@ -35,7 +47,7 @@ def test_attribute_that_changes_once_stays_itself_for_long() -> None:
 
 def test_levels_of_messages_come_as_by_chance() -> None:
     source, time, random = _rows()
-    found = course((random.random(len(source)) < 0.05).astype(np.int64), source, time)
+    found = changes((random.random(len(source)) < 0.05).astype(np.int64), source, time)
     assert found.changing == SOURCES
     assert 0.85 < found.changes / found.by_chance < 1.15
 
@@ -43,7 +55,7 @@ def test_levels_of_messages_come_as_by_chance() -> None:
 @pytest.mark.parametrize("together", [True, False])
 def test_tag_that_names_sources_clashes_or_comes_as_by_chance(together: bool) -> None:
     source, time, _ = _rows(together)
-    found = course(source, np.zeros_like(source), time)
+    found = changes(source, np.zeros_like(source), time)
     if together:
         assert found.clashes == found.instants == ROWS
     else:
@@ -55,26 +67,26 @@ def test_curve_is_smooth_and_noise_is_not() -> None:
     source, time, random = _rows()
     numbers = np.round(20 + 5 * np.sin(time / 15 + source) + random.normal(0, 0.1, len(time)), 1)
     values, codes = np.unique(numbers, return_inverse=True)
-    curve = course(codes.astype(np.int64), source, time, values)
+    curve = changes(codes.astype(np.int64), source, time, values)
     assert (curve.changing, curve.clashes) == (SOURCES, 0)
     assert curve.roughness is not None
     assert curve.roughness < 0.15
-    noise = course(random.permutation(codes).astype(np.int64), source, time, values)
+    noise = changes(random.permutation(codes).astype(np.int64), source, time, values)
     assert noise.roughness is not None
     assert 0.9 < noise.roughness < 1.1
 
 
 def test_nothing_when_there_are_no_rows_or_no_changes() -> None:
     nothing = np.empty(0, np.int64)
-    assert course(nothing, nothing, nothing) == Course(0, 0, 0, 0, 0, 0.0, 0, 0, None)
+    assert changes(nothing, nothing, nothing) == expected(0, 0, 0)
     one = np.zeros(3, np.int64)
-    assert course(one, one, np.arange(3), np.array([1.0])) == Course(1, 1, 0, 0, 0, 0.0, 3, 0, None)
-    assert course(one, np.arange(3), np.arange(3)) == Course(1, 0, 0, 0, 0, 0.0, 3, 0, None)
+    assert changes(one, one, np.arange(3), np.array([1.0])) == expected(1, 1, 3)
+    assert changes(one, np.arange(3), np.arange(3)) == expected(1, 0, 3)
 
 
 def test_roughness_when_some_values_are_no_numbers() -> None:
     codes = np.array([0, 1, 2, 1])
-    found = course(codes, np.zeros(4, np.int64), np.arange(4), np.array([1.0, np.nan, 2.0]))
+    found = changes(codes, np.zeros(4, np.int64), np.arange(4), np.array([1.0, np.nan, 2.0]))
     assert found.changes == 3
     assert found.roughness is None
 
@@ -89,16 +101,16 @@ def test_counts_when_counted_one_by_one(rows: list[tuple[int, int, int]]) -> Non
     for tag, source, time in rows:
         seen.setdefault(source, {}).setdefault(time, set()).add(tag)
     first = [[min(values) for _, values in sorted(instants.items())] for instants in seen.values()]
-    changes = [sum(a != b for a, b in itertools.pairwise(c)) for c in first]
+    switches = [sum(a != b for a, b in itertools.pairwise(c)) for c in first]
     array = np.array(rows, np.int64).reshape(-1, 3)
-    found = course(array[:, 0], array[:, 1], array[:, 2])
+    found = changes(array[:, 0], array[:, 1], array[:, 2])
     sources = {tag: {s for t, s, _ in rows if t == tag} for tag, _, _ in rows}
     assert found.values == len(sources)
     assert shared(array[:, 0], array[:, 1]) == sum(len(s) > 1 for s in sources.values())
     assert found.sources == sum(len(c) > 1 for c in first)
-    assert found.changing == sum(n > 0 for n in changes)
-    assert found.changes == sum(changes)
-    assert found.pairs == sum(len(c) - 1 for c, n in zip(first, changes, strict=True) if n)
+    assert found.changing == sum(n > 0 for n in switches)
+    assert found.changes == sum(switches)
+    assert found.pairs == sum(len(c) - 1 for c, n in zip(first, switches, strict=True) if n)
     assert found.instants == sum(len(c) for c in first)
     assert found.clashes == sum(len(v) > 1 for i in seen.values() for v in i.values())
 

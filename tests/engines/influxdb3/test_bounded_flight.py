@@ -106,7 +106,9 @@ def _in_time(seconds: float, children: bool = False, besides: Container[int] = (
 
 def _read(way: client3.Flight, database: str, seconds: float) -> FactError:
     """Why the answer did not come whole."""
-    answer = way.run(database, "SELECT 1", time.monotonic() + seconds, Rows("", iter(())), client3.Columns(("a",)))
+    answer = way.run(
+        database, "SELECT 1", time.monotonic() + seconds, Rows("", iter(())), client3.ListedColumns(("a",))
+    )
     with pytest.raises(FactError) as raised:
         for _batch in answer:
             pass
@@ -115,7 +117,7 @@ def _read(way: client3.Flight, database: str, seconds: float) -> FactError:
 
 
 def _rows(way: client3.Flight, database: str, seconds: float = 20) -> list[int]:
-    columns = client3.Columns(("a",))
+    columns = client3.ListedColumns(("a",))
     answer = way.run(database, "SELECT 1", time.monotonic() + seconds, Rows("", iter(())), columns)
     return [batch.num_rows for batch in answer]
 
@@ -149,7 +151,7 @@ def test_large_batch_comes_whole(way: client3.Flight, peer: tuple[int, int]) -> 
 def test_token_is_in_no_list_of_processes(peer: tuple[int, int]) -> None:
     flight = client3.Flight(f"http://127.0.0.1:{peer[1]}", "a-distinctive-token")
     answer = flight.run(
-        "silent in the middle", "SELECT 1", time.monotonic() + 20, Rows("", iter(())), client3.Columns(("a",))
+        "silent in the middle", "SELECT 1", time.monotonic() + 20, Rows("", iter(())), client3.ListedColumns(("a",))
     )
     assert next(answer).num_rows == 1
     (reader,) = flight._running
@@ -194,7 +196,7 @@ def test_answer_without_end(way: client3.Flight, database: str) -> None:
 def test_waiting_thread_is_woken_by_an_abort(way: client3.Flight) -> None:
     further = way.again()
     answer = further.run(
-        "silent in the middle", "SELECT 1", time.monotonic() + 20, Rows("", iter(())), client3.Columns(("a",))
+        "silent in the middle", "SELECT 1", time.monotonic() + 20, Rows("", iter(())), client3.ListedColumns(("a",))
     )
     assert next(answer).num_rows == 1
     threading.Timer(0.3, further.abort).start()

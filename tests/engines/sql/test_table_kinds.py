@@ -16,7 +16,7 @@ from tsaudit.audit import audit
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.sql.columns import Column
 from tsaudit.engines.sql.row_evidence import Seen
-from tsaudit.engines.sql.table_kinds import Evidence, decide, never_source
+from tsaudit.engines.sql.table_kinds import KindEvidence, decide, never_source
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TableKind
 
@@ -81,10 +81,10 @@ def test_kind_by_configuration(tmp_path: Path) -> None:
 def test_kind_is_kept_from_the_day_before_if_the_evidence_is_close() -> None:
     columns = (Column("ts", "TIMESTAMP"), Column("who", "TEXT"), Column("v", "REAL"))
     seen = {"who": Seen(3, is_text=True), "v": Seen(is_measure=True)}
-    close = Evidence(columns, "ts", seen=seen, rows=900, coverage=0.4)
+    close = KindEvidence(columns, "ts", seen=seen, rows=900, coverage=0.4)
     assert decide(close).kind is TableKind.SERIES  # type: ignore[union-attr]
     assert decide(close, TableKind.EVENTS).kind is TableKind.EVENTS  # type: ignore[union-attr]
-    clear = Evidence(columns, "ts", seen=seen, rows=900, coverage=1.0, regular_share=1.0)
+    clear = KindEvidence(columns, "ts", seen=seen, rows=900, coverage=1.0, regular_share=1.0)
     assert decide(clear, TableKind.EVENTS).kind is TableKind.SERIES  # type: ignore[union-attr]
 
 
@@ -101,5 +101,5 @@ def test_kind_is_kept_from_the_day_before_if_the_evidence_is_close() -> None:
 def test_id_that_differs_in_nearly_all_rows_is_no_source(name: str, changes: dict[str, Any], is_of_row: bool) -> None:
     columns = [Column("ts", "TIMESTAMP"), Column(name, "VARCHAR"), Column("value", "DOUBLE")]
     seen = {name: Seen(is_text=True, **changes), "value": Seen(is_measure=True)}
-    assert (name in never_source(Evidence(columns, "ts", seen=seen, rows=1_000))) == is_of_row
-    assert name not in never_source(Evidence(columns, "ts", seen=seen, rows=999)), "too few rows"
+    assert (name in never_source(KindEvidence(columns, "ts", seen=seen, rows=1_000))) == is_of_row
+    assert name not in never_source(KindEvidence(columns, "ts", seen=seen, rows=999)), "too few rows"

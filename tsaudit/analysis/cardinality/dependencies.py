@@ -36,7 +36,7 @@ Determines = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TagPair:
     """Two tags that jointly determine a third tag, which neither determines alone. Tags are column positions."""
 
     first: int
@@ -87,9 +87,9 @@ def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Dete
     return holds
 
 
-def pairs(columns: Sequence[Codes], levels: Sequence[int], determines: Determines) -> list[Pair]:
+def pairs(columns: Sequence[Codes], levels: Sequence[int], determines: Determines) -> list[TagPair]:
     """Pairs of tags that only jointly determine a third tag. `determines`: the result of `single`."""
-    found: list[Pair] = []
+    found: list[TagPair] = []
     # The tag with more values comes first: rows that share one of its values are likely to repeat a pair.
     order = sorted(range(len(columns)), key=lambda i: (-levels[i], i))
     for position, first in enumerate(order):
@@ -179,7 +179,7 @@ def _rows_of_some_values(column: Codes, levels: int) -> npt.NDArray[np.int64] | 
 
 def _together(
     columns: Sequence[Codes], first: int, second: int, wanted: Sequence[int], rows: npt.NDArray[np.int64] | None
-) -> Iterator[Pair]:
+) -> Iterator[TagPair]:
     if rows is not None and wanted:
         sample, _ = _combined(columns[first][rows], columns[second][rows])
         wanted = [y for y in wanted if _agree(sample, [columns[y][rows]])]
@@ -187,7 +187,7 @@ def _together(
         both, combinations = _combined(columns[first], columns[second])
         for y in wanted:
             if _agree(both, [columns[y]]):
-                yield Pair(min(first, second), max(first, second), y, len(both) - combinations)
+                yield TagPair(min(first, second), max(first, second), y, len(both) - combinations)
 
 
 def _combined(x: Codes, y: Codes) -> tuple[Codes, int]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsaudit.analysis.cardinality import dependencies
-from tsaudit.analysis.cardinality.dependencies import Almost, Pair
+from tsaudit.analysis.cardinality.dependencies import Almost, TagPair
 from tsaudit.analysis.cardinality.series_table import SeriesTable
 
 MOST_TAGS: Final = 24
@@ -64,7 +64,7 @@ def too_much(table: SeriesTable) -> str:
     return ""
 
 
-def joint(table: SeriesTable) -> list[Pair]:
+def joint(table: SeriesTable) -> list[TagPair]:
     """Pairs of tags that jointly determine a third tag. Pairs that follow from a coarser pair are left out."""
     count = len(table.columns)
     found = dependencies.pairs(table.columns, table.levels, table.determines)
@@ -106,7 +106,7 @@ def _is_no_luck(repeats: int, exceptions: int, sameness: float, tried: int) -> b
     return repeats * entropy > math.log(tried / _LUCK)
 
 
-def _is_coarser(table: SeriesTable, coarse: Pair, fine: Pair) -> bool:
+def _is_coarser(table: SeriesTable, coarse: TagPair, fine: TagPair) -> bool:
     """Whether the fine pair determines the dependent tag only because it determines the coarse pair."""
     if coarse == fine or coarse.dependent != fine.dependent:
         return False

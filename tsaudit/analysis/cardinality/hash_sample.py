@@ -39,7 +39,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class HashThreshold:
     """The share of all hashes that is kept: 1 / 2 ** `halvings`."""
 
     halvings: int = 0
@@ -52,11 +52,11 @@ class Threshold:
         """Which of the hashes are kept."""
         return values <= np.uint64((1 << 64 - self.halvings) - 1)
 
-    def to_keep(self, values: Hashes, most: int) -> Threshold:
+    def to_keep(self, values: Hashes, most: int) -> HashThreshold:
         """This threshold, halved until at most that many of the distinct hashes `values` are kept."""
         threshold = self
         while np.count_nonzero(threshold.below(values)) > most:
-            threshold = Threshold(threshold.halvings + 1)
+            threshold = HashThreshold(threshold.halvings + 1)
         return threshold
 
     def counted(self, kept: int) -> Counted:
@@ -79,7 +79,7 @@ class Distinct:
 
     def __init__(self, most: int = MOST_VALUES) -> None:
         self._most = most
-        self._threshold = Threshold()
+        self._threshold = HashThreshold()
         self._kept: Hashes = np.zeros(0, np.uint64)
         self._waiting: list[Hashes] = []
         self._waiting_size = 0
@@ -126,7 +126,7 @@ class Thinning:
     """Passes an even sample of the streamed series on, and counts the values of each tag in all of them."""
 
     def __init__(self) -> None:
-        self.threshold = Threshold()
+        self.threshold = HashThreshold()
         self._values: dict[str, Distinct] = {}
 
     def note(self, tag: str, values: Hashes) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.daily import Array, Daily, prepared
-from tsaudit.analysis.growth.evidence import Evidence
+from tsaudit.analysis.growth.evidence import GrowthEvidence
 from tsaudit.analysis.growth.levels import newest_step
 from tsaudit.analysis.growth.lines import without_steps
 from tsaudit.analysis.growth.outlook import line_through, outlook
@@ -129,7 +129,7 @@ def _judged(history: Daily, older: _Older) -> tuple[Growth, float, int]:
     unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points)
     if not _reaches(history, limits.FEWEST_DAYS, limits.FEWEST_POINTS):
         return unknown, 0.0, 0
-    seen = Evidence(history.times, history.logs)
+    seen = GrowthEvidence(history.times, history.logs)
     is_open = seen.is_open()
     noise = float(seen.noise[-1])
     if is_open[-1]:
@@ -152,7 +152,7 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
     onset, before = _dated(history, begin)
     if (begin or 0) < limits.UNDATED_POINTS and len(older.days) > history.points:
         long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS, older.least)
-        is_open = Evidence(long.times, long.logs).is_open()
+        is_open = GrowthEvidence(long.times, long.logs).is_open()
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open))
     return replace(

@@ -18,7 +18,7 @@ from tsaudit.analysis.growth.windows import Flags, medians, trailing
 
 
 @dataclass
-class Evidence:
+class GrowthEvidence:
     """What the days of a history show, each from itself and those before it; arrays have one value for each point."""
 
     times: Array

@@ -12,7 +12,7 @@ from tsaudit.analysis.growth.daily import Array, Daily
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LevelStep:
     """The newest change from one level to another."""
 
     at: int
@@ -26,7 +26,7 @@ class Step:
         return self.after - self.before
 
 
-def newest_step(history: Daily) -> Step | None:
+def newest_step(history: Daily) -> LevelStep | None:
     """The newest step that explains the history better than levels without it; None where there is none.
 
     Levels are put one after the other where they explain most, for the price of the Bayesian information criterion. A
@@ -50,7 +50,7 @@ def newest_step(history: Daily) -> Step | None:
     if len(edges) < 3:
         return None
     start, at, end = edges[-3:]
-    step = Step(at, float(logs[start:at].mean()), float(logs[at:end].mean()))
+    step = LevelStep(at, float(logs[start:at].mean()), float(logs[at:end].mean()))
     lasted = end - at
     if lasted >= limits.STEP_OLD:
         return step
@@ -61,7 +61,7 @@ def newest_step(history: Daily) -> Step | None:
     return step if lasted >= limits.STEP_YOUNGEST and _far_beyond(step, logs) else None
 
 
-def _is_new(step: Step, logs: Array) -> bool:
+def _is_new(step: LevelStep, logs: Array) -> bool:
     """Whether the count stays beyond all levels of the weeks before, by more than their own spread."""
     upwards = logs if step.size > 0 else -logs
     before, after = upwards[max(step.at - limits.STEP_BEFORE, 0) : step.at], upwards[step.at :]
@@ -76,7 +76,7 @@ def _levels(logs: Array) -> Array:
     return levels
 
 
-def _far_beyond(step: Step, logs: Array) -> bool:
+def _far_beyond(step: LevelStep, logs: Array) -> bool:
     others = np.abs(np.delete(np.diff(logs), step.at - 1))
     largest = float(others.max()) if len(others) else 0.0
     return abs(step.size) > limits.FAR_BEYOND * largest + limits.FAR_LEAST

@@ -49,7 +49,7 @@ def complementary(series: npt.NDArray[np.int64], times: npt.NDArray[Any], filled
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FieldGroup:
     """Columns that are filled together, and never together with those of another group."""
 
     columns: tuple[str, ...]
@@ -64,7 +64,7 @@ class Groups:
 
     common: tuple[str, ...]
     """Columns that rows of every kind fill."""
-    groups: tuple[Group, ...]
+    groups: tuple[FieldGroup, ...]
     """Groups with the most rows first."""
     rows: int
     """Number of rows examined."""
@@ -97,7 +97,7 @@ def groups(found: Iterable[Pattern], rows: int) -> Groups:
     for columns, count in usual:
         filled.update(dict.fromkeys(columns, count))
     made = [
-        Group(
+        FieldGroup(
             tuple(sorted(group, key=lambda c: (-filled[c], c))),
             sum(count for columns, count in usual if columns & group),
         )

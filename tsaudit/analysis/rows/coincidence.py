@@ -89,7 +89,7 @@ def overlap(a: Signature, b: Signature) -> Overlap:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ColumnGroup:
     """Measurements with the same points."""
 
     members: tuple[str, ...]
@@ -102,7 +102,7 @@ class Group:
     """Fewest times in common."""
 
 
-def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instants: float) -> tuple[Group, ...]:
+def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instants: float) -> tuple[ColumnGroup, ...]:
     """Groups of at least two measurements that share their points with the first one by name; sorted."""
     members: dict[str, list[str]] = {}
     overlaps: dict[str, list[Overlap]] = defaultdict(list)
@@ -120,7 +120,7 @@ def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instant
             for point in own.points:
                 known[point].append(name)
     return tuple(
-        Group(
+        ColumnGroup(
             tuple(members[first]),
             min(o.share for o in found),
             min(o.points for o in found),

@@ -15,7 +15,7 @@ _MOSTLY: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedInstants:
     """The result of merging rows, for the names of values that usually occur together."""
 
     names: Numbers
@@ -27,7 +27,9 @@ class Merged:
     bytes_merged: int
 
 
-def merged(instants: Numbers, names: Numbers, tag_bytes: Numbers, name_bytes: Numbers, value_bytes: Numbers) -> Merged:
+def merged(
+    instants: Numbers, names: Numbers, tag_bytes: Numbers, name_bytes: Numbers, value_bytes: Numbers
+) -> MergedInstants:
     """What merging saves, for the names that share their instant with another name in more than half of their rows.
 
     One entry per row: a number for its tag set and time, a number for the name of its value, and the bytes of its tags
@@ -43,7 +45,7 @@ def merged(instants: Numbers, names: Numbers, tag_bytes: Numbers, name_bytes: Nu
     tags, own, values = tag_bytes[kept], name_bytes[kept], value_bytes[kept]
     left = len(first)
     mean_name = round(float(own.mean())) if len(own) else 0
-    return Merged(
+    return MergedInstants(
         every[together],
         int(kept.sum()),
         left,

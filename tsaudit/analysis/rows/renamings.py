@@ -25,7 +25,7 @@ _STEADY: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedTag:
     """What is known about a column, to find out whether two contain the same thing."""
 
     name: str
@@ -45,7 +45,7 @@ class Renaming:
     other: str
 
 
-def renamings(first: Iterable[Described], second: Iterable[Described]) -> tuple[Renaming, ...]:
+def renamings(first: Iterable[DescribedTag], second: Iterable[DescribedTag]) -> tuple[Renaming, ...]:
     """Pairs of columns that look alike, most similar first; each column is in one pair at most.
 
     Names are similar if each word of one abbreviates a word of the other or is spelled almost like it. Names suffice
@@ -65,7 +65,7 @@ def renamings(first: Iterable[Described], second: Iterable[Described]) -> tuple[
     return tuple(pairs)
 
 
-def _likeness(a: Described, b: Described) -> float:
+def _likeness(a: DescribedTag, b: DescribedTag) -> float:
     """Similarity from 0 to 1."""
     if a.role != b.role or (a.kind and b.kind and a.kind != b.kind):
         return 0.0
@@ -116,7 +116,7 @@ def _is_abbreviation(short: str, long: str) -> bool:
     return len(short) >= 2 and not set(short[1:]) & set("aeiou") and all(letter in letters for letter in short)
 
 
-def _may_be_the_same(a: Described, b: Described) -> bool:
+def _may_be_the_same(a: DescribedTag, b: DescribedTag) -> bool:
     """Whether values with similar names could be of the same thing. A tag may name the same source in another way."""
     if a.role == "tag" or not a.sample or not b.sample:
         return True
@@ -127,7 +127,7 @@ def _may_be_the_same(a: Described, b: Described) -> bool:
     return bool(numbers_a) == bool(numbers_b) and _is_prose(a.sample) == _is_prose(b.sample)
 
 
-def _values_alike(a: Described, b: Described) -> float:
+def _values_alike(a: DescribedTag, b: DescribedTag) -> float:
     """Similarity of columns whose names do not resemble each other."""
     if not a.sample or not b.sample:
         return 0.0

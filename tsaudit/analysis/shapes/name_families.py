@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Final
 
 from tsaudit.analysis.shapes.attributes import Part
-from tsaudit.analysis.shapes.name_readings import Reading, readings
+from tsaudit.analysis.shapes.name_readings import NameReading, readings
 from tsaudit.analysis.shapes.periods import FILLED
 
 
@@ -48,8 +48,8 @@ def name_families(names: Sequence[str]) -> list[NameFamily]:
     return sorted(families, key=lambda f: f.template)
 
 
-def _groups(names: Sequence[str]) -> Iterator[list[Reading]]:
-    groups: dict[tuple[str, ...], list[Reading]] = defaultdict(list)
+def _groups(names: Sequence[str]) -> Iterator[list[NameReading]]:
+    groups: dict[tuple[str, ...], list[NameReading]] = defaultdict(list)
     for reading in readings(names):
         if reading.data:
             groups[reading.key].append(reading)
@@ -57,7 +57,7 @@ def _groups(names: Sequence[str]) -> Iterator[list[Reading]]:
         yield _without_prefix(group)
 
 
-def _without_prefix(group: list[Reading]) -> list[Reading]:
+def _without_prefix(group: list[NameReading]) -> list[NameReading]:
     """`dev_1` and `dev_2` are devices: what is the same in all names and counted is no environment."""
     found = _COUNTED_ENV.search(group[0].template)
     texts = {text for reading in group for kind, text in reading.data if kind == "env"}
@@ -79,7 +79,7 @@ _ANSWERS: Final = re.compile("http|status|code|response|answer|reply|replies", r
 _CODES: Final = frozenset(map(int, HTTPStatus)) | {499, 520, 521, 522, 523, 524}
 
 
-def _is_meant(group: Sequence[Reading]) -> bool:
+def _is_meant(group: Sequence[NameReading]) -> bool:
     """Whether the names are alike by design and not by coincidence, given their number."""
     if any(reading.sure for reading in group):
         return True
@@ -124,7 +124,7 @@ _ENOUGH: Final = 5
 """Numbers from which gaps among them are compared with the whole."""
 
 
-def _family(group: Sequence[Reading]) -> NameFamily:
+def _family(group: Sequence[NameReading]) -> NameFamily:
     first = group[0]
     fields = {reading.field for reading in group}
     last = "" if first.field is None else f".{first.field}" if len(fields) == 1 else ".{field}"
@@ -138,7 +138,7 @@ def _family(group: Sequence[Reading]) -> NameFamily:
     )
 
 
-def _proposed_name(reading: Reading) -> tuple[str, str | None]:
+def _proposed_name(reading: NameReading) -> tuple[str, str | None]:
     """The words of the name that are not data; the field, too, if nothing else is left."""
     words = [w for w in re.split(r"[^A-Za-z0-9]+", re.sub(r"\{\w+\}", ".", reading.template)) if w]
     if "." in reading.template:

@@ -14,7 +14,7 @@ from tsaudit.analysis.shapes.shape_rules import is_random
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NameReading:
     """One name, split into data and words."""
 
     name: str
@@ -64,7 +64,7 @@ _LONG_RUN: Final = 50
 """Names numbered without a gap from which on even such a word only counts: 300 columns s001 to s300 are sensors."""
 
 
-def readings(names: Sequence[str]) -> Iterator[Reading]:
+def readings(names: Sequence[str]) -> Iterator[NameReading]:
     """Each distinct name, sorted: dates first, because they may contain dots; then each dotted part, or the whole.
 
     Only the names beside it show that `2403` is a date, or `40e931` an ID.
@@ -80,7 +80,7 @@ def readings(names: Sequence[str]) -> Iterator[Reading]:
         beside = _Beside(ids.get(text), counters.get(text))
         if len(parts) < 3:
             template, found = _marked(text, beside)
-            yield Reading(name, template, (*data, *found), None, sure=False)
+            yield NameReading(name, template, (*data, *found), None, sure=False)
         else:
             yield _read_dotted(name, parts, data, beside)
 
@@ -125,7 +125,7 @@ def _counters(texts: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]], beside: _Beside) -> Reading:
+def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]], beside: _Beside) -> NameReading:
     words, sure = [], False
     for i, part in enumerate(parts):
         template, found = _marked(part, beside, parts[i - 1] if i and "{" not in parts[i - 1] else "")
@@ -137,7 +137,7 @@ def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]], b
         sure = sure or "id" in kinds or "region" in kinds or ("host" in kinds and bool(_UNMISTAKABLE_HOST.search(part)))
         words.append(template)
     field = None if "{" in words[-1] or all("{" in w for w in words[:-1]) else parts[-1]
-    return Reading(name, ".".join(words[:-1] if field else words), tuple(data), field, sure)
+    return NameReading(name, ".".join(words[:-1] if field else words), tuple(data), field, sure)
 
 
 def _marked(text: str, beside: _Beside, before: str = "") -> tuple[str, list[tuple[str, str]]]:

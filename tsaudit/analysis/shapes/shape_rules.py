@@ -34,7 +34,7 @@ _TOP_LEVEL: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ShapeRule:
     """One kind of string."""
 
     kind: str
@@ -49,13 +49,13 @@ def kind_of(value: str) -> str:
     return rule.kind if rule else UNKNOWN
 
 
-def rule_for(value: str) -> Rule | None:
+def rule_for(value: str) -> ShapeRule | None:
     """The first rule that fits the whole value; for a very long value, its beginning."""
     return _rule_for(value[:_LOOKED_AT])
 
 
 @functools.lru_cache(maxsize=4096)
-def _rule_for(beginning: str) -> Rule | None:
+def _rule_for(beginning: str) -> ShapeRule | None:
     # The same values are asked for by several rules, one after the other.
     return next((rule for rule in RULES if rule.fits(beginning)), None)
 
@@ -153,38 +153,40 @@ _PAIRS: Final = _pattern(
 )
 
 RULES: Final = (
-    Rule("uuid", _pattern(r"(?:urn:uuid:)?\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")),
-    Rule("ulid", _pattern(r"[0-7][0-9A-HJKMNP-TV-Z]{25}|(?=.*[a-z])[0-7][0-9a-hjkmnp-tv-z]{25}", case=True)),
-    Rule("mac", _pattern(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}")),
-    Rule("ip", _is_ip),
-    Rule("email", _pattern(r"[^@\s,;]+@[^@\s,;]+\.[a-z]{2,}")),
-    Rule("url", _pattern(r"[a-z][a-z0-9+.-]*://\S+")),
-    Rule("iso_time", is_time),
-    Rule("hash", _pattern(r"(?:(?:sha\d+|md5)[:-])?(?=.*\d)(?:[0-9a-f]{8}){4,16}")),
-    Rule("position", _pattern(r"\(?[+-]?\d{1,2}\.\d{2,}[,; ] ?[+-]?\d{1,3}\.\d{2,}\)?")),
-    Rule("epoch", is_epoch, sure=False),
-    Rule("float", _pattern(r"[+-]?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?\d+e[+-]\d+|[+-]?(?:nan|inf)")),
-    Rule("integer", _pattern(r"[+-]?\d{1,14}")),
-    Rule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
-    Rule("hash", _is_short_hex, sure=False),
-    Rule("version", _pattern(r"(?:v\d+(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),
-    Rule("boolean", _pattern(r"true|false|yes|no|on|off")),
-    Rule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
-    Rule("sql", is_statement),
-    Rule("json", _pattern(r"(?:\{\s*\"|\[\s*[\[{\"])[\s\S]*")),
-    Rule("composite", _PAIRS, sure=False),
-    Rule("user_agent", _USER_AGENT, sure=False),
-    Rule("log_text", is_text, sure=False),
-    Rule("pod", _pattern(
+    ShapeRule("uuid", _pattern(r"(?:urn:uuid:)?\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")),
+    ShapeRule("ulid", _pattern(r"[0-7][0-9A-HJKMNP-TV-Z]{25}|(?=.*[a-z])[0-7][0-9a-hjkmnp-tv-z]{25}", case=True)),
+    ShapeRule("mac", _pattern(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}")),
+    ShapeRule("ip", _is_ip),
+    ShapeRule("email", _pattern(r"[^@\s,;]+@[^@\s,;]+\.[a-z]{2,}")),
+    ShapeRule("url", _pattern(r"[a-z][a-z0-9+.-]*://\S+")),
+    ShapeRule("iso_time", is_time),
+    ShapeRule("hash", _pattern(r"(?:(?:sha\d+|md5)[:-])?(?=.*\d)(?:[0-9a-f]{8}){4,16}")),
+    ShapeRule("position", _pattern(r"\(?[+-]?\d{1,2}\.\d{2,}[,; ] ?[+-]?\d{1,3}\.\d{2,}\)?")),
+    ShapeRule("epoch", is_epoch, sure=False),
+    ShapeRule("float", _pattern(r"[+-]?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?\d+e[+-]\d+|[+-]?(?:nan|inf)")),
+    ShapeRule("integer", _pattern(r"[+-]?\d{1,14}")),
+    ShapeRule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
+    ShapeRule("hash", _is_short_hex, sure=False),
+    ShapeRule("version", _pattern(r"(?:v\d+(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),
+    ShapeRule("boolean", _pattern(r"true|false|yes|no|on|off")),
+    ShapeRule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
+    ShapeRule("sql", is_statement),
+    ShapeRule("json", _pattern(r"(?:\{\s*\"|\[\s*[\[{\"])[\s\S]*")),
+    ShapeRule("composite", _PAIRS, sure=False),
+    ShapeRule("user_agent", _USER_AGENT, sure=False),
+    ShapeRule("log_text", is_text, sure=False),
+    ShapeRule("pod", _pattern(
         rf"[a-z0-9][a-z0-9.-]*-(?=[a-z0-9]*\d){_KUBERNETES}{{6,10}}-{_KUBERNETES}{{5}}"
         rf"|[a-z][a-z0-9-]*-(?=[a-z]*\d){_KUBERNETES}{{5}}",
         case=True,
     ), sure=False),
-    Rule("hostname", _pattern(rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?"), sure=False),
-    Rule("id", _is_id, sure=False),
-    Rule("counter_name", _pattern(
+    ShapeRule("hostname", _pattern(
+        rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?"
+    ), sure=False),
+    ShapeRule("id", _is_id, sure=False),
+    ShapeRule("counter_name", _pattern(
         r"[a-z]+(?:[-_. ][a-z]+)*[-_. #]?\d{1,5}(?:[-_. #]\d{1,5})*(?:[-_.]?[a-z][a-z0-9]*)?(?:[-_.][a-z][a-z0-9]*)*"
     ), sure=False),
-    Rule("word", _pattern(r"(?!\d)\w[\w+&'./-]*(?: [\w+&'./()-]+){0,5}"), sure=False),
+    ShapeRule("word", _pattern(r"(?!\d)\w[\w+&'./-]*(?: [\w+&'./()-]+){0,5}"), sure=False),
 )  # fmt: skip
 """In order: a value that matches one rule is not passed to the next."""

@@ -12,7 +12,7 @@ from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families
 from tsaudit.analysis.shapes.redaction import redact
-from tsaudit.analysis.shapes.shape_rules import UNKNOWN, Rule, kind_of, rule_for
+from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, kind_of, rule_for
 
 __all__ = [
     "IDENTIFIER_KINDS",
@@ -123,7 +123,7 @@ def _wider(counts: Counter[str], kind: str, total: int) -> tuple[str, int]:
     return kind, counts[kind]
 
 
-def _are_sure(rules: Sequence[Rule], kind: str) -> bool:
+def _are_sure(rules: Sequence[ShapeRule], kind: str) -> bool:
     return all(rule.sure for rule in rules if rule.kind == kind)
 
 

@@ -7,48 +7,33 @@ and then switches to another; a measured value changes from row to row, with one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from tsaudit.model.profile import Source, TagChanges
 
 Codes = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
-    """What rows in time order show about one tag, source by source."""
-
-    values: int
-    """Number of distinct values, counting absence as one."""
-    sources: int
-    """Sources with rows at several times."""
-    changing: int
-    """Number of those sources with more than one value."""
-    pairs: int
-    """Pairs of consecutive times of the changing sources."""
-    changes: int
-    """Number of those pairs in which the value changes."""
-    by_chance: float
-    """Number of changes to expect if the values of each source came in random order."""
-    instants: int
-    """Number of times, over all sources."""
-    clashes: int
-    """Number of those with several values at once."""
-    roughness: float | None
-    """Mean step between consecutive values, divided by the mean step between any two values of the source: near 1 for
-    numbers in random order, near 0 for a slow curve. None if the values are not numbers or never change.
-    """
-
-
-def course(tag: Codes, source: Codes, time: Codes, numbers: Numbers | None = None) -> Course:
+def changes_of(
+    tag: Codes,
+    source: Codes,
+    time: Codes,
+    numbers: Numbers | None = None,
+    *,
+    by: tuple[str, ...] = (),
+    shared: int = 0,
+    measured: Source,
+) -> TagChanges:
     """Examines rows given by their codes: equal codes are equal values, and codes of `time` are in time order.
 
-    `numbers`: for each code of the tag, its value; NaN if it is not a number.
+    `numbers`: for each code of the tag, its value; NaN if it is not a number. `by`, `shared`, and `measured` are passed
+    on as they are.
     """
     if not len(tag):
-        return Course(0, 0, 0, 0, 0, 0.0, 0, 0, None)
+        return TagChanges(by, 0, shared, 0, 0, 0, 0, 0.0, 0, 0, None, measured)
     order = np.lexsort((tag, time, source))
     tag, source, time = tag[order], source[order], time[order]
     first = np.r_[True, (source[1:] != source[:-1]) | (time[1:] != time[:-1])]
@@ -64,8 +49,10 @@ def course(tag: Codes, source: Codes, time: Codes, numbers: Numbers | None = Non
     pairs = np.bincount(source[1:][same], minlength=size)
     changes = np.bincount(source[1:][differs], minlength=size)
     changing = changes > 0
-    return Course(
+    return TagChanges(
+        by=by,
         values=values,
+        shared=shared,
         sources=int((pairs > 0).sum()),
         changing=int(changing.sum()),
         pairs=int(pairs[changing].sum()),
@@ -74,6 +61,7 @@ def course(tag: Codes, source: Codes, time: Codes, numbers: Numbers | None = Non
         instants=len(starts),
         clashes=clashes,
         roughness=None if numbers is None else _roughness(numbers[tag], source, same, changing),
+        source=measured,
     )
 
 

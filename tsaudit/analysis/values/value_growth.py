@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from tsaudit.analysis.values.value_sets import Days, Estimate, ValueSet
+from tsaudit.analysis.values.value_sets import Days, SetEstimate, ValueSet
 from tsaudit.model.profile import ValuesKind
 
 _WINDOW_DAYS: Final = 28
@@ -32,7 +32,7 @@ _FLOOR: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class ValueIndex:
     """Whether the values of a tag are bounded, judging from the last 28 days."""
 
     kind: ValuesKind
@@ -43,13 +43,13 @@ class Index:
     """
     turnover: float | None
     """Share of the last week's values that were not seen before that week; None if unknown."""
-    values: Estimate
+    values: SetEstimate
     """Distinct values over these days."""
     days: int
     """Observed days, from the first one that had values."""
 
 
-def index(values: ValueSet, listing_days: int | None = 1) -> Index:
+def index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
     """Bounded, churning, or unbounded.
 
     `listing_days`: how many days of data an observation covers: 1 for its own day only, None for everything ever
@@ -58,7 +58,7 @@ def index(values: ValueSet, listing_days: int | None = 1) -> Index:
     window = _window(values)
     if len(window) < _FEWEST_DAYS:
         start = int(window[0]) if len(window) else 0
-        return Index("unknown", None, None, values.counted(values.last >= start), len(window))
+        return ValueIndex("unknown", None, None, values.counted(values.last >= start), len(window))
     if listing_days == 1:
         total = values.counted(values.last >= window[0])
         first = float(values.distinct[np.searchsorted(values.days, window[0])])
@@ -66,13 +66,13 @@ def index(values: ValueSet, listing_days: int | None = 1) -> Index:
     else:
         first, is_known = _of_one_day(values, window, listing_days)
         length, new = int(window[-1] - window[0]) + 1, values.counted(values.first > window[0])
-        total, turnover = Estimate(first + new.value, new.standard_error), _listed_turnover(values, first)
+        total, turnover = SetEstimate(first + new.value, new.standard_error), _listed_turnover(values, first)
         could_be_bounded = is_known or new.value <= _FLOOR
     beta = max(0.0, math.log(max(total.value, 1.0) / first) / math.log(length))
     kind = _kind(beta, turnover, total.value)
     if kind == "bounded" and not could_be_bounded:
         kind = "churning"
-    return Index(kind, beta, turnover, total, len(window))
+    return ValueIndex(kind, beta, turnover, total, len(window))
 
 
 def arrivals_per_day(values: ValueSet) -> float | None:

@@ -45,7 +45,7 @@ _Number = TypeVar("_Number", np.int32, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SetEstimate:
     """A number of values."""
 
     value: float
@@ -153,11 +153,11 @@ class ValueSet:
         is_whole = before.toordinal() >= self.thinned_before
         return replace(kept, thinned_before=0, thinned_bound=_ALL) if is_whole else kept
 
-    def count(self) -> Estimate:
+    def count(self) -> SetEstimate:
         """All values seen so far."""
         return self.counted(np.ones(len(self.hashes), bool))
 
-    def new_on(self, day: date) -> Estimate:
+    def new_on(self, day: date) -> SetEstimate:
         """Values first seen on that day: all of them on the first day of the set."""
         return self.counted(self.first == day.toordinal())
 
@@ -180,7 +180,7 @@ class ValueSet:
         days[order] = np.where(self.hashes[at] == hashes[order], self.first[at], 0)
         return days
 
-    def counted(self, which: Mask) -> Estimate:
+    def counted(self, which: Mask) -> SetEstimate:
         """The estimated number of these values. In a sketch, an estimate of 0 has an uncertainty of one of
         the sample.
         """
@@ -189,7 +189,7 @@ class ValueSet:
         held = int(which.sum()) - sampled
         of_all = held + sampled / thinned
         variance = max(of_all, 1) * (1 - share) / share**2 + sampled * (1 - thinned) / (thinned * share) ** 2
-        return Estimate(of_all / share, math.sqrt(variance))
+        return SetEstimate(of_all / share, math.sqrt(variance))
 
     def below(self, bound: int) -> ValueSet:
         """The part of the set with hashes below `bound`; the set itself if that is its own bound."""

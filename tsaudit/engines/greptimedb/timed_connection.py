@@ -10,6 +10,8 @@ from pymysql.connections import Connection
 from pymysql.constants import CR
 from pymysql.err import OperationalError
 
+from tsaudit.errors import TsauditError
+
 HEADER_BYTES: Final = 2_000_000
 """For everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a kilobyte."""
 _CLOCK_S: Final = 0.05
@@ -19,11 +21,11 @@ _UNKNOWN: Final = -1.0
 """A timeout that is never used, so that PyMySQL sets the timeout of the socket again."""
 
 
-class TooBigError(OperationalError):  # type: ignore[misc]  # PyMySQL has no types
+class ResultTooBigError(TsauditError, OperationalError):  # type: ignore[misc]  # PyMySQL has no types
     """More data arrived than allowed. The connection is closed."""
 
 
-class TimedConnection(Connection):  # type: ignore[misc]
+class TimedMysqlConnection(Connection):  # type: ignore[misc]
     """A connection that closes itself when it exceeds its limits."""
 
     deadline: float = math.inf
@@ -43,7 +45,7 @@ class TimedConnection(Connection):  # type: ignore[misc]
         super().connect(sock)
 
     def allow(self, more_bytes: int) -> None:
-        """Allow this many bytes from now on, and raise TooBigError after that."""
+        """Allow this many bytes from now on, and raise ResultTooBigError after that."""
         self._most = self.received + more_bytes
 
     def _write_bytes(self, data: bytes) -> None:
@@ -56,7 +58,7 @@ class TimedConnection(Connection):  # type: ignore[misc]
         self.received += num_bytes
         if self.received > self._most:
             self._force_close()
-            raise TooBigError(CR.CR_NET_PACKET_TOO_LARGE, "more data arrived at once than can be read")
+            raise ResultTooBigError(CR.CR_NET_PACKET_TOO_LARGE, "more data arrived at once than can be read")
         try:
             data = self._read(num_bytes)
         except OSError as error:

@@ -18,7 +18,7 @@ from sqlalchemy.pool import NullPool
 
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.file_limit import TooManyFilesError
-from tsaudit.engines.greptimedb.timed_connection import HEADER_BYTES, TimedConnection, TooBigError
+from tsaudit.engines.greptimedb.timed_connection import HEADER_BYTES, ResultTooBigError, TimedMysqlConnection
 from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
 from tsaudit.net.port_probe import what_listens
@@ -125,8 +125,8 @@ class Wire:
 
         def connect(
             _dialect: object, _record: object, _positional: object, settings: dict[str, Any]
-        ) -> TimedConnection:
-            return TimedConnection(**settings)
+        ) -> TimedMysqlConnection:
+            return TimedMysqlConnection(**settings)
 
         sa.event.listen(engine, "do_connect", connect)
         return cls(_Server(engine))
@@ -210,8 +210,8 @@ class Wire:
             connection.close()
 
 
-def _raw(connection: sa.Connection) -> TimedConnection:
-    return cast("TimedConnection", connection.connection.driver_connection)
+def _raw(connection: sa.Connection) -> TimedMysqlConnection:
+    return cast("TimedMysqlConnection", connection.connection.driver_connection)
 
 
 def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
@@ -243,7 +243,7 @@ def _name_another(url: sa.URL) -> None:
 
 def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
     code, text = _words(error)
-    if isinstance(error.orig, TooBigError):
+    if isinstance(error.orig, ResultTooBigError):
         return FactError(Reason.OVER_BUDGET, f"{text}: the rows or columns are too wide, or this is not GreptimeDB")
     if code in _LOST:
         if time.monotonic() >= deadline:

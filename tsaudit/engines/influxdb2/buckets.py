@@ -58,7 +58,7 @@ class Ask(Turn):
         return str(self.about["database"])
 
 
-class Buckets:
+class BucketList:
     """Looks up buckets by name, each once. Methods raise FactError, and what `Client` raises."""
 
     def __init__(self, client: Client, known: KnownBuckets) -> None:

@@ -20,7 +20,7 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSe
 from tsaudit.engines.influx import gauges, influxql, together
 from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.annotated_csv import Record
-from tsaudit.engines.influxdb2.buckets import Ask, Buckets, KnownBuckets, shown
+from tsaudit.engines.influxdb2.buckets import Ask, BucketList, KnownBuckets, shown
 from tsaudit.engines.influxdb2.client import Address, Client
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.facts.given import OfMeasurement
@@ -75,7 +75,7 @@ class InfluxConnection:
     def __init__(self, known: _Known) -> None:
         self._known = known
         self._client = Client(known.address)
-        self._buckets = Buckets(self._client, known.buckets)
+        self._buckets = BucketList(self._client, known.buckets)
         self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:

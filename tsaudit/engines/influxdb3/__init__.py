@@ -24,7 +24,6 @@ ENGINE: Final = Engine(
     icon="influxdb",
     signs_in_by_token=True,
     indexes_tag_values=False,
-    can_change=False,
     takes_line_protocol=True,
     parameters={
         "catalog": "which of the server's catalogs to read: `system`, `information_schema` or `influxdb_schema`",

@@ -41,7 +41,7 @@ https://docs.influxdata.com/platform/identify-version/
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ListedColumns:
     """The columns of a response, which JSON does not contain."""
 
     names: Sequence[str]
@@ -77,7 +77,7 @@ class Way(Protocol):
     """How statements are sent to the server."""
 
     def run(
-        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
     ) -> Iterator[pa.RecordBatch]:
         """The response as it arrives, with the named columns; FactError unless it is complete."""
         ...
@@ -108,7 +108,7 @@ class Flight:
             self._spare = flight_reader.take()
 
     def run(
-        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
     ) -> Iterator[pa.RecordBatch]:
         del rows, columns  # Flight does not report bytes, and sends a schema
         left = max(deadline - time.monotonic(), 0.001)
@@ -215,7 +215,7 @@ class Http:
         self._pool = BoundedPool()
 
     def run(
-        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
     ) -> Iterator[pa.RecordBatch]:
         left = max(deadline - time.monotonic(), 0.001)
         response = None

@@ -100,7 +100,7 @@ class InfluxConnection:
         database = self._databases[0] if self._databases else _CATALOGUE
         try:
             for _ in self._way.run(
-                database, "SELECT 1", time.monotonic() + timeout_s, Rows("", iter(())), client3.Columns(("one",))
+                database, "SELECT 1", time.monotonic() + timeout_s, Rows("", iter(())), client3.ListedColumns(("one",))
             ):
                 pass
         except FactError as error:
@@ -171,12 +171,12 @@ class InfluxConnection:
             raise
 
 
-def _expected(fact: str, parameters: Mapping[str, Any]) -> client3.Columns:
+def _expected(fact: str, parameters: Mapping[str, Any]) -> client3.ListedColumns:
     if fact == "series_listing":
-        return client3.Columns(parameters["tags"], as_text=True)
+        return client3.ListedColumns(parameters["tags"], as_text=True)
     if fact == "row_sample":
-        return client3.Columns(parameters["columns"])
+        return client3.ListedColumns(parameters["columns"])
     if fact == "null_counts":
         counts = [f"count_{i}" for i in range(1, len(parameters["fields"]) + 1)]
-        return client3.Columns(("rows", "first_time", "last_time", *counts))
-    return client3.Columns((*FACTS[fact].columns, *(("role",) if fact == "columns" else ())))
+        return client3.ListedColumns(("rows", "first_time", "last_time", *counts))
+    return client3.ListedColumns((*FACTS[fact].columns, *(("role",) if fact == "columns" else ())))

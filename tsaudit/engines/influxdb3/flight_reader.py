@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tsaudit.engines.influxdb3.flight_process import DONE, HEADER, IDLE_S
+from tsaudit.errors import TsauditError
 
 _MOST_IDLE: Final = 2
 _CODE: Final = (
@@ -23,7 +24,7 @@ _CODE: Final = (
 )
 
 
-class EndedError(Exception):
+class EndedError(TsauditError):
     """The process ended instead of responding."""
 
     def __init__(self, code: int) -> None:

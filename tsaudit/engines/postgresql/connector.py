@@ -226,7 +226,7 @@ class PostgresqlConnection:
             timer.cancel()
             timer.join()
             if not raw.closed:
-                with suppress(wire.OutOfTimeError):  # it closed itself; the next statement creates a new one
+                with suppress(wire.NoResponseError):  # it closed itself; the next statement creates a new one
                     raw.rollback()
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 import psycopg
 import sqlalchemy as sa
 
+from tsaudit.errors import TsauditError
 from tsaudit.net import watchdog
 from tsaudit.net.watchdog import within
 
@@ -30,11 +31,11 @@ _FULL: Final = ("too many clients already", "remaining connection slots", "too m
 """English messages of a server that accepts no more connections; libpq does not pass on an error code."""
 
 
-class OutOfTimeError(psycopg.OperationalError):
+class NoResponseError(TsauditError, psycopg.OperationalError):
     """Nothing arrived within the time limit, and the connection was closed."""
 
 
-class TooBigError(psycopg.OperationalError):
+class TooBigError(TsauditError, psycopg.OperationalError):
     """More data arrived at once than allowed, and the connection was closed."""
 
 
@@ -49,7 +50,7 @@ class TimedConnection(psycopg.Connection[Any]):
     """Maximum bytes per exchange; None for no limit. libpq keeps all of them. Checked on Linux only, for TCP."""
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
-        """psycopg's wait, which every network operation uses. OutOfTimeError, TooBigError."""
+        """psycopg's wait, which every network operation uses. NoResponseError, TooBigError."""
         return super().wait(self._watched(gen), *args, **kwargs)
 
     def abort(self) -> None:
@@ -63,7 +64,7 @@ class TimedConnection(psycopg.Connection[Any]):
             while True:
                 if time.monotonic() >= min(self.deadline, began + self.answer_s):
                     self._give_up(gen)
-                    raise OutOfTimeError(f"no response within {time.monotonic() - began:.3g} s")
+                    raise NoResponseError(f"no response within {time.monotonic() - began:.3g} s")
                 if self.most_bytes is not None and self._received() - received > self.most_bytes:
                     self._give_up(gen)
                     raise TooBigError(f"more than {self.most_bytes / 1e6:,.0f} MB arrived at once")
@@ -95,7 +96,7 @@ def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None
 
     `most_bytes`: the maximum for one exchange, including SQLAlchemy's own queries on a new connection. The code that
     checks a connection out sets its later timeouts. `crowded_s`: how long to retry while the server has no free
-    connection slot. OutOfTimeError, TooBigError, or psycopg's errors.
+    connection slot. NoResponseError, TooBigError, or psycopg's errors.
     """
 
     def connect(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> TimedConnection:
@@ -114,7 +115,7 @@ def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None
             # In a separate thread: DNS lookups cannot be interrupted, and the times of several addresses add up.
             made = within(connect_s, lambda: TimedConnection.connect(**parameters), too_late=TimedConnection.close)
         except watchdog.OutOfTimeError:
-            raise OutOfTimeError(f"no response within {connect_s:.3g} s") from None
+            raise NoResponseError(f"no response within {connect_s:.3g} s") from None
         made.deadline, made.most_bytes = (
             deadline,
             most_bytes,

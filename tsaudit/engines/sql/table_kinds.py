@@ -52,7 +52,7 @@ _NARROW: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class KindEvidence:
     """What the catalog and some rows show about a table."""
 
     columns: Sequence[Column]
@@ -90,7 +90,7 @@ class Decided:
     reason: str
 
 
-def decide(evidence: Evidence, previous: TableKind | None = None) -> Decided | None:
+def decide(evidence: KindEvidence, previous: TableKind | None = None) -> Decided | None:
     """The kind of the table; None if nothing shows it. `previous`: what it was the day before, which is kept if the
     evidence is close.
     """
@@ -114,7 +114,7 @@ def decide(evidence: Evidence, previous: TableKind | None = None) -> Decided | N
 _OTHERS: Final = frozenset(set(TableKind) - {TableKind.SERIES, TableKind.ATTRIBUTE_VALUE})
 
 
-def never_source(evidence: Evidence) -> dict[str, str]:
+def never_source(evidence: KindEvidence) -> dict[str, str]:
     """Columns that cannot name the source of a row, with the reason."""
     found = dict.fromkeys(evidence.sequences, "it only numbers the rows")
     found |= {life.name: "a further time" for life in evidence.lives}
@@ -129,17 +129,17 @@ def never_source(evidence: Evidence) -> dict[str, str]:
     return found
 
 
-def _is_id_of_row(evidence: Evidence, name: str, seen: Seen) -> bool:
+def _is_id_of_row(evidence: KindEvidence, name: str, seen: Seen) -> bool:
     """Its name says nothing but that: a `request_id` is that of a request, and may come again."""
     is_apart = evidence.rows >= SMALL and (seen.distinct or 0) >= _APART * evidence.rows
     return is_apart and name.lower() in _OWN_IDS and not _in_key(evidence, name)
 
 
-def _in_key(evidence: Evidence, name: str) -> bool:
+def _in_key(evidence: KindEvidence, name: str) -> bool:
     return any(c.name == name and c.key_position is not None for c in evidence.columns)
 
 
-def _without_time(evidence: Evidence) -> Decided | None:
+def _without_time(evidence: KindEvidence) -> Decided | None:
     unique = [c.name for c in evidence.columns if c.is_unique]
     key = [c.name for c in evidence.columns if c.key_position is not None]
     if unique:
@@ -155,7 +155,7 @@ def _without_time(evidence: Evidence) -> Decided | None:
     return Decided(TableKind.REFERENCE, f"{apart[0]} is different in every row, without a time") if apart else None
 
 
-def _by_versions(evidence: Evidence) -> Decided | None:
+def _by_versions(evidence: KindEvidence) -> Decided | None:
     """A row per version of a thing has the first and the last day of its validity."""
     begins, ends = [], []
     for name in (evidence.time or "", *(life.name for life in evidence.lives)):
@@ -168,7 +168,7 @@ def _by_versions(evidence: Evidence) -> Decided | None:
     return Decided(TableKind.REFERENCE, f"one row per version of a thing, valid from {begins[0]} until {ends[-1]}")
 
 
-def _as_queue(evidence: Evidence) -> Decided | None:
+def _as_queue(evidence: KindEvidence) -> Decided | None:
     found: dict[str, str] = {}
     for column in evidence.columns:
         words = words_of(column.name)
@@ -188,7 +188,7 @@ def _as_queue(evidence: Evidence) -> Decided | None:
     return Decided(TableKind.QUEUE, f"jobs that workers take: {_listed(list(found.values()))}")
 
 
-def _weighed(evidence: Evidence) -> Iterator[tuple[int, str]]:
+def _weighed(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
     """What counts for and against series, with points."""
     yield from _by_key(evidence)
     yield from _by_values(evidence)
@@ -196,7 +196,7 @@ def _weighed(evidence: Evidence) -> Iterator[tuple[int, str]]:
     yield from _by_life(evidence)
 
 
-def _by_key(evidence: Evidence) -> Iterator[tuple[int, str]]:
+def _by_key(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
     key = [c.name for c in evidence.columns if c.key_position is not None]
     if not key:
         yield 1, ""
@@ -217,7 +217,7 @@ def _by_key(evidence: Evidence) -> Iterator[tuple[int, str]]:
         yield -3, "other tables refer to its rows"
 
 
-def _by_values(evidence: Evidence) -> Iterator[tuple[int, str]]:
+def _by_values(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
     measured = _measures(evidence)
     exact = [name for name in measured if not evidence.seen[name].is_integer]
     if exact:
@@ -232,14 +232,14 @@ def _by_values(evidence: Evidence) -> Iterator[tuple[int, str]]:
         yield -2 * min(len(told), 3), f"details of a single event ({_listed(told)})"
 
 
-def _by_sources(evidence: Evidence) -> Iterator[tuple[int, str]]:
+def _by_sources(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
     if evidence.regular_share is not None and evidence.regular_share >= _MOSTLY and _measures(evidence):
         yield 3, f"{percent(evidence.regular_share)} of the rows arrive at regular intervals"
     if evidence.coverage is not None and evidence.coverage >= _COVERED:
         yield 1, "the same sources recur"
 
 
-def _by_life(evidence: Evidence) -> Iterator[tuple[int, str]]:
+def _by_life(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
     changes = [life.name for life in evidence.lives if life.changes]
     if changes:
         yield -4, f"rows change later ({_listed(changes)})"
@@ -248,7 +248,7 @@ def _by_life(evidence: Evidence) -> Iterator[tuple[int, str]]:
         yield -1, f"a state of each row ({states[0]})"
 
 
-def _other(evidence: Evidence, against: Sequence[str]) -> Decided:
+def _other(evidence: KindEvidence, against: Sequence[str]) -> Decided:
     """The kind of a table with a time that has no series."""
     key = [c.name for c in evidence.columns if c.key_position is not None]
     changes = any(life.changes for life in evidence.lives)
@@ -259,18 +259,18 @@ def _other(evidence: Evidence, against: Sequence[str]) -> Decided:
     return Decided(TableKind.EVENTS, "; ".join(against) or "each row stands for itself, without measured values")
 
 
-def _further_keys(evidence: Evidence) -> list[str]:
+def _further_keys(evidence: KindEvidence) -> list[str]:
     """Names of the thing beside the key; a random ID keeps the same row from being written twice."""
     key = {evidence.time, *(c.name for c in evidence.columns if c.key_position is not None)}
     named = [c.name for c in evidence.columns if c.is_unique and c.name not in key]
     return [name for name in named if _is_named_key(evidence, name)]
 
 
-def _time_in_key(evidence: Evidence) -> bool:
+def _time_in_key(evidence: KindEvidence) -> bool:
     return evidence.time is not None and _in_key(evidence, evidence.time)
 
 
-def _is_named_key(evidence: Evidence, name: str) -> bool:
+def _is_named_key(evidence: KindEvidence, name: str) -> bool:
     """Whether the only key is a name of the thing, and not just a number or a random ID of the row."""
     column = next(c for c in evidence.columns if c.name == name)
     seen = evidence.seen.get(name)
@@ -278,24 +278,24 @@ def _is_named_key(evidence: Evidence, name: str) -> bool:
     return not column_types.is_integer(column.data_type) and not is_random
 
 
-def _names_thing(evidence: Evidence, name: str) -> bool:
+def _names_thing(evidence: KindEvidence, name: str) -> bool:
     seen = evidence.seen[name]
     return seen.is_integer or seen.is_text
 
 
-def _numbers(evidence: Evidence) -> list[str]:
+def _numbers(evidence: KindEvidence) -> list[str]:
     """Columns with numbers that are neither times nor ids nor codes."""
     times = {evidence.time, *(life.name for life in evidence.lives)}
     refers = {c.name for c in evidence.columns if c.refers_to or c.is_unique}
     return [n for n, s in evidence.seen.items() if s.is_measure and n not in times | refers | evidence.sequences]
 
 
-def _measures(evidence: Evidence) -> list[str]:
+def _measures(evidence: KindEvidence) -> list[str]:
     """Columns with measured values."""
     return [name for name in _numbers(evidence) if not words_of(name) & MONEY]
 
 
-def _told(evidence: Evidence) -> Iterator[str]:
+def _told(evidence: KindEvidence) -> Iterator[str]:
     """Columns that describe a single event: documents, long texts, addresses, and texts that hardly come again.
 
     Random IDs beside measured values are no evidence: IDs written as tags are the most frequent mistake in series.
@@ -316,12 +316,12 @@ def _told(evidence: Evidence) -> Iterator[str]:
             yield name
 
 
-def _is_category(evidence: Evidence, name: str) -> bool:
+def _is_category(evidence: KindEvidence, name: str) -> bool:
     seen = evidence.seen.get(name)
     return seen is not None and seen.is_text and not seen.is_measure and (seen.distinct or 0) <= 30
 
 
-def _attribute_of(evidence: Evidence) -> str | None:
+def _attribute_of(evidence: KindEvidence) -> str | None:
     """The column that names the attribute; None if the table does not consist of attributes and their values."""
     columns = [c for c in evidence.columns if c.name != evidence.time]
     values = [c.name for c in columns if _is_value(c.name)]
@@ -336,7 +336,7 @@ def _is_value(name: str) -> bool:
     return bool(words & VALUE) and len(words) <= 2
 
 
-def _few(evidence: Evidence, name: str) -> bool:
+def _few(evidence: KindEvidence, name: str) -> bool:
     seen = evidence.seen.get(name)
     return (
         seen is not None

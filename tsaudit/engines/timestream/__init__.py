@@ -27,7 +27,6 @@ ENGINE: Final = Engine(
     icon="aws",
     default_schema="",
     own_prefixes=(SINGLE_VALUE,),
-    can_change=False,
     describes_singly=True,
     successor="Timestream for InfluxDB",
     parameters={

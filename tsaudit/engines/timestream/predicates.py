@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.opening import missing_driver
+from tsaudit.errors import TsauditError
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -17,7 +18,7 @@ _UNITS: Final = ("NS", "US", "MS", "S", "M", "H", "D", "W", "MO", "Y")
 """Units of durations such as `15m`, which Trino's SQL does not have."""
 
 
-class UnreadableError(Exception):
+class UnreadableError(TsauditError):
     """sqlglot cannot parse the text as a query."""
 
 

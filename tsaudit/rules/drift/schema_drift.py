@@ -10,7 +10,7 @@ from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.schema.diff import Column, Difference, Kind, differences
+from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences
 from tsaudit.schema.planned_changes import asked_by, eased
 from tsaudit.text import listed
 
@@ -101,17 +101,17 @@ def _words(difference: Difference) -> _Words:
     return _of_column(difference.subject.column, difference.kind, was, now)
 
 
-def _of_database(name: str, kind: Kind) -> _Words:
-    if kind is Kind.NEW:
+def _of_database(name: str, kind: DifferenceKind) -> _Words:
+    if kind is DifferenceKind.NEW:
         return _Words(Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
     # Servers only list what the user can read, so the list alone does not tell a lost permission from a deletion.
     message = f"Database {name} is no longer visible: it was dropped, or the audit lost the permission to read it."
     return _Words(Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
 
-def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) -> _Words:
+def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: LiveColumn | None) -> _Words:
     if was is not None and now is not None:
-        if kind is Kind.ROLE:
+        if kind is DifferenceKind.ROLE:
             message = f"{name} was a {was.role} and is now a {now.role}."
             return _Words(Severity.WARN, message, "the change", "made it", str(was.role), str(now.role))
         before, after = " and ".join(was.types), " and ".join(now.types)

@@ -15,8 +15,8 @@ from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.rows.cohesion import Group, Groups
-    from tsaudit.analysis.rows.renamings import Described, Renaming
+    from tsaudit.analysis.rows.cohesion import FieldGroup, Groups
+    from tsaudit.analysis.rows.renamings import DescribedTag, Renaming
 
 
 @rule(
@@ -108,7 +108,7 @@ def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
 
 
 def _finding(
-    engine: str, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
+    engine: str, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[FieldGroup]
 ) -> Finding:
     from tsaudit.analysis.rows.renamings import renamings
 
@@ -137,12 +137,14 @@ def _finding(
     )
 
 
-def _described(engine: str, measurement: Measurement, columns: Sequence[str]) -> list[Described]:
-    from tsaudit.analysis.rows.renamings import Described
+def _described(engine: str, measurement: Measurement, columns: Sequence[str]) -> list[DescribedTag]:
+    from tsaudit.analysis.rows.renamings import DescribedTag
 
-    tags = {tag.key: Described(tag.key, "tag", tag.sample, _kind(engine, (tag.data_type,))) for tag in measurement.tags}
-    fields = {f.key: Described(f.key, "field", f.sample, _kind(engine, f.types)) for f in measurement.fields}
-    return [tags.get(c) or fields.get(c) or Described(c, "field", ()) for c in columns]
+    tags = {
+        tag.key: DescribedTag(tag.key, "tag", tag.sample, _kind(engine, (tag.data_type,))) for tag in measurement.tags
+    }
+    fields = {f.key: DescribedTag(f.key, "field", f.sample, _kind(engine, f.types)) for f in measurement.fields}
+    return [tags.get(c) or fields.get(c) or DescribedTag(c, "field", ()) for c in columns]
 
 
 def _kind(engine: str, types: Sequence[str]) -> str:
@@ -157,7 +159,7 @@ def _renaming(pairs: Sequence[Renaming]) -> str:
     return " (" + ", ".join(f"{pair.other} as {pair.kept}" for pair in pairs) + "?)"
 
 
-def _split(measurement: Measurement, kinds: Sequence[Group]) -> tuple[Change, ...]:
+def _split(measurement: Measurement, kinds: Sequence[FieldGroup]) -> tuple[Change, ...]:
     """A measurement for each kind but the first, which stays."""
     return tuple(
         SplitMeasurement(subject_of(measurement), f"{measurement.name}_{group.columns[0]}", tuple(group.columns))

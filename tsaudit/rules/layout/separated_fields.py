@@ -14,7 +14,7 @@ from tsaudit.rule import Case, Reach, Threshold, rule
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.rows.coincidence import Group, Signature
+    from tsaudit.analysis.rows.coincidence import ColumnGroup, Signature
 
 _COLLECTED_TAGS: Final = frozenset({"metric_type", "type_instance", "__name__"})
 _COLLECTED_FIELDS: Final = frozenset({"gauge", "counter", "count", "sum", "greptime_value"})
@@ -130,7 +130,7 @@ def _signature(sample: PointSample) -> Signature:
     return Signature(points, sample.complete, int(sample.start.timestamp()), int(sample.end.timestamp()))
 
 
-def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Finding:
+def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> Finding:
     first = members[0]
     limit = case.limit("min_share")
     tags = [tag.key for tag in first.tags]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tsaudit import Notice, SinkError
+from tsaudit import Notice, Notifier, NotifyError
 
 
-class Pager:
+class Pager(Notifier):
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._folder = Path(settings["folder"])
 
-    def send(self, notice: Notice, timeout_s: float) -> None:
+    def notify(self, notice: Notice, timeout_s: float) -> None:
         if not self._folder.is_dir():
-            raise SinkError(f"there is no folder {self._folder}")
+            raise NotifyError(f"there is no folder {self._folder}")
         (self._folder / f"{notice.id}.txt").write_text(f"{notice.owner}\n{notice.kind}\n{notice.text}\n")

@@ -68,15 +68,15 @@ def upgrade() -> None:
         sa.Column(
             "thread", sa.Text(), nullable=False, comment="what the message is about: owner and target; edits share it"
         ),
-        sa.Column("sink", sa.String(length=60), nullable=False, comment="where it goes: slack, or a plug-in's"),
+        sa.Column("notifier", sa.String(length=60), nullable=False, comment="where it goes: slack, or a plug-in's"),
         sa.Column("channel", sa.Text(), nullable=False, comment="as configured; empty with a webhook or without Slack"),
         sa.Column("payload", sa.Text(), nullable=False, comment="JSON: text, blocks, and what it tells of"),
         sa.Column(
             "state", sa.String(length=10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"
         ),
         sa.Column("parent_id", sa.String(length=36), comment="the delivery that this one edits or replies to"),
-        sa.Column("slack_channel", sa.String(length=30)),
-        sa.Column("slack_ts", sa.String(length=30)),
+        sa.Column("sent_channel", sa.Text(), comment="where it is now; a channel of Slack by its ID"),
+        sa.Column("sent_id", sa.Text(), comment="of the message there, if it can be edited and replied to"),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("last_error", sa.Text()),
         sa.Column(

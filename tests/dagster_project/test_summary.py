@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dagster_project.summary import day_line, ending, worst_message
 from tests.alerts import builders
 from tests.alerts.builders import History
 from tests.builders import DAY, a_finding, a_result, a_rule_result
-from tsaudit.demo.story import day_line, ending, worst_message
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Finding, Forecast, Severity
 from tsaudit.model.subject import Subject

@@ -11,8 +11,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from dagster_project import tables
+from dagster_project.world import DAYS, DemoError, World
 from tsaudit.config.settings import Settings
-from tsaudit.demo import DAYS, DemoError, World, tables
 
 FIRST = date(2026, 3, 1)
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project import tables
+from dagster_project.world import World
 from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
-from tsaudit.demo import World, tables
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Profile

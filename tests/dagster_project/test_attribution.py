@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dagster_project import tables
+from dagster_project.world import World
 from tsaudit.analysis.shapes.redaction import redact
 from tsaudit.config.settings import Report, Settings, Target
-from tsaudit.demo import World, tables
 from tsaudit.history.store import Store
 from tsaudit.model.profile import ValuesOverTime
 from tsaudit.model.subject import Subject

@@ -9,7 +9,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.demo import tables
+from dagster_project import tables
+from tsaudit.errors import TsauditError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,7 +21,7 @@ DAYS: Final = 35
 """Number of days in the story."""
 
 
-class DemoError(Exception):
+class DemoError(TsauditError):
     """The demo cannot go on. One line, with what to do."""
 
 

@@ -51,7 +51,6 @@ def worst_message(store: Store, target: str) -> Iterator[str]:
     Nothing if nobody was notified.
     """
     from tsaudit.alerts.blocks import Message
-    from tsaudit.alerts.terminal import readable
     from tsaudit.history import deliveries
 
     with store.reading() as connection:
@@ -70,7 +69,7 @@ def worst_message(store: Store, target: str) -> Iterator[str]:
         life.append(f"edited {often} {edits[-1].day}")
     yield f"Message to {owner}: {', '.join(life)}"
     message = Message.from_payload((edits[-1] if edits else alert).payload)
-    yield from (f"  {line}" for line in readable(message).splitlines())
+    yield from (f"  {line}" for line in message.readable().splitlines())
 
 
 def _badness(family: Sequence[Delivery]) -> int:

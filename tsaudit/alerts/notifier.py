@@ -1,0 +1,79 @@
+"""The interface of everything that notifies owners. Slack is one implementation; other packages bring more."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+from tsaudit.alerts.blocks import Message
+from tsaudit.alerts.errors import LookUpError, MessageGoneError
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePlace:
+    """Where a message goes, or is."""
+
+    channel: str = ""
+    """Empty for a notifier without channels."""
+    message_id: str | None = None
+    """Of the message itself, or of the message whose thread it goes to; Slack's `ts`, for example."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A notification for an owner."""
+
+    id: str
+    """Stays the same if the notice is sent again, so that a receiver can drop duplicates."""
+    kind: str
+    """`alert`: the first notice about open incidents; `edit`: its present text; `reply`: something is new or worse;
+    `resolve`: nothing is open any more; `confirm`: what a reaction did; `digest`: the day over all of the owner's
+    targets.
+    """
+    owner: str
+    """A name under `owners:` in tsaudit.yaml."""
+    target: str
+    """Empty for a digest."""
+    day: date
+    """The audited day, in UTC."""
+    title: str
+    """One line of plain text."""
+    text: str
+    """The complete notice as plain text, including the title."""
+    severities: Mapping[str, str]
+    """Fingerprint of each incident in the notice to its severity, `warn` or `critical`."""
+    queued_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    place: MessagePlace = MessagePlace()
+    """The owner's channel, and the message to reply to if it names one. For `edit`, the message to replace."""
+    message: Message = field(default_factory=lambda: Message("", ()))
+    """The notice in Slack's Block Kit; without blocks if these were refused."""
+
+
+class Notifier(ABC):
+    """Delivers notices. tsaudit queues them, delivers each one once and in order for each owner, and retries.
+
+    A method returns once the receiver has accepted the notice; otherwise it raises NotifyError. It should take at most
+    `timeout_s` seconds: after that, the notice counts as not delivered.
+    """
+
+    edits: bool = False
+    """Whether it replaces messages and replies to them. Then `notify` returns where a message is, and `edit` works."""
+    shows_blocks: bool = False
+    """Whether it sends `Notice.message`."""
+
+    @abstractmethod
+    def notify(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
+        """Deliver the notice. Returns where it is now; None if it cannot be named."""
+
+    def edit(self, notice: Notice, timeout_s: float) -> None:  # noqa: ARG002 -- for those that edit
+        """Replace the message at `notice.place`, whose ID is `notice.id`."""
+        raise MessageGoneError("messages of this notifier cannot be edited")
+
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- for those that can
+        """Where the notice is, if it has arrived at `notice.place`; None if not. Asked after a crash, and only then.
+
+        LookUpError if that cannot be known: the notice is then sent again, because twice is better than never.
+        """
+        raise LookUpError("messages of this notifier cannot be read back")

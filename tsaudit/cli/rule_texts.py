@@ -1,0 +1,95 @@
+"""The rules' texts without the rules: what `tsaudit rules`, `explain`, and `guidelines` print.
+
+Importing every rule takes three times as long as the rest of these commands. So they read `rule_texts.json`, which is
+generated from the rules as their pages in docs/ are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit import plugins
+
+if TYPE_CHECKING:
+    from tsaudit.rule import Rule
+
+FILE: Final = os.path.join(os.path.dirname(__file__), "rule_texts.json")  # noqa: PTH118, PTH120 -- pathlib loads slowly
+
+
+@dataclass(frozen=True)
+class RuleLimit:
+    """One limit of a rule."""
+
+    name: str
+    """As in tsaudit.yaml."""
+    default: float
+    unit: str
+    source: str
+    engines: Mapping[str, Sequence[Any]]
+    """Engine to (default there, its source)."""
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """The texts of one rule."""
+
+    code: str
+    name: str
+    title: str
+    family: str
+    severity: str
+    guidelines: tuple[str, ...]
+    engines: frozenset[str]
+    requires: tuple[str, ...]
+    limits: tuple[RuleLimit, ...]
+    summary: str
+    doc: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain lists and dictionaries."""
+        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(self).items()}
+        return plain | {"engines": sorted(self.engines), "limits": [asdict(limit) for limit in self.limits]}
+
+
+def rule_texts() -> tuple[RuleText, ...]:
+    """The texts of every rule, by code."""
+    if plugins.installed(plugins.RULES) or plugins.installed(plugins.ENGINES):
+        from tsaudit.rules import all_rules
+
+        return texts_of(all_rules())
+    with open(FILE, encoding="utf-8") as file:  # noqa: PTH123 -- pathlib loads slowly
+        return tuple(map(_from_json, json.load(file)))
+
+
+def texts_of(rules: Iterable[Rule]) -> tuple[RuleText, ...]:
+    """The texts of the rules, by code."""
+    return tuple(sorted(map(_of_rule, rules), key=lambda text: text.code))
+
+
+def _of_rule(rule: Rule) -> RuleText:
+    return RuleText(
+        code=rule.code,
+        name=rule.name,
+        title=rule.title,
+        family=str(rule.family),
+        severity=str(rule.severity),
+        guidelines=rule.guidelines,
+        engines=rule.engines,
+        requires=tuple(sorted(rule.requires)),
+        limits=tuple(
+            RuleLimit(f"{rule.name}.{t.name}", t.default, t.unit, t.source, {e: list(v) for e, v in t.engines.items()})
+            for t in rule.thresholds
+        ),
+        summary=rule.summary,
+        doc=rule.doc,
+    )
+
+
+def _from_json(entry: dict[str, Any]) -> RuleText:
+    kept = {"guidelines": tuple(entry["guidelines"]), "engines": frozenset(entry["engines"])}
+    limits = tuple(RuleLimit(**limit) for limit in entry["limits"])
+    return RuleText(**entry | kept | {"requires": tuple(entry["requires"]), "limits": limits})

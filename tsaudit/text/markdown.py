@@ -1,0 +1,57 @@
+"""Text as Markdown. Names and messages contain text from databases: it is shown, never rendered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tsaudit.text.names import printable
+from tsaudit.text.numbers import number
+
+MAX_ROWS: Final = 50
+"""Rows in a table: Dagster stores each of them in its event log permanently, and pages become slow."""
+_LONGEST: Final = 1000
+_SYNTAX: Final = re.compile(r"([\\`*_{}\[\]<>()#|!~&@])")
+
+
+def escape(text: object) -> str:
+    """The text on one line, with all Markdown syntax escaped; `@` would notify people on GitHub."""
+    return _SYNTAX.sub(r"\\\1", printable(" ".join(str(text).split()), _LONGEST))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table of at most MAX_ROWS rows; a last line says how many are left out."""
+    found = list(rows)
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    lines += ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in found[:MAX_ROWS]]
+    if len(found) > MAX_ROWS:
+        lines.append(f"\n{number(len(found) - MAX_ROWS)} more are in the report.")
+    return "\n".join(lines)
+
+
+def statement(text: str) -> str:
+    """The text as it is, to be copied, in a line that wraps: a block does not, and widens Dagster's pages, which then
+    cut off whatever is beside it.
+    """
+    if text != " ".join(text.split()):
+        # A browser would show, and copy, a single blank.
+        return code_block(text)
+    longest = _longest_run(text)
+    fence, blank = "`" * (longest + 1), " " if longest else ""
+    return f"{fence}{blank}{text}{blank}{fence}"
+
+
+def code_block(text: str) -> str:
+    """The text as it is, to be copied: the fence is longer than any in the text."""
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def code(text: str) -> str:
+    """The text as inline code in one line."""
+    return statement(printable(" ".join(text.split()), _LONGEST))
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
