@@ -6,18 +6,16 @@ from datetime import date, timedelta
 from typing import Final
 
 import pytest
-from sqlalchemy import update
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
-from tsaudit.history.schema import rule_outcome
 from tsaudit.history.store import Store
 from tsaudit.model.finding import SILENCED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.not_audited import Missed, result_of, whole
-from tsaudit.silenced_rules import RuleOutcomes, outcomes_of, silenced_rules
+from tsaudit.silenced_rules import outcomes_of, silenced_rules
 
 GAP: Final = Gap("series_listing", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
 OTHER: Final = a_rule_result(code="NAM001")
@@ -209,11 +207,3 @@ def test_a_day_is_judged_by_the_days_before_it_alone(store: Store) -> None:
         audit(store, on(i), lacking(), OTHER)
     assert audit(store, on(3), lacking(), OTHER) == {}
     assert [one.day for one in store.rule_outcomes("demo", before=on(8))] == [on(7), on(3), on(0)]
-
-
-def test_what_another_version_noted_and_this_one_cannot_read_is_no_audit(store: Store) -> None:
-    audit(store, on(0), judged(), OTHER)
-    for text in ("", "[]", '{"judged": 1}', "null"):
-        with store.writing("demo") as connection:
-            connection.execute(update(rule_outcome).values(rules=text))
-        assert store.rule_outcomes("demo", before=on(1)) == [RuleOutcomes(on(0), frozenset(), frozenset())]

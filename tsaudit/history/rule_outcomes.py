@@ -6,7 +6,6 @@ Those of removed days stay as long as they show how long a rule has been unknown
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Collection
 from datetime import date
 
@@ -18,18 +17,16 @@ from tsaudit.silenced_rules import RuleOutcomes
 
 def write(connection: Connection, target: str, outcomes: RuleOutcomes) -> None:
     """Store the day's outcomes in place of those of an earlier audit of the day."""
-    rules = {"judged": sorted(outcomes.judged), "unknown": sorted(outcomes.unknown)}
     remove(connection, target, outcomes.day)
-    row = {"target": target, "day": outcomes.day, "rules": json.dumps(rules, separators=(",", ":"))}
-    connection.execute(insert(rule_outcome).values(row))
+    row = {"evaluated": " ".join(sorted(outcomes.judged)), "unknown": " ".join(sorted(outcomes.unknown))}
+    connection.execute(insert(rule_outcome).values(target=target, day=outcomes.day, **row))
 
 
 def read(connection: Connection, target: str, before: date = date.max) -> list[RuleOutcomes]:
-    """The outcomes of the days before that day, newest first; if they cannot be read, as if no rule had run."""
-    query = select(rule_outcome.c.day, rule_outcome.c.rules)
-    query = query.where(rule_outcome.c.target == target, rule_outcome.c.day < before)
+    """The outcomes of the days before that day, newest first."""
+    query = select(rule_outcome).where(rule_outcome.c.target == target, rule_outcome.c.day < before)
     rows = connection.execute(query.order_by(rule_outcome.c.day.desc()))
-    return [RuleOutcomes(row.day, *_parsed(row.rules)) for row in rows]
+    return [RuleOutcomes(row.day, _codes(row.evaluated), _codes(row.unknown)) for row in rows]
 
 
 def remove(connection: Connection, target: str, day: date) -> None:
@@ -45,13 +42,9 @@ def prune(connection: Connection, target: str, kept: Collection[date]) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(rules: str) -> tuple[frozenset[str], frozenset[str]]:
+def _codes(stored: str) -> frozenset[str]:
     """Cached, because a target has the same outcomes on most days."""
-    try:
-        known = json.loads(rules)
-        return frozenset(known["judged"]), frozenset(known["unknown"])
-    except (ValueError, KeyError, TypeError):
-        return frozenset(), frozenset()
+    return frozenset(stored.split())
 
 
 def _needed(newest_first: list[RuleOutcomes]) -> set[date]:

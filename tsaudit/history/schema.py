@@ -68,7 +68,8 @@ rule_outcome: Final = Table(
     metadata,
     Column("target", String(100), primary_key=True),
     Column("day", Date, primary_key=True),
-    Column("rules", Text, nullable=False, comment="JSON: codes of the rules that were evaluated and that were unknown"),
+    Column("evaluated", Text, nullable=False, comment="codes of the rules that passed or found something"),
+    Column("unknown", Text, nullable=False, comment="codes of the rules that lacked something"),
     sqlite_with_rowid=False,
     comment="kept longer than the snapshot, while it shows since when a rule has been unknown",
 )

@@ -23,6 +23,8 @@ _WORDS: Final = {BASE: "whole set", DELTA: "day's delta"}
 _START: Final = struct.Struct("<cBB")
 """Base or delta, format version, hash version."""
 _CHECKSUM: Final = struct.Struct("<I")
+_RAW: Final = -zlib.MAX_WBITS
+"""Without a header and a checksum of zlib's own."""
 
 Numbers = npt.NDArray[np.uint64]
 
@@ -81,7 +83,7 @@ def unpacked(body: bytes, sizes: Sequence[int]) -> list[bytes]:
     """The columns, which have these sizes in bytes. ValueError if the body has others; a decompression bomb is not
     expanded.
     """
-    size, inflate = sum(sizes), zlib.decompressobj()
+    size, inflate = sum(sizes), zlib.decompressobj(_RAW)
     try:
         data = inflate.decompress(body, size + 1)
     except zlib.error as error:
@@ -101,6 +103,6 @@ def _deflated(columns: Iterable[bytes]) -> bytes:
 
     Nothing but runs repeats in them; looking for runs only is 40 times as fast.
     """
-    deflate = zlib.compressobj(9, strategy=zlib.Z_RLE)
+    deflate = zlib.compressobj(9, wbits=_RAW, strategy=zlib.Z_RLE)
     parts = [deflate.compress(column) + deflate.flush(zlib.Z_SYNC_FLUSH) for column in columns if column]
     return b"".join(parts) + deflate.flush()

@@ -32,12 +32,14 @@ _DELTA_HEAD: Final = struct.Struct("<IiQQI")
 def to_bytes(values: ValueSet) -> bytes:
     """The complete set, compressed."""
     head = _BASE_HEAD.pack(len(values.hashes), len(values.days), *values.bounds)
+    # What is new each day is often seen only once, and the rest on all days: the difference is regular.
+    first, last = np.searchsorted(values.days, values.first), np.searchsorted(values.days, values.last)
     columns = (
         *packed.ascending(values.days.astype(np.uint64), _DATE_BYTES),
         *packed.planes(values.distinct, _HASH_BYTES),
         *packed.ascending(values.hashes, _HASH_BYTES),
-        *packed.planes(np.searchsorted(values.days, values.first), _DAY_BYTES),
-        *packed.planes(np.searchsorted(values.days, values.last), _DAY_BYTES),
+        *packed.planes(first, _DAY_BYTES),
+        *packed.planes(last - first, _DAY_BYTES),
     )
     return packed.sealed(packed.BASE, HASH_VERSION, head, columns)
 
@@ -50,14 +52,15 @@ def from_bytes(data: bytes) -> ValueSet:
         raise packed.damaged(f"{values} values are more than it can hold")
     of_days = (_DATE_BYTES * day_count, _HASH_BYTES * day_count)
     sizes = (*of_days, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
-    days, distinct, hashes, first, last = packed.unpacked(body, sizes)
+    days, distinct, hashes, *seen = packed.unpacked(body, sizes)
     day_numbers = packed.from_ascending(days, _DATE_BYTES).astype(np.int32)
-    seen = [packed.from_planes(column, _DAY_BYTES).astype(np.int64) for column in (first, last)]
-    if any(len(numbers) and numbers.max() >= day_count for numbers in seen):
+    first, later = (packed.from_planes(column, _DAY_BYTES).astype(np.int64) for column in seen)
+    last = first + later
+    if len(last) and last.max() >= day_count:
         raise packed.damaged("a value was seen on a day that was not observed")
     counts = packed.from_planes(distinct, _HASH_BYTES).astype(np.int64)
     ascending = packed.from_ascending(hashes, _HASH_BYTES)
-    return ValueSet(ascending, day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, *bounds)
+    return ValueSet(ascending, day_numbers[first], day_numbers[last], day_numbers, counts, *bounds)
 
 
 def continues(before: ValueSet, after: ValueSet) -> bool:
