@@ -19,8 +19,8 @@ Say = Callable[[str], None]
 _NAMES: Final = """
 import json, sys
 from tsaudit import load_settings
-from tsaudit.cli.errors import State, guarded
-sys.exit(guarded(State(), lambda: print(json.dumps([target.name for target in load_settings().targets]))))
+from tsaudit.cli.errors import CallState, guarded
+sys.exit(guarded(CallState(), lambda: print(json.dumps([target.name for target in load_settings().targets]))))
 """
 """Errors are lines on stderr, as for each command."""
 
