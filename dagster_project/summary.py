@@ -1,22 +1,18 @@
 """The demo's summary: verdict, main contributor, forecast, and the message that the owner received."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
-from tsaudit.model.finding import Severity
+from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity
 from tsaudit.text import day as day_in_words
 from tsaudit.text import number, percent
 from tsaudit.text.findings import is_growing, severity_word
 from tsaudit.text.forecasts import limit_reached
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from tsaudit.history.deliveries import Delivery
     from tsaudit.history.store import Store
-    from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult
 
 
 def day_line(day: date, result: AuditResult, series: int | None) -> str:
@@ -45,7 +41,7 @@ def _summary(result: AuditResult, report: str | None) -> Iterator[tuple[str, str
     yield "Report", report or "could not be written"
 
 
-def worst_message(store: Store, target: str) -> Iterator[str]:
+def worst_message(store: "Store", target: str) -> Iterator[str]:
     """The owner's message about the worst open incident, in its current version, and its history.
 
     Nothing if nobody was notified.
@@ -72,7 +68,7 @@ def worst_message(store: Store, target: str) -> Iterator[str]:
     yield from (f"  {line}" for line in message.readable().splitlines())
 
 
-def _badness(family: Sequence[Delivery]) -> int:
+def _badness(family: Sequence["Delivery"]) -> int:
     """The severity of the worst incident in the newest text of a message."""
     newest = [row for row in family if row.kind in ("alert", "edit")][-1]
     return max((Severity(s).rank for s in newest.payload["about"].values()), default=-1)

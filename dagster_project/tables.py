@@ -3,8 +3,6 @@
 Everything depends only on the day: the same day always gives the same rows. `noise(...)` is a number from 0 to 1.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 DEPLOYMENT: Final = 23

@@ -1,7 +1,5 @@
 """Writes the data of the demo's applications, one day after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,7 +30,7 @@ class World:
     path: Path
 
     @classmethod
-    def of(cls, settings: Settings) -> World:
+    def of(cls, settings: "Settings") -> "World":
         """The database of the first target in the settings."""
         return cls(Path(settings.targets[0].url.get_secret_value().removeprefix("duckdb:///")))
 
@@ -84,7 +82,7 @@ class World:
         return found if isinstance(found, date) else None
 
 
-def _write(connection: Connection, first: date, day: date) -> None:
+def _write(connection: "Connection", first: date, day: date) -> None:
     from sqlalchemy import text
 
     age = (day - first).days
@@ -101,7 +99,7 @@ def _write(connection: Connection, first: date, day: date) -> None:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[Connection]:
+def _open(path: Path) -> Iterator["Connection"]:
     """A transaction on the file, which no other process can open meanwhile: DuckDB locks it."""
     from sqlalchemy import create_engine
     from sqlalchemy.exc import SQLAlchemyError

@@ -73,7 +73,9 @@ def errors(source: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def test_every_error_has_one_root_and_a_name_of_its_own() -> None:
-    found = [error for path in modules() for error in errors(path.read_text())]
+    # tsaudit_airflow must not import tsaudit: another interpreter may be the one that has it.
+    own = [path for path in modules() if not path.is_relative_to(ROOT / "tsaudit_airflow")]
+    found = [error for path in own for error in errors(path.read_text())]
     assert len(found) > 30
     rooted = {"TsauditError"}
     while new := {name for name, bases in found if rooted.intersection(bases)} - rooted:

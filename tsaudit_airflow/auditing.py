@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
-from tsaudit.errors import TsauditError
-
 Say = Callable[[str], None]
 
 _NAMES: Final = """
 import json, sys
 from tsaudit import load_settings
-from tsaudit.cli.errors import State, guarded
-sys.exit(guarded(State(), lambda: print(json.dumps([target.name for target in load_settings().targets]))))
+from tsaudit.cli.errors import CallState, guarded
+sys.exit(guarded(CallState(), lambda: print(json.dumps([target.name for target in load_settings().targets]))))
 """
 """Errors are lines on stderr, as for each command."""
 
@@ -30,7 +28,8 @@ command, that something in tsaudit.yaml is wrong.
 """
 
 
-class AuditError(TsauditError):
+# Not a TsauditError: reading a DAG must not import tsaudit, which another interpreter may have.
+class AuditError(Exception):
     """There is no audit at all: one line, or several about tsaudit.yaml."""
 
     def __init__(self, text: str, *, is_final: bool = True) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines import CHAPTERS, State, Status, status
+from tsaudit.guidelines import CHAPTERS, CheckState, Status, status
 from tsaudit.rule import Rule
 from tsaudit.rules import all_rules, pages
 
@@ -131,7 +131,7 @@ def _guideline(one: Status, rules: tuple[Rule, ...]) -> Iterator[str]:
     yield "| engine | |"
     yield "|---|---|"
     for engine, coverage in one.engines.items():
-        said = {State.CHECKED: "checked", State.OPEN: "matters, and no rule checks it yet"}
+        said = {CheckState.CHECKED: "checked", CheckState.OPEN: "matters, and no rule checks it yet"}
         yield f"| {_engine_links([engine])} | {said.get(coverage.state, f'does not matter: {coverage.reason}')} |"
 
 
@@ -155,7 +155,7 @@ def _engine(engine: Engine, rules: tuple[Rule, ...], statuses: tuple[Status, ...
     yield "## Guidelines that do not matter here"
     yield ""
     for one in statuses:
-        if one.engines[engine.name].state is State.MOOT:
+        if one.engines[engine.name].state is CheckState.MOOT:
             link = f"[{one.guideline.id}](../guidelines/{one.guideline.id}.md)"
             yield f"- {link} {one.guideline.title}: {one.engines[engine.name].reason}"
 

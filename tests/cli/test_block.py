@@ -209,8 +209,8 @@ def test_markdown_says_what_the_text_says() -> None:
     page = "\n".join(markdown.lines(results.of_result(result, a_profile()), everything=False))
     for part in (
         "## demo: critical",
-        f"\n```\n{STATEMENT}\n```\n",
-        "| Time left | about 21 days | 80% range 18 to 27 |",
+        f"\n\n`{STATEMENT}`\n",
+        "\n- Time left: about 21 days \\(80% range 18 to 27\\)\n",
     ):
         assert part in page
     assert "**main/http\\_requests: Series grew" in page

@@ -186,7 +186,7 @@ def test_output_when_stdout_is_closed() -> None:
 def test_output_when_the_terminal_knows_few_characters() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(
-        [sys.executable, "-c", "from tsaudit.cli.errors import *; guarded(State(), lambda: click.echo('\u2026'))"],
+        [sys.executable, "-c", "from tsaudit.cli.errors import *; guarded(CallState(), lambda: click.echo('\u2026'))"],
         env=environment,
         capture_output=True,
         timeout=60,

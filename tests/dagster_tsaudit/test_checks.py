@@ -243,7 +243,7 @@ def test_a_statement_is_shown_as_it_is_whatever_is_in_it() -> None:
     told = story.Story("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
     assert "```` DROP TABLE `a``` *b*` -- <script> ````" in told.in_markdown()
     assert code_block(told.statement).startswith("````\nDROP TABLE `a```")
-    assert "`tsaudit plan demo 'a b'`" in told.in_markdown()
+    assert "`` tsaudit plan demo 'a`b' ``" in told.in_markdown()
 
 
 def test_an_open_rule_does_not_pass_and_says_why() -> None:
