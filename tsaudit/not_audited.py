@@ -62,7 +62,7 @@ def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
 
     The catalog may list a table and its columns to users who may not read a single row.
     """
-    answered = {(m.database, m.name) for m in profile.measurements if m.statements}
+    answered = {(m.database, m.name) for m in profile.measurements if m.statements or m.series is not None}
     known = {(m.database, m.name) for m in profile.measurements} - answered
     found: dict[tuple[str, str], Gap] = {}
     for gap in profile.gaps:
