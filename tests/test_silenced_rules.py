@@ -64,7 +64,7 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     (finding,) = said.findings
     assert (said.code, finding.subject, finding.severity) == (SILENCED_CODE, Subject(), Severity.WARN)
     assert finding.message == (
-        "1 rule that worked before has been unknown for 3 audits: CAR001. "
+        "1 rule has been unknown for 3 audits: CAR001. "
         "First cause: series_listing of main/cpu timed out: took longer than 60 s"
     )
     assert last(*days, after=4) is None
@@ -82,9 +82,12 @@ def test_a_rule_that_finds_something_judges_whatever_it_lacks() -> None:
     assert last(a_day(found()), *[a_day(lacking())] * 3) is not None
 
 
-@pytest.mark.parametrize("before", [[], [a_day(lacking())] * 9, [a_day(does_not_apply())] * 9, [not_audited()] * 9])
-def test_a_rule_that_never_judged_does_not_count(before: list[AuditResult]) -> None:
-    assert last(*before, *[a_day(lacking())] * 5) is None
+@pytest.mark.parametrize("before", [[], [a_day(does_not_apply())] * 9, [not_audited()] * 9])
+def test_a_rule_that_never_worked_counts_like_one_that_stopped(before: list[AuditResult]) -> None:
+    assert last(*before, *[a_day(lacking())] * 2) is None
+    result = last(*before, *[a_day(lacking())] * 3)
+    assert result is not None
+    assert result.findings[0].message.startswith("1 rule has been unknown for 3 audits: CAR001. ")
 
 
 def test_a_rule_that_does_not_apply_any_more_does_not_count() -> None:
@@ -125,9 +128,7 @@ def test_many_rules_are_one_finding_the_longest_silent_first() -> None:
     said = last(*dated)
     assert said is not None
     (finding,) = said.findings
-    assert finding.message.startswith(
-        "13 rules that worked before have been unknown for at least 3 audits: CAR006, CAR001"
-    )
+    assert finding.message.startswith("13 rules have been unknown for at least 3 audits: CAR006, CAR001")
     assert " and 3 more. First cause: " in finding.message
     assert len(finding.evidence) == 13
     assert finding.since == DAY + timedelta(days=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import not_audited, plugins
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
@@ -20,6 +20,9 @@ from tsaudit.rules import all_rules, foreign
 from tsaudit.rules import unusable as rules_unusable
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.text import listed, many
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.name_families import NameFamily
 
 _PLUGIN_S: Final = 30.0
 """Seconds that the rules of other packages may take in one audit, all together: tsaudit's own take less than one."""
@@ -44,7 +47,9 @@ def audit(
         chosen = ()
     days, limits, switched = timeline or Timeline(), policy or LimitPolicy(), switches or RulePolicy()
     plugin_time = Deadline(_PLUGIN_S)
-    results = [_apply(rule, profile, days, limits, switched, plugin_time) for rule in chosen]
+    families: dict[frozenset[str], tuple[NameFamily, ...]] = {}
+    cases = (Case(rule, profile, days, limits, families) for rule in chosen)
+    results = [_apply(case, switched, plugin_time) for case in cases]
     results = one_per_cause(profile, chosen, results)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
@@ -69,15 +74,8 @@ def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozense
     return frozenset().union(*(r.requires | r.uses for r in chosen if engine in r.engines))
 
 
-def _apply(
-    rule: Rule,
-    profile: Profile,
-    timeline: Timeline,
-    policy: LimitPolicy,
-    switches: RulePolicy,
-    plugin_time: Deadline,
-) -> RuleResult:
-    case = Case(rule, profile, timeline, policy)
+def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResult:
+    rule, profile = case.rule, case.profile
     limits = tuple(case.limit(t.name) for t in rule.thresholds)
 
     def result(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -18,6 +18,7 @@ from tsaudit.config import words
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
+from tsaudit.history.database import patience
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile, utc_now
@@ -86,12 +87,19 @@ class AuditSession:
 
     def write_index(self) -> None:
         """Write the index of all reports, once all audits have ended."""
-        self.index_problem = run.write_index(self.settings, self.store)
+        with self._patience():
+            self.index_problem = run.write_index(self.settings, self.store)
 
     def tell(self, out: Callable[[str], None]) -> SendReport:
         """Send what is queued; `out` gets the messages if there is neither Slack nor another notifier."""
-        self.told = run.tell(self.settings, self.store, out)
+        with self._patience():
+            self.told = run.tell(self.settings, self.store, out)
         return self.told
+
+    def _patience(self) -> AbstractContextManager[None]:
+        """Don't wait for a history again that no audit could use."""
+        unusable = bool(self.runs) and all(one.result is None for one in self.runs)
+        return patience(0.0) if unusable else nullcontext()
 
     @property
     def not_audited(self) -> list[str]:

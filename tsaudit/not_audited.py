@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.model.facts import STRUCTURE
+from tsaudit.model.facts import FACTS, STRUCTURE, Scope
 from tsaudit.model.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.subject import Subject
@@ -33,6 +33,7 @@ _FIX_DATABASE: Final = (
 _ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys", "field_types")
 """The fact that the others depend on: its gap is the reason."""
 _MOST_CAUSES: Final = 2
+_REFUSED: Final = frozenset({Reason.DENIED, Reason.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,24 @@ def unseen(profile: Profile) -> str | None:
     """Why no measurement of the target could be measured, in one line; None if one could."""
     if _seen(profile):
         return None
-    return _cause(g for g in profile.gaps if g.fact in STRUCTURE) or "no measurement could be read"
+    listed = _cause(g for g in profile.gaps if g.fact in STRUCTURE and not _is_guess(profile, g))
+    return listed or _cause(unread(profile).values()) or "no measurement could be read"
+
+
+def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
+    """Measurements of which nothing could be read, by database and name, each with the reason.
+
+    The catalog may list a table and its columns to users who may not read a single row.
+    """
+    answered = {(m.database, m.name) for m in profile.measurements if m.statements or m.series is not None}
+    known = {(m.database, m.name) for m in profile.measurements} - answered
+    found: dict[tuple[str, str], Gap] = {}
+    for gap in profile.gaps:
+        at = (gap.database or "", gap.measurement or "")
+        is_refused = gap.reason in _REFUSED and (gap.fact == "columns" or FACTS[gap.fact].scope is Scope.MEASUREMENT)
+        if at in known and is_refused and not _is_guess(profile, gap):
+            found.setdefault(at, gap)
+    return found
 
 
 def missed(
@@ -109,7 +127,8 @@ def _databases(profile: Profile) -> Iterator[Missed]:
     the target shows that it is the right server.
     """
     seen = _seen(profile)
-    gaps = [g for g in profile.gaps if g.fact in STRUCTURE and g.database is not None and g.database not in seen]
+    gaps = [g for g in profile.gaps if g.fact in STRUCTURE and not _is_guess(profile, g)]
+    gaps = [g for g in (*gaps, *unread(profile).values()) if g.database is not None and g.database not in seen]
     for name in sorted({g.database for g in gaps if g.database is not None}):
         cause = _cause(g for g in gaps if g.database == name) or ""
         message = f"Database {name} could not be audited: {cause}"
@@ -117,9 +136,20 @@ def _databases(profile: Profile) -> Iterator[Missed]:
 
 
 def _seen(profile: Profile) -> set[str]:
-    """The databases with a measurement whose columns are known; one without columns and without a gap is empty."""
+    """The databases with a measurement of which something was read; one without columns and without a gap is empty."""
     unknown = {(g.database, g.measurement) for g in profile.gaps if g.fact in STRUCTURE}
-    return {m.database for m in profile.measurements if m.columns or (m.database, m.name) not in unknown}
+    not_read = unread(profile)
+    return {
+        m.database
+        for m in profile.measurements
+        if (m.columns or (m.database, m.name) not in unknown) and (m.database, m.name) not in not_read
+    }
+
+
+def _is_guess(profile: Profile, gap: Gap) -> bool:
+    """Whether the columns are known, and only their roles are not: a consequence of rows that were not read."""
+    at = (gap.database, gap.measurement)
+    return gap.fact == "columns" and any(m.columns for m in profile.measurements if (m.database, m.name) == at)
 
 
 def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_files
@@ -22,6 +23,9 @@ from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.text.findings import SET_IN_FILE
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.name_families import NameFamily
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
 """The sections of a rule's docstring, in this order."""
@@ -173,6 +177,8 @@ class Case:
     profile: Profile
     timeline: Timeline
     policy: LimitPolicy
+    families: dict[frozenset[str], tuple[NameFamily, ...]] = field(default_factory=dict, repr=False, compare=False)
+    """What `name_families` has found so far; the rules of one audit share it."""
 
     @property
     def engine(self) -> Engine:
@@ -200,6 +206,15 @@ class Case:
     def inside(self, database: Database) -> tuple[Measurement, ...]:
         """Those of a database, including its other retention policies."""
         return tuple(m for m in self.profile.inside(database) if self.judges(m))
+
+    def name_families(self, names: Iterable[str]) -> tuple[NameFamily, ...]:
+        """The families among the names, by template. Computed once per audit, however often rules ask."""
+        key = frozenset(names)
+        if key not in self.families:
+            from tsaudit.analysis.shapes import name_families
+
+            self.families[key] = tuple(name_families.name_families(list(key)))
+        return self.families[key]
 
     def limit(self, threshold: str, measurement: Measurement | None = None) -> Limit:
         """The named threshold as it applies to the measurement, or to the target."""

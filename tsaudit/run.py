@@ -24,7 +24,7 @@ from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.history import clock, incidents, lease
 from tsaudit.history.compaction import compact, is_due
-from tsaudit.history.database import HistoryError
+from tsaudit.history.database import HistoryError, patience
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import AuditResult, Verdict
@@ -40,6 +40,8 @@ from tsaudit.text.findings import severity_word
 
 Progress = Callable[[str], None]
 
+_REACTIONS_S: Final = 5.0
+"""How long to wait for the history before the audits, to read reactions; what is not read now is read next time."""
 _LEASE_GRACE_S: Final = lease.STALE_S + 30.0
 """Additional time for rules, report, and history after the deadline; later than that, the audit was killed."""
 
@@ -101,10 +103,44 @@ def audit_target(
     """
     began, say = time.monotonic(), progress or (lambda _line: None)
     try:
-        with lease.held(store, target, target.budget.deadline_s + _LEASE_GRACE_S, say):
-            return _audit_alone(target, settings, store, day, run_url, say, began)
+        with (
+            patience(target.budget.deadline_s),
+            lease.held(store, target, target.budget.deadline_s + _LEASE_GRACE_S, say),
+        ):
+            try:
+                return _audit_alone(target, settings, store, day, run_url, say, began)
+            except Exception as error:
+                return _not_saved(target, settings, store, day, run_url, say, began, error)
     except lease.InUseError as error:
         return AuditRun(target.name, day, None, None, (), None, time.monotonic() - began, str(error))
+
+
+def _not_saved(
+    target: Target,
+    settings: Settings,
+    store: Store,
+    day: date,
+    run_url: str | None,
+    say: Progress,
+    began: float,
+    error: Exception,
+) -> AuditRun:
+    """The run of an audit that broke before its result and its messages were stored: an incident like any other.
+
+    Whatever could not be stored, its cause can be. Raises HistoryError if not even that can: the history itself is
+    gone.
+    """
+    if isinstance(error, HistoryError):
+        cause = f"the audit could not be saved: {error}"
+    else:
+        cause = f"internal error, so the audit was not saved: {_one_line(error)}"
+    say(cause)
+    result = _judge(target, settings, Timeline(), None, cause, day)
+    store.save(None, result, None)
+    changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
+    context = alerts.RunContext(target.name, target.engine, day, result.verdict, None, run_url, result.plans)
+    alerts.queue(store, settings, changes, context)
+    return AuditRun(target.name, day, result, None, tuple(changes), None, time.monotonic() - began, _error(result))
 
 
 def _audit_alone(
@@ -182,7 +218,7 @@ def audit_targets(
         return audit_target(target, settings, store, day=day, run_url=run_url, progress=say)
 
     if reactions:
-        with suppress(HistoryError):
+        with suppress(HistoryError), patience(_REACTIONS_S):
             # Before anything is queued: what people have decided since is no news. `tell` reports problems.
             alerts.read_reactions(store, settings)
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:

@@ -1,4 +1,4 @@
-"""Rules that used to work on a target and no longer do: a revoked permission, a budget that is no longer enough.
+"""Rules that cannot be evaluated on a target: a permission that is missing or was revoked, a budget that is too small.
 
 One audit in which a rule lacks something is `unknown` and notifies nobody. If it stays that way, the problems that the
 rule looks for may go unnoticed: that is an incident.
@@ -26,11 +26,8 @@ from tsaudit.model.subject import Subject
 from tsaudit.text import many
 
 _MOST_NAMED: Final = 10
-TITLE: Final = "Rules that worked before are unknown"
-WHY: Final = (
-    "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed. Somebody may rely on a rule "
-    "that has worked before."
-)
+TITLE: Final = "Rules cannot be evaluated"
+WHY: Final = "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed."
 FIX: Final = (
     "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. If "
     "nothing can be done about it, accept the incident until a date: `tsaudit accept`."
@@ -76,25 +73,25 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
 
 
 def silenced_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
-    """The rules that once worked and have been unknown in the last `after` audits or more; None if there are none.
+    """The rules that have been unknown in the last `after` audits or more; None if there are none.
 
-    `earlier`: the previous audits, newest first. Audits count, not days; those without a rule are skipped for it.
+    A rule that never worked counts like one that stopped. `earlier`: the previous audits, newest first. Audits count,
+    not days; those without a rule are skipped for it.
     """
     unknown = outcomes_of(result).unknown
     streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
-    found = sorted((s for s in streaks if s and s.audits >= after), key=lambda s: (s.since, s.rule.code))
+    found = sorted((s for s in streaks if s.audits >= after), key=lambda s: (s.since, s.rule.code))
     return _result(found) if found else None
 
 
-def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _Silenced | None:
-    """None for a rule that never worked."""
+def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _Silenced:
     audits, since = 1, today
     for day in earlier:
         if rule.code in day.judged:
-            return _Silenced(rule, audits, since)
+            break
         if rule.code in day.unknown:
             audits, since = audits + 1, day.day
-    return None
+    return _Silenced(rule, audits, since)
 
 
 def _result(found: Sequence[_Silenced]) -> RuleResult:
@@ -107,8 +104,8 @@ def _result(found: Sequence[_Silenced]) -> RuleResult:
     finding = Finding(
         subject=Subject(),
         severity=Severity.WARN,
-        message=f"{many(len(found), 'rule')} that worked before {have} been unknown for "
-        f"{least}{many(fewest, 'audit')}: {named}. First cause: {_cause(found[0].rule)}",
+        message=f"{many(len(found), 'rule')} {have} been unknown for {least}{many(fewest, 'audit')}: {named}. "
+        f"First cause: {_cause(found[0].rule)}",
         fix=FIX,
         since=found[0].since,
         evidence=tuple(Evidence(one.rule.code, f"unknown since {one.since}: {_cause(one.rule)}") for one in found),

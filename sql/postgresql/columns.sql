@@ -1,5 +1,5 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position, is_unique, refers_to
+-- columns: measurement, column, data_type, key_position, is_unique, refers_to, unreadable
 -- cost: catalog only
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
@@ -12,6 +12,45 @@ best AS (
   JOIN tables ON tables.oid = i.indrelid
   WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
   ORDER BY i.indrelid, i.indnkeyatts DESC, i.indisprimary DESC, i.indexrelid
+),
+-- Why the role may not read a table, and the statement that lets it.
+lacking AS (
+  SELECT
+    tables.oid,
+    n.nspname AS in_schema,
+    tables.relname,
+    CASE
+      WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN 'USAGE'
+      WHEN NOT has_table_privilege(tables.oid, 'SELECT') THEN 'SELECT'
+      WHEN row_security_active(tables.oid) THEN 'BYPASSRLS'
+    END AS right_needed
+  FROM tables
+  JOIN pg_namespace AS n ON n.nspname = {{ database | text }}
+),
+refused AS (
+  SELECT
+    lacking.oid,
+    CASE lacking.right_needed
+      WHEN 'USAGE' THEN format(
+        'permission denied for schema %s: GRANT USAGE ON SCHEMA %I TO %I; GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %I',
+        lacking.in_schema, lacking.in_schema, current_user, lacking.in_schema, current_user
+      )
+      WHEN 'SELECT' THEN
+        CASE
+          WHEN bool_and(lacking.right_needed IS NOT DISTINCT FROM 'SELECT') OVER () THEN format(
+            'permission denied for all tables of schema %s: GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %I',
+            lacking.in_schema, lacking.in_schema, current_user
+          )
+          ELSE format(
+            'permission denied for table %s: GRANT SELECT ON %I.%I TO %I',
+            lacking.relname, lacking.in_schema, lacking.relname, current_user
+          )
+        END
+      WHEN 'BYPASSRLS' THEN format(
+        'row-level security hides rows of table %s: ALTER ROLE %I BYPASSRLS', lacking.relname, current_user
+      )
+    END AS why
+  FROM lacking
 )
 SELECT
   tables.relname AS measurement,
@@ -43,12 +82,14 @@ SELECT
     FROM pg_constraint AS k
     JOIN pg_class AS other ON other.oid = k.confrelid
     WHERE k.conrelid = tables.oid AND k.contype = 'f' AND a.attnum = ANY(k.conkey)
-  ) AS refers_to
+  ) AS refers_to,
+  refused.why AS unreadable
 {% if timescaledb %}
   , CASE WHEN h.column_name IS NULL THEN segment.role ELSE h.role END AS role
   , CASE WHEN h.column_name IS NULL THEN segment.reason ELSE h.reason END AS reason
 {% endif %}
 FROM tables
+JOIN refused ON refused.oid = tables.oid
 JOIN pg_attribute AS a ON a.attrelid = tables.oid AND a.attnum > 0 AND NOT a.attisdropped
 JOIN pg_type AS t ON t.oid = a.atttypid
 LEFT JOIN best ON best.indrelid = tables.oid

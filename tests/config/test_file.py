@@ -410,7 +410,7 @@ def test_advice_when_secrets_are_plain_text(tmp_path: Path) -> None:
 def test_advice_when_patterns_of_routes_meet_nothing(tmp_path: Path) -> None:
     text = TARGET + (
         "routes:\n"
-        "  - {owner: default, rules: ['CAR*', 'XYZ*', TGT002, rules-no-longer-judged]}\n"
+        "  - {owner: default, rules: ['CAR*', 'XYZ*', TGT002, rules-not-evaluated]}\n"
         "  - {owner: default, targets: ['a*', 'prod-*', '?']}\n"
     )
     file = write(tmp_path, text)

@@ -226,12 +226,14 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     if (cause := not_audited.unseen(profile)) is not None:
         # Everything else depends on it.
         _line(target.name, "failed", cause)
+        _cannot_read(profile)
         return False
     seen[target.name] = profile
     missed = not_audited.missed(profile, _foreseen(profile, switches))
     for one in missed:
         _line(target.name, "failed", one.message)
     gone = {one.subject.database for one in missed}
+    unread = not_audited.unread(profile)
     gaps = [gap for gap in profile.gaps if gap.database not in gone]
     # A gap in a single measurement makes no rule unknown as a whole.
     lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
@@ -240,12 +242,25 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     if not missed:
         version = f"{target.engine} {profile.server_version}"
         _line(target.name, "ok", f"{version}: {many(len(judged), 'rule')} can be evaluated")
-    for line in _missing(target.engine, gaps, switches):
+    _cannot_read(profile)
+    shown = [gap for gap in gaps if (gap.database, gap.measurement) not in unread]
+    for line in _missing(target.engine, shown, switches):
         _line("", "unknown", line)
     for unused in profile.unused_settings:
         _line("", "warning", str(unused))
     _tables(probed.tables, probed.others)
     return not missed
+
+
+def _cannot_read(profile: Profile) -> None:
+    """A line for each table of which nothing can be read, with what would let the audit read it."""
+    from tsaudit import not_audited
+
+    unread = not_audited.unread(profile)
+    for (database, name), gap in sorted(unread.items())[:_MOST_TABLES]:
+        _line("", "unknown", f"cannot read {database}/{name}: {gap.detail}")
+    if (more := len(unread) - _MOST_TABLES) > 0:
+        _line("", "unknown", f"nor {many(more, 'more table')}")
 
 
 def _tables(tables: Sequence[Measurement], others: int) -> None:

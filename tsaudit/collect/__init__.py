@@ -83,8 +83,8 @@ def collect(
             else take_over(draft, asker.window, target.max_age)
             for draft in found.drafts
         ]
-        moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
-        settled = [draft for draft in drafts if draft.reused or draft.is_empty]
+        moved = [draft for draft in drafts if not draft.reused]
+        settled = [draft for draft in drafts if draft.reused]
         comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
         series = _series_at_most(databases)
         climb = Climb(asker, asked, series, _series_unwanted(found, settled, series), comparison)
@@ -137,11 +137,15 @@ def probe(
     with closing(Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as asker:
         before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
         found = _find(asker, asked, before)
-        for database in found.databases:
-            for draft in [d for d in found.drafts if d.database == database.name and not d.is_empty][:1]:
-                try_facts(asker, draft, asked)
-        profile = _profile(asker, found, found.drafts, end.date(), connection.server_version)
-        drafts = [draft for draft in found.drafts if not draft.is_empty]
+        readable = [draft for draft in found.drafts if not draft.unreadable]
+        tried = [
+            next(d for d in readable if d.database == name) for name in dict.fromkeys(d.database for d in readable)
+        ]
+        looked_at = [
+            try_facts(asker, draft, asked) if draft.unreadable or draft in tried else draft for draft in found.drafts
+        ]
+        profile = _profile(asker, found, looked_at, end.date(), connection.server_version)
+        drafts = list(readable)
         if not most_tables or not engine.infers_roles or not drafts:
             return Probed(profile)
         drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.facts.given import OfMeasurements
+from tsaudit.model.profile import Reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 Row = dict[str, Any]
+
+_NAMED_BY: Final = {
+    "databases": ("database",),
+    "policies": ("database",),
+    "measurements": ("measurement",),
+    "columns": ("measurement", "column"),
+    "tag_keys": ("measurement", "tag"),
+    "row_estimate": ("measurement",),
+    "storage": ("measurement",),
+    "activity": ("measurement",),
+}
+"""Lists in which each thing has one row, and the columns that name it."""
 
 
 def each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
@@ -51,6 +64,8 @@ def rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list
 def rows_of(asker: Asker, fact: str, given: Given, measurement: str | None = None) -> list[Row] | None:
     """The rows of a fact about the target or a database; None if a gap was left. `measurement`: the queried
     measurement, if each is queried separately.
+
+    If a list names something twice, the first row counts, and a gap says so: nobody knows which of them is right.
     """
     rows: list[Row] = []
 
@@ -59,7 +74,26 @@ def rows_of(asker: Asker, fact: str, given: Given, measurement: str | None = Non
             raise ValueError(f"no column {min(missing)}")
         rows.extend(batch.to_pylist())
 
-    return rows if asker.ask(fact, consume, given, measurement=measurement) is not None else None
+    if asker.ask(fact, consume, given, measurement=measurement) is None:
+        return None
+    return rows if fact not in _NAMED_BY else _each_once(asker, fact, rows, given)
+
+
+def _each_once(asker: Asker, fact: str, rows: list[Row], given: Given) -> list[Row]:
+    names = _NAMED_BY[fact]
+    found: dict[tuple[Any, ...], Row] = {}
+    repeated: dict[tuple[Any, ...], None] = {}
+    for row in rows:
+        key = tuple(row[name] for name in names)
+        if key in found:
+            repeated[key] = None
+        else:
+            found[key] = row
+    for key in repeated:
+        about = dict(zip(names, key, strict=True))
+        detail = f"the server lists the {names[-1]} {key[-1]} twice; only the first entry counts"
+        asker.gap(fact, Reason.FAILED, detail, about.get("database") or given.subject[0], about.get("measurement"))
+    return list(found.values())
 
 
 def _about(asker: Asker, database: str, names: list[str]) -> OfMeasurements:

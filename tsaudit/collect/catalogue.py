@@ -19,6 +19,7 @@ from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.collect.table_statistics import ColumnStatistics
 from tsaudit.collect.unused_settings import no_such_database, takes
 from tsaudit.engines.engine import Ladder
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.columns import Column, TimeColumn, TimeKind
 from tsaudit.model.facts import FACTS
 from tsaudit.model.facts.given import OfDatabase, OfTarget
@@ -77,15 +78,6 @@ class Fingerprint(Found):
 
     fingerprint: str
     fingerprint_as_of: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Empty(Found):
-    """A table without columns: nothing was ever written to it."""
-
-    rows: Count
-    series: Count
-    is_empty: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +188,17 @@ def outline(
         further = [*settings, repr(asker.target.columns.get(measurement))]
         draft = draft.knowing(Fingerprint(_fingerprint(draft, state, further), as_of))
         if ladder in _FROM_CATALOGUE and not draft.columns and not draft.unreadable:
-            # That counts as measured, and there is nothing more to query.
-            none = Count(0, asker.source("columns"))
-            draft = draft.knowing(Empty(rows=none, series=none))
+            asker.gap("columns", Reason.FAILED, _without_columns(asker), name, measurement)
+            draft = draft.knowing(InTable((), asker.gap_in("columns", name, measurement)))
         drafts.append(draft)
     return database, _with_catalogue(asker, name, asked, drafts), names
+
+
+def _without_columns(asker: Asker) -> str:
+    """Why a listed table is not known to be empty."""
+    package = ENGINES[asker.target.engine].package
+    see = "" if package else f": see sql/{asker.target.engine}/grants.md"
+    return f"the server lists it without columns; it was never written to, or the user may not read it{see}"
 
 
 def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: list[Draft]) -> list[Draft]:
@@ -254,12 +252,20 @@ def _described(asker: Asker, database: str, chosen: list[str]) -> dict[str, Draf
     referred = {c.refers_to for measurement, own in columns.items() for c in own if c.refers_to != measurement}
     return {
         measurement: Draft(database, measurement, ladder).knowing(
-            InTable(columns[measurement], None, measurement in referred)
+            InTable(
+                columns[measurement], _refused(database, measurement, described[measurement]), measurement in referred
+            )
             if measurement in columns
             else InTable((), asker.gap_in("columns", database, measurement))
         )
         for measurement in described
     }
+
+
+def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | None:
+    """Why the engine would refuse to read the measurement's rows, if its catalog says so; None if it does not."""
+    why = next((row["unreadable"] for row in rows or () if row.get("unreadable")), None)
+    return Gap("columns", Reason.DENIED, why, database, measurement) if why else None
 
 
 def _column(row: Row) -> Column:

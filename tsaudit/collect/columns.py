@@ -68,17 +68,18 @@ def find_time(asker: Asker, draft: Draft) -> Draft:
         return draft
     chosen = _chosen(asker, draft)
     typed = asker.engine.enforces_types
-    candidates = _candidates(asker, draft)
+    candidates = [] if draft.unreadable else _candidates(asker, draft)
     extents = _extents(asker, draft, [c.name for c in candidates]) if candidates else {}
     indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if c.name in i.columns)
     before = draft.previous.time_column if draft.previous else None
     time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed, before=before)
-    return measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
+    draft = draft.knowing(Roles(time, draft.tags, draft.fields))
+    return draft if draft.unreadable else measure_extent(asker, draft)
 
 
 def find_time_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
     """Query the extents that `find_time` needs, of several tables at once."""
-    needed = {id(draft): _candidates(asker, draft) for draft in drafts}
+    needed = {id(draft): [] if draft.unreadable else _candidates(asker, draft) for draft in drafts}
     tables_ahead(
         asker,
         "time_extents",
@@ -115,7 +116,7 @@ def assign_roles_ahead(asker: Asker, drafts: Sequence[Draft], sample_wanted: boo
     tables_ahead(
         asker,
         "row_sample",
-        drafts,
+        [draft for draft in drafts if not draft.unreadable],
         lambda draft: _sample_of(asker, draft, most),
         lambda draft: tuple(c.data_type for c in draft.columns),
     )

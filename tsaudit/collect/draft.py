@@ -90,8 +90,6 @@ class Draft:
     kind_reason: str = ""
     never_source: Mapping[str, str] = field(default_factory=dict)
     """Columns that cannot name the source of a row, whatever their type, with the reason."""
-    is_empty: bool = False
-    """The engine was queried for its columns and reported none: nothing was ever written to it."""
     roles_known: bool = True
     """False if the roles of its columns could not be determined: nothing more can be queried then."""
     policies: tuple[str, ...] = ()
@@ -150,7 +148,7 @@ class Draft:
     excerpt: Excerpt | None = None
     """Which of its rows may be read; None: all within the window."""
     unreadable: Gap | None = None
-    """Why the cost of reading its rows is unknown, so that none are read."""
+    """Why none of its rows are read: the user may not, its columns are not known, or the cost of reading is not."""
     statements: Mapping[str, str] = field(default_factory=dict)
     """Fact to the statement sent for it."""
     some_series: Sequence[Mapping[str, str | None]] = ()

@@ -76,6 +76,8 @@ class TakenOver(Found):
 def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
     """The draft with the measurement's previous figures, if they still apply and are recent enough."""
     before = draft.previous
+    if draft.unreadable:
+        return draft  # What nobody may read any more was not seen today.
     if before is None or not draft.fingerprint or before.fingerprint != draft.fingerprint:
         return draft
     if draft.fingerprint_as_of is None or before.fingerprint_as_of is None:

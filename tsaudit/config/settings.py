@@ -181,7 +181,7 @@ class Incidents(Model):
     resolve_after: int = Field(2, ge=1)
     """Consecutive good audits before it is resolved."""
     unknown_after: int = Field(3, ge=1)
-    """Consecutive audits in which rules that worked before were unknown, before that becomes an incident (`TGT002`)."""
+    """Consecutive audits in which rules were unknown, before that becomes an incident (`TGT002`)."""
 
 
 class Report(Model):

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +35,8 @@ _DRIVERS: Final = {
 }
 _BUSY_S: Final = 60
 """Seconds a writer waits for another one."""
+_LEAST_WAIT_S: Final = 0.5
+"""The same for an audit that has already waited as long as it may."""
 _CONNECT_S: Final = 10
 _ANSWER_S: Final = 30
 """Seconds for one statement on PostgreSQL; then the server cancels it."""
@@ -59,6 +62,43 @@ _LIMITS: Final = {
 _PAGE_BYTES: Final = 16384
 """Of a SQLite file."""
 _READING: Final = "tsaudit_reading"
+
+
+_patience: Final[ContextVar[Patience | None]] = ContextVar("tsaudit_history_patience", default=None)
+
+
+class Patience:
+    """How long one audit still waits for other writers of the history, over all of its transactions."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = self.left_s = seconds
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Wait for the history's locks no longer than this in the whole context, in this thread."""
+    token = _patience.set(Patience(seconds))
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
+def _longest_wait_s() -> float:
+    """Seconds that the next transaction may wait for others."""
+    limit = _patience.get()
+    return float(_BUSY_S) if limit is None else min(float(_BUSY_S), max(_LEAST_WAIT_S, limit.left_s))
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    """Counts the time inside as time spent waiting."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        if (limit := _patience.get()) is not None:
+            limit.left_s -= time.monotonic() - began
 
 
 class HistoryError(TsauditError):
@@ -113,10 +153,11 @@ def lock(connection: Connection, name: str) -> None:
     SQLite needs none: its transactions begin IMMEDIATE, so there is only one writer at a time.
     """
     if connection.dialect.name == "postgresql":
+        wait_s = _longest_wait_s()
         digest = hashlib.sha256(f"tsaudit {name}".encode()).digest()
         key = {"key": int.from_bytes(digest[:8], signed=True)}
         if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), key).scalar():
-            with _patient(connection, _BUSY_S):
+            with _waiting(), _patient(connection, wait_s):
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), key)
 
 
@@ -147,7 +188,9 @@ def readable_errors(url: URL) -> Iterator[None]:
         cause = getattr(error, "orig", None) or error
         lines = str(cause).strip().splitlines() or [type(cause).__name__]
         if type(cause).__name__ == "LockNotAvailable":
-            lines = [f"kept locked by another tsaudit for more than {_BUSY_S:g} s"]
+            limit = _patience.get()
+            seconds = min(_BUSY_S, limit.seconds) if limit else _BUSY_S
+            lines = [f"kept locked by another tsaudit for more than {seconds:.3g} s"]
         raise HistoryFailedError(f"history {_label(url)}: {lines[0]}") from None
 
 
@@ -190,7 +233,12 @@ def _sqlite(url: URL) -> Engine:
         # A transaction that reads first and writes later cannot wait for another writer: it fails. So every transaction
         # that is not declared read-only takes its turn immediately.
         only_reads = connection.get_execution_options().get(_READING, False)
-        connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")
+        if only_reads:
+            connection.exec_driver_sql("BEGIN")
+            return
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_longest_wait_s() * 1000:.0f}")
+        with _waiting():
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begun)

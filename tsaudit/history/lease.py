@@ -27,7 +27,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, delete, insert, select, update
 
 from tsaudit.errors import TsauditError
-from tsaudit.history.database import HistoryError
+from tsaudit.history.database import HistoryError, patience
 from tsaudit.history.schema import lease
 
 if TYPE_CHECKING:
@@ -200,6 +200,6 @@ def _is_gone(process: str) -> bool:
 def _beat(store: Store, name: str, holder: str, ended: threading.Event) -> None:
     while not ended.wait(BEAT_S):
         # If the write fails now, the next beat may succeed.
-        with suppress(HistoryError), store.writing(f"lease {name}") as connection:
+        with suppress(HistoryError), patience(BEAT_S / 2), store.writing(f"lease {name}") as connection:
             own = (lease.c.name == name, lease.c.holder == holder)
             connection.execute(update(lease).where(*own).values(beat=lease.c.beat + 1))

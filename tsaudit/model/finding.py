@@ -277,14 +277,14 @@ UNREACHABLE_CODE: Final = "TGT001"
 """Code of the finding that a target, or one of its databases, could not be audited; not a rule."""
 
 SILENCED_CODE: Final = "TGT002"
-"""Code of the finding that rules which used to work have stopped; not a rule."""
+"""Code of the finding that rules cannot be evaluated, audit after audit; not a rule."""
 
 PLUGIN_CODE: Final = "TGT003"
 """Code of the finding that rules of another package cannot be used; not a rule."""
 
 RULELESS_CODES: Final = {
     UNREACHABLE_CODE: "target-not-audited",
-    SILENCED_CODE: "rules-no-longer-judged",
+    SILENCED_CODE: "rules-not-evaluated",
     PLUGIN_CODE: "plug-in-not-usable",
 }
 """Codes and names of findings without a rule, by which a route can select them."""

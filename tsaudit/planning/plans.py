@@ -153,8 +153,10 @@ def with_words(profile: Profile, result: RuleResult) -> RuleResult:
 
 def _said(profile: Profile, measurements: Mapping[Subject, Measurement], finding: Finding) -> Finding:
     words: list[str] = []
-    for at in dict.fromkeys(change.at for change in finding.changes):
-        asked = [Asked(change, ()) for change in finding.changes if change.at == at]
+    changes: dict[Subject, list[Asked]] = defaultdict(list)
+    for change in finding.changes:
+        changes[change.at].append(Asked(change, ()))
+    for at, asked in changes.items():
         place = _place(profile, at, measurements.get(at), asked)
         words += [step.words for step in _first(list(_steps(place, asked)))]
     return replace(finding, fix=" ".join(filter(None, (*dict.fromkeys(words), finding.fix)))) if words else finding

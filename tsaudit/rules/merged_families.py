@@ -90,11 +90,9 @@ def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple
     Tables of events need measured values or a period in their names: a log of changes for each table has a schema of
     its own by design.
     """
-    from tsaudit.analysis.shapes import shapes
-
     inside = {m.name: m for m in case.measurements if m.database == database and m.kind in _MERGED_KINDS}
     found: list[tuple[NameFamily, MergeMeasurements]] = []
-    for family in shapes.name_families(list(inside)):
+    for family in case.name_families(inside):
         alike: dict[frozenset[str], list[str]] = defaultdict(list)
         for name in family.members:
             alike[frozenset(inside[name].columns)].append(name)

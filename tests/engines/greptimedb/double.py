@@ -79,6 +79,8 @@ class GreptimeDB:
         self.statements: list[str] = []
         """Those that were sent, oldest first."""
         self.greeting = "8.4.2"
+        self.hides_columns = False
+        """Whether it lists the columns of its own views only."""
         self._context = _context()
         self.tables: dict[tuple[str, str], Stored] = {}
         """(database, name) to what the catalogue says of it."""
@@ -178,7 +180,7 @@ class GreptimeDB:
         return Answer([ResultColumn("Table", 253), ResultColumn("Create Table", 253)], rows)
 
     def _select(self, text: str, session: Session) -> Answer:
-        if "information_schema" in text and self._views_are_old:
+        if "information_schema" in text and (self._views_are_old or self.hides_columns):
             self._register_views()
         if "region_statistics" in text and not self.counted:
             raise MysqlError(1815, "(Internal): Failed to collect region statistics")
@@ -315,6 +317,8 @@ class GreptimeDB:
         schema = catalog.schema("information_schema")
         databases = sorted({database for database, _ in self.tables})
         for name, rows in views(self.version, databases, list(self.tables.values()), self.counted).items():
+            if name == "columns" and self.hides_columns:
+                rows = rows.filter(pc.equal(rows["table_schema"], "information_schema"))
             schema.register_table(name, _table(rows, f"v{next(_numbers)}"))
         self._views_are_old = False
 

@@ -104,6 +104,8 @@ class InfluxDB3:
         self.with_schema_table = with_schema_table
         self.with_internal_tables = with_internal_tables
         self.file_limit = file_limit
+        self.hides_columns = False
+        """Whether it answers that tables have no columns."""
         self.delay_s = 0.0
         """How long a statement takes before its first row."""
         self.statements: list[str] = []
@@ -233,7 +235,8 @@ class InfluxDB3:
                 self._describe(found)
             frame = found.context.sql_with_options(statement, _READS)
             self._count_files(found, str(frame.optimized_logical_plan().display_indent()))
-            stream = frame.execute_stream()
+            is_hidden = self.hides_columns and ("influxdb_schema" in statement or ".columns" in statement)
+            stream = iter(()) if is_hidden else frame.execute_stream()
         except RefusedError:
             raise
         except Exception as error:

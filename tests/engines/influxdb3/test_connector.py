@@ -202,14 +202,14 @@ def test_deleted_table_is_told_by_its_name_where_the_server_does_not(settings: d
 
 
 @pytest.mark.parametrize("with_flight", [True, False])
-def test_table_whose_first_point_was_refused_is_empty(with_flight: bool) -> None:
+def test_table_whose_first_point_was_refused_is_a_gap(with_flight: bool) -> None:
     (at,) = times(1)
     half = Table("half", ("host",), {"host": "float"}, [Row(at, {"host": "a"}, {"host": 1.0})])
     with running(with_flight=with_flight) as server:
         profile = collected(write(Dataset([half, _table(3)]), "influxdb3", server))
-    assert profile.gaps == ()
-    empty, http = profile.measurements
-    assert (empty.name, empty.rows and empty.rows.value, empty.series and empty.series.value) == ("half", 0, 0)
+    assert {(gap.measurement, gap.reason) for gap in profile.gaps} == {("half", Reason.FAILED)}
+    half_written, http = profile.measurements
+    assert (half_written.name, half_written.rows, half_written.series) == ("half", None, None)
     assert http.rows is not None
     assert http.rows.value == 3
 

@@ -279,12 +279,9 @@ def test_what_the_service_does_not_document_is_refused(server: Timestream, state
 
 def test_table_that_nothing_was_written_to(server: Timestream) -> None:
     profile = collected(_target(server, _cpu(), Table("empty", ("host",), {"usage": "float"})))
-    assert profile.gaps == ()
-    assert _rows(profile) == {"cpu": 30, "empty": 0}
+    assert {(gap.measurement, gap.reason) for gap in profile.gaps} == {("empty", Reason.FAILED)}
     (empty,) = [m for m in profile.measurements if m.name == "empty"]
-    assert (empty.series and empty.series.value, empty.tags, empty.fields) == (0, (), ())
-    assert empty.measure_names is not None
-    assert empty.measure_names.count.value == 0
+    assert (empty.rows, empty.series, empty.tags, empty.fields) == (None, None, (), ())
     with open_connection(_target(server)) as connection, pytest.raises(FactError, match="does not exist"):
         list(connection.query("series_listing", 5, filled("series_listing", **CPU | {"measurement": "empty"}, limit=1)))
 

@@ -99,11 +99,9 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
-    from tsaudit.analysis.shapes import shapes
-
     names = {d.name: [m.name for m in case.measurements if m.database == d.name] for d in case.profile.databases}
     families = {
-        database: sorted(shapes.name_families(inside), key=lambda f: -len(f.members))
+        database: sorted(case.name_families(inside), key=lambda f: -len(f.members))
         for database, inside in names.items()
     }
     yield from _server(case, {database: len(inside) for database, inside in names.items()}, families)

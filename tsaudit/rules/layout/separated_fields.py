@@ -112,10 +112,8 @@ def _failed(case: Case, measurement: Measurement) -> bool:
 
 
 def _of_few_fields(case: Case, database: str) -> dict[str, Measurement]:
-    from tsaudit.analysis.shapes import shapes
-
     inside = {m.name: m for m in case.measurements if m.database == database}
-    in_families = {name for family in shapes.name_families(list(inside)) for name in family.members}
+    in_families = {name for family in case.name_families(inside) for name in family.members}
     return {
         name: m
         for name, m in inside.items()

@@ -72,7 +72,6 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
     - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
-    from tsaudit.analysis.shapes import shapes
     from tsaudit.analysis.tables import grids
 
     for measurement in case.measurements:
@@ -80,7 +79,7 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
             ("tag", [t.key for t in measurement.tags]),
             ("field", [f.key for f in measurement.fields]),
         ):
-            families = shapes.name_families(names)
+            families = case.name_families(names)
             rest = set(names) - {name for family in families for name in family.members}
             for family in (*families, *(grid.family for grid in grids.grids(rest, strong_only=True))):
                 count, numbered = len(family.members), _is_numbered(family)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -63,11 +63,9 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Graphite templates: https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
     """
-    from tsaudit.analysis.shapes import shapes
-
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
-        families = shapes.name_families(list(inside))
+        families: Sequence[NameFamily] = case.name_families(inside)
         if case.engine.keeps_documents:
             families = _of_collections(case, list(inside), families)
         for family in (with_quantity(family, inside) for family in families):
@@ -80,7 +78,7 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
-        largest = max(shapes.name_families(names), key=lambda family: len(family.members), default=None)
+        largest = max(case.name_families(names), key=lambda family: len(family.members), default=None)
         if largest and len(largest.members) >= max(case.limit("min_names").value, _FEWEST):
             yield _of_measure_names(case, measurement, largest)
 
@@ -91,7 +89,7 @@ def _in_periods(case: Case, names: list[str]) -> set[str]:
     return {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
 
 
-def _of_collections(case: Case, names: list[str], families: list[NameFamily]) -> list[NameFamily]:
+def _of_collections(case: Case, names: list[str], families: Sequence[NameFamily]) -> list[NameFamily]:
     """The families that differ in more than a date, including numbers that could be read as dates.
 
     collection-per-period reports collections of periods; a date in one or two names may also be a number.

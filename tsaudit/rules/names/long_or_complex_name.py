@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from tsaudit.engines.influx.reach import own_name
@@ -58,12 +59,15 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
     for database in case.profile.databases:
         name = own_name(database)
         if reason := _complaint(case, name):
-            yield _finding(case, Subject(database.name), {name: reason}, None)
+            yield _finding(case, Subject(database.name), {name: reason})
+    shorter = _shorter_names(case)
     for measurement in case.measurements:
         names = (measurement.name, *(t.key for t in measurement.tags), *(f.key for f in measurement.fields))
         bad = {name: reason for name in names if (reason := _complaint(case, name))}
         if bad:
-            yield _finding(case, subject_of(measurement), bad, measurement)
+            new_name = shorter.get((measurement.database, measurement.name))
+            changes = _renames(measurement, bad, new_name)
+            yield _finding(case, subject_of(measurement), bad, changes)
 
 
 def _complaint(case: Case, name: str) -> str:
@@ -74,7 +78,7 @@ def _complaint(case: Case, name: str) -> str:
     return many(parts, "part") if parts > case.limit("max_parts").value else ""
 
 
-def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Measurement | None) -> Finding:
+def _finding(case: Case, subject: Subject, bad: dict[str, str], changes: tuple[Rename, ...] = ()) -> Finding:
     longest = max(bad, key=len)
     return Finding(
         subject=subject,
@@ -82,9 +86,9 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 4)}: "
         f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and read.",
         fix=f"Take a name that says what is measured, and put what varies into {case.engine.words.tag}s."
-        if measurement
+        if subject.measurement
         else "Make a database with a shorter name and copy the data over; no engine renames one in place.",
-        changes=_renames(case, measurement, bad) if measurement else (),
+        changes=changes,
         observed=len(longest),
         limit=case.limit("max_length"),
         unit="characters",
@@ -94,14 +98,26 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
     )
 
 
-def _renames(case: Case, measurement: Measurement, bad: dict[str, str]) -> tuple[Rename, ...]:
-    """A shorter name for each of them."""
+def _shorter_names(case: Case) -> dict[tuple[str, str], str]:
+    """(database, measurement) to a shorter name, for long names that are not to become one with others."""
+    inside: dict[str, list[str]] = defaultdict(list)
+    for measurement in case.measurements:
+        inside[measurement.database].append(measurement.name)
+    found: dict[tuple[str, str], str] = {}
+    for database, names in inside.items():
+        if long := [name for name in names if _complaint(case, name)]:
+            families = in_families(case, database)
+            new_names = distinct(long, _short, names)
+            found |= {(database, old): new for old, new in new_names.items() if old not in families}
+    return found
+
+
+def _renames(measurement: Measurement, bad: dict[str, str], new_name: str | None) -> tuple[Rename, ...]:
+    """A shorter name for each of them. `new_name`: the measurement's own; None if it keeps its name."""
     columns = distinct((name for name in bad if name in measurement.columns), _short, measurement.columns)
     changes = [Rename(subject_of(measurement), old, new) for old, new in columns.items()]
-    if measurement.name in bad and measurement.name not in in_families(case.profile, measurement.database):
-        inside = [m.name for m in case.measurements if m.database == measurement.database]
-        long = [name for name in inside if _complaint(case, name)]
-        changes.append(Rename(subject_of(measurement), "", distinct(long, _short, inside)[measurement.name]))
+    if new_name is not None:
+        changes.append(Rename(subject_of(measurement), "", new_name))
     return tuple(changes)
 
 

@@ -77,14 +77,16 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
         if database.policy_of or case.engine.language is not Language.INFLUXQL:
             continue
         if reason := _reason(database.name, reserved):
-            yield _finding(case, Subject(database.name), {database.name: reason}, None)
+            yield _finding(case, Subject(database.name), {database.name: reason})
     for database in case.profile.databases:
         escaped, quoted = _in_measurements(case, database.name)
         if len(quoted) > _MOST_APART:
             yield _habit(case, quoted)
             quoted = []
+        new_names = _plain_names(case, database.name) if escaped or quoted else {}
         for measurement, bad in (*escaped, *quoted):
-            yield _finding(case, subject_of(measurement), bad, measurement)
+            renames = _renames(case, measurement, bad, new_names.get(measurement.name))
+            yield _finding(case, subject_of(measurement), bad, measurement, renames)
 
 
 _Bad = tuple[Measurement, dict[str, str]]
@@ -93,7 +95,7 @@ _Bad = tuple[Measurement, dict[str, str]]
 
 def _in_measurements(case: Case, database: str) -> tuple[list[_Bad], list[_Bad]]:
     """Those with a name for which quotes are not enough, and the others that have such names."""
-    reserved, families = keywords(case.profile.engine), in_families(case.profile, database)
+    reserved, families = keywords(case.profile.engine), in_families(case, database)
     others = {m.name: m for m in case.measurements if m.database == database and m.name not in families}
     families = families | {name for grid in grids_of(case, others) for name in grid.members}
     escaped, quoted = list[_Bad](), list[_Bad]()
@@ -144,7 +146,13 @@ def _plain(name: str, reserved: frozenset[str]) -> str:
     return f"{words}_value" if words.lower() in reserved else words
 
 
-def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Measurement | None) -> Finding:
+def _finding(
+    case: Case,
+    subject: Subject,
+    bad: dict[str, str],
+    measurement: Measurement | None = None,
+    renames: tuple[Rename, ...] = (),
+) -> Finding:
     reserved = keywords(case.profile.engine)
     columns = [name for name in bad if measurement and name in measurement.columns]
     first = columns[0] if columns else next(iter(bad))
@@ -156,7 +164,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         fix=f"Until then quote them in every query: {case.quoted(list(bad)[:3])}."
         if measurement
         else f"Make a database with a plain name, such as {_plain(first, reserved)}, and copy the data there.",
-        changes=_renames(case, measurement, bad) if measurement else (),
+        changes=renames,
         observed=len(bad),
         unit="names",
         guilty=first,
@@ -196,18 +204,22 @@ def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
     )
 
 
-def _renames(case: Case, measurement: Measurement, bad: dict[str, str]) -> tuple[Rename, ...]:
-    """A plain name for each of them, which nothing else has or gets."""
+def _plain_names(case: Case, database: str) -> dict[str, str]:
+    """A plain name for each measurement that needs one and is not to become one with others."""
+    reserved, families = keywords(case.profile.engine), in_families(case, database)
+    inside = [m.name for m in case.measurements if m.database == database]
+    names = (name for name in inside if _reason(name, reserved))
+    found = distinct(names, lambda name: _plain(name, reserved), inside)
+    return {old: new for old, new in found.items() if old not in families}
+
+
+def _renames(case: Case, measurement: Measurement, bad: dict[str, str], new_name: str | None) -> tuple[Rename, ...]:
+    """A plain name for each of them, which nothing else has or gets. `new_name`: None if the measurement keeps its."""
     reserved, at = keywords(case.profile.engine), subject_of(measurement)
-
-    def plain(name: str) -> str:
-        return _plain(name, reserved)
-
-    columns = distinct((name for name in measurement.columns if name in bad), plain, measurement.columns)
+    names = (name for name in measurement.columns if name in bad)
+    columns = distinct(names, lambda name: _plain(name, reserved), measurement.columns)
     both = {tag.key for tag in measurement.tags} & {field.key for field in measurement.fields}
     changes = [Rename(at, old, new) for old, new in columns.items() if old not in both]
-    if measurement.name in bad and measurement.name not in in_families(case.profile, measurement.database):
-        inside = [m.name for m in case.measurements if m.database == measurement.database]
-        names = distinct((name for name in inside if _reason(name, reserved)), plain, inside)
-        changes.append(Rename(at, "", names[measurement.name]))
+    if measurement.name in bad and new_name is not None:
+        changes.append(Rename(at, "", new_name))
     return tuple(changes)
