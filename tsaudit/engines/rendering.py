@@ -1,19 +1,16 @@
-"""How an engine says a change: what its room gives, and what it is given."""
+"""What an engine's advice is given: where changes are to be made, and what they achieve."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.change import Change
-from tsaudit.model.plan import Effect, Step
+from tsaudit.model.plan import Effect
 from tsaudit.model.profile import Measurement, Profile
-from tsaudit.text import many
 
 _FEWER_WRITERS: Final = 10
 """Times as many values as there are writers that a tag must have, so that each of them writes several."""
@@ -39,10 +36,8 @@ class Place:
     database: str
     measurement: Measurement | None
     """None: the changes are about the database."""
-    effect: Effect = field(default_factory=Effect)
-    """What all changes of the plan do together."""
-    unproven: list[str] = field(default_factory=list, compare=False)
-    """Names that `free` proposed and that may be there all the same, since the audit did not look at everything."""
+    effect: Effect = Effect()
+    """What all changes of the plan do together, for this measurement."""
 
     @property
     def engine(self) -> Engine:
@@ -77,54 +72,10 @@ class Place:
         return self.quoted([Qualified(self.database, name or self.here.name, path)])
 
     def free(self, name: str) -> str:
-        """The name, or the name with the lowest number at its end that no measurement beside it has.
-
-        One that the audit would not have examined may exist: it is noted in `unproven`.
-        """
+        """The name, or the name with the lowest number at its end that no audited measurement beside it has."""
         taken = {m.name for m in self.profile.measurements if m.database == self.database}
         numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
-        found = name if name not in taken else next(one for one in numbered if one not in taken)
-        if not self._would_be_known(found) and found not in self.unproven:
-            self.unproven.append(found)
-        return found
-
-    def _would_be_known(self, name: str) -> bool:
-        """Whether the profile would have a measurement of that name, were there one."""
-        if not self.profile.all_listed(self.database):
-            return False
-        left_out = sum(listed.left_out for listed in self.profile.listed if listed.database == self.database)
-        return not left_out or self.profile.selection.takes(self.database, name)
-
-    def lost(self, row: str, sharing: str) -> str:
-        """What is lost where rows get the tags and the time of others; empty where it is known that none do.
-
-        `row`: the engine's word. `sharing`: what such rows have in common, and what becomes of them, as part of
-        a sentence.
-        """
-        found, how = self.effect.collisions, self.effect.collisions_how
-        if self.effect.keeps_rows:
-            return ""
-        if found is None:
-            return f"{row}s that {sharing}; how many is not known: {how}"
-        if not found:
-            return f"{row}s that {sharing}, if there are any: none among those compared ({how})"
-        return f"at least {many(found, row)} that {sharing} ({how})"
-
-
-Renderer = Callable[[Place, Sequence[Any]], Iterator[Step]]
-"""Says the changes it is given, all of its kinds at once, as steps. It is called once for each plan."""
-
-Renderers = Mapping[type[Change], Renderer]
-"""Kind of change to what says it. Kinds that share a renderer are said together, as where one copy makes them all."""
-
-_NONE: Final[Renderers] = {}
-
-
-def renderers_of(engine: str) -> Renderers:
-    """What the engine's room declares as RENDERERS, or that of the engine it `speaks`; none where neither has any."""
-    about = ENGINES[engine]
-    module = about.changes or (ENGINES[about.speaks].changes if about.speaks else "")
-    return importlib.import_module(module).RENDERERS if module else _NONE
+        return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def by_source(column: str) -> str:
