@@ -1,0 +1,133 @@
+"""The step about writers: what they send from now on, with the setting of the program that most likely sends it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.engines.rendering import Place
+from tsaudit.engines.writers.setting import ALL, Program, setting
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    MergeMeasurements,
+    Rename,
+    SplitColumn,
+    SplitMeasurement,
+)
+from tsaudit.model.plan import Effect, Step, StepKind
+from tsaudit.model.profile import Measurement
+from tsaudit.text import listed, many, number
+
+_MOST_NAMES: Final = 6
+_TYPES: Final = {"integer": "integers", "float": "floats", "boolean": "booleans", "time": "timestamps"}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """An engine's terms, each in the singular."""
+
+    row: str = "point"
+    measurement: str = "measurement"
+    tag: str = "tag"
+    field: str = "field"
+    types: Mapping[str, str] = dataclasses.field(default_factory=lambda: _TYPES)
+    """Type of a change to what values of it are called, in the plural."""
+
+
+def step(
+    place: Place,
+    changes: Sequence[Change],
+    terms: Terms = Terms(),
+    usual: Program = Program.APPLICATION,
+    programs: Collection[Program] = ALL,
+    also: Sequence[Measurement] = (),
+    new_name: str = "",
+    example: str = "",
+) -> Step | None:
+    """The whole step; None where writers change nothing.
+
+    `also`: other measurements that need the same. `new_name`: the measurement that replaces it, if the changes need
+    another one. `example`: what an application sends from now on, for programs without settings.
+    """
+    here = [] if place.measurement is None else [place.measurement, *also]
+    found = setting(here, changes, usual, programs, new_name, example)
+    if found is None:
+        return None
+    words = [*sentences(place.measurement, changes, terms)]
+    if new_name:
+        words.append(f"Write to {new_name}, which replaces {place.here.name}.")
+    lost = loss(place.effect, terms.row)
+    if lost:
+        words.append(milder(place, changes))
+    words.append(found.words)
+    return Step(StepKind.WRITER, " ".join(filter(None, words)), found.text, found.language, loses=lost)
+
+
+def sentences(here: Measurement | None, changes: Sequence[Change], terms: Terms = Terms()) -> list[str]:
+    """What writers send from now on: a sentence for each kind of change."""
+    return list(_sentences("" if here is None else here.name, changes, terms))
+
+
+def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[str]:
+    if demoted := [change.tag for change in changes if isinstance(change, MakeField)]:
+        yield f"Write {_all(demoted)} as {_a(terms.field, demoted)} of {name}, not as {_a(terms.tag, demoted)}."
+    if promoted := [change.column for change in changes if isinstance(change, MakeTag)]:
+        yield f"Write {_all(promoted)} as {_a(terms.tag, promoted)} of {name}, not as {_a(terms.field, promoted)}."
+    if gone := [change.column for change in changes if isinstance(change, LeaveOut)]:
+        yield f"Stop writing {_all(gone)} to {name}."
+    for change in changes:
+        if isinstance(change, SplitColumn):
+            parts = ", ".join(f"{part.name}={part.example}" for part in change.parts)
+            role = terms.tag if change.is_tag else terms.field
+            yield f"Write one {role} per attribute: {parts} instead of {change.column}={change.example}."
+        elif isinstance(change, SplitMeasurement):
+            own = f"a {terms.measurement} of {'its' if len(change.columns) == 1 else 'their'} own"
+            yield f"Write {_all(change.columns)} to {own}, {change.name}, with the same {terms.tag}s."
+        elif isinstance(change, MergeMeasurements):
+            first = change.members[0]
+            tags = " and ".join(f"{key}={value}" for key, value in first.tags)
+            yield f"Write to {change.into}{f' with {tags}' if tags else ''} instead of {first.measurement}."
+    if renamed := [f"{change.old} as {change.new}" for change in changes if isinstance(change, Rename) and change.old]:
+        yield f"Write {_all(renamed)}."
+    if typed := [f"{c.column} as {terms.types.get(c.to, c.to)}" for c in changes if isinstance(c, ChangeType)]:
+        yield f"Write {_all(typed)}."
+
+
+def loss(effect: Effect, row: str = "point") -> str:
+    """What is lost where rows end up with the same tags and timestamp; empty where it is proven that none do."""
+    if effect.keeps_rows:
+        return ""
+    shared = f"{row}s that end up with the same tags and timestamp overwrite each other"
+    if effect.loss is None:
+        return f"{shared}; count unknown: {effect.loss_unknown}"
+    found = effect.loss
+    among = f"of the {many(found.compared, row)} compared{f' ({found.scope})' if found.scope else ''}"
+    if not found.rows:
+        return f"{shared}: none {among}"
+    return f"{shared}: {'' if found.is_exact else 'at least '}{number(found.rows)} {among}"
+
+
+def milder(place: Place, changes: Sequence[Change]) -> str:
+    """What to do instead if queries need a tag that goes: a sentence; empty where no tag goes."""
+    gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
+    tags = [tag for name in gone if (tag := place.here.tag(name)) is not None]
+    if not tags:
+        return ""
+    if any("/" in value for tag in tags for value in tag.sample):
+        return "If that loses too much, keep it, with a placeholder for each id in its values (/users/{id})."
+    kept = "it as a tag, with" if len(tags) == 1 else "them as tags, with"
+    return f"If that loses too much, keep {kept} fewer or coarser values."
+
+
+def _all(names: Sequence[str]) -> str:
+    return listed(names, _MOST_NAMES)
+
+
+def _a(noun: str, names: Sequence[str]) -> str:
+    return f"a {noun}" if len(names) == 1 else f"{noun}s"
