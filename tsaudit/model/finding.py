@@ -238,7 +238,9 @@ class AuditResult:
     tsaudit_version: str
     results: tuple[RuleResult, ...]
     plans: tuple[Plan, ...] = ()
-    """What to do, by subject: one plan per measurement, whatever the number of findings about it."""
+    """What to do about warnings and critical findings, that about the worst one first. Findings that ask for the same
+    changes share a plan, and so do those about one measurement.
+    """
 
     @property
     def verdict(self) -> Verdict:

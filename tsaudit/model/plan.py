@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from tsaudit.model.change import AnyChange
+from tsaudit.model.change import AnyChange, Change
 from tsaudit.model.subject import Subject
 
 
@@ -126,3 +126,25 @@ class Plan:
     also: tuple[Subject, ...] = ()
     """Other measurements that need the same changes."""
     left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """All that it is about."""
+        return (self.subject, *self.also)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The codes of the rules that ask for it."""
+        return tuple(dict.fromkeys(rule for one in self.changes for rule in one.rules))
+
+    def makes(self, change: Change) -> bool:
+        """Whether the change, as a finding asks for it, is part of the plan."""
+        return change.at in self.subjects and any(_says(one.change, change) for one in self.changes)
+
+
+def _says(made: Change, change: Change) -> bool:
+    """Whether the change is made, or one that decides more."""
+    if type(made) is not type(change):
+        return False
+    claims = change.claims()
+    return made.likeness() == change.likeness() or (bool(claims) and claims.items() <= made.claims().items())

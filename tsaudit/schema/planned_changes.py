@@ -14,7 +14,7 @@ from tsaudit.engines.engine import NAME_IN_FORM, Statements
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.types import is_integer
 from tsaudit.model.change import Change, Claim, MergeMeasurements
-from tsaudit.model.plan import Copy, Phase, Plan
+from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 from tsaudit.schema.diff import Column, Difference, Kind
@@ -28,6 +28,7 @@ _KINDS: Final[dict[str, Callable[[str], object]]] = {
 }
 """Whether an engine's type is one for values of the kind that a change asks for."""
 
+_MAKES: Final = (StepKind.SCHEMA, StepKind.STORED)
 _EASED: Final = 0.5
 """Share of the series that may be left."""
 _UNWANTED: Final = frozenset({("role", "field"), ("role", "none")})
@@ -38,21 +39,21 @@ def asked_by(difference: Difference, plans: Iterable[Plan], after: Profile) -> t
     """The rules whose plan made the difference, as their codes; none where no plan asked for it."""
     codes: dict[str, None] = {}
     for plan in plans:
-        if plan.subject.database == difference.subject.database:
+        if any(subject.database == difference.subject.database for subject in plan.subjects):
             codes |= dict.fromkeys(_asked_by(difference, plan, after))
     return tuple(codes)
 
 
 def _asked_by(difference: Difference, plan: Plan, after: Profile) -> Iterator[str]:
-    for asked in plan.changes:
-        if _decides(asked.change, difference, after):
-            yield from asked.rules
-    about, known = difference.subject.measurement if difference.subject.column else None, _statements(after.engine)
-    if about in (None, plan.subject.measurement):
-        for step in plan.steps:
-            makes = step.phase not in (Phase.LOOK, Phase.CHECK) and _states(step.text, difference, known)
-            if makes or (step.copy is not None and _is_written(step.copy, difference)):
-                yield from step.rules
+    at = difference.subject
+    is_about = not at.column or Subject(at.database, at.measurement) in plan.subjects
+    if is_about:
+        for asked in plan.changes:
+            if _decides(asked.change, difference, after):
+                yield from asked.rules
+        known = _statements(after.engine)
+        if any(_states(step.text, difference, known) for step in plan.steps if step.kind in _MAKES):
+            yield from plan.rules
 
 
 def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after: Profile) -> tuple[str, ...]:
@@ -71,9 +72,9 @@ def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after:
     is_new_tag = difference.kind is Kind.NEW and now.tag(at.column) is not None
     codes: dict[str, None] = {}
     for plan in plans:
-        if plan.subject == Subject(at.database, at.measurement):
+        if Subject(at.database, at.measurement) in plan.subjects:
             wanted = [(one.change, one.rules) for one in plan.changes]
-            wanted += [(one.change, one.rules) for one in plan.set_aside]
+            wanted += [(one.change, one.rules) for one in plan.left_out]
             for change, rules in wanted:
                 if _unwanted(change) & ended & (ended if is_new_tag else {at.column}):
                     codes |= dict.fromkeys(rules)
@@ -91,8 +92,6 @@ def _unwanted(change: Change) -> set[str]:
 def _decides(change: Change, difference: Difference, after: Profile) -> bool:
     if not difference.subject.column:
         return _ends_measurement(change, difference, after)
-    if change.at.measurement != difference.subject.measurement:
-        return False
     claims, column = change.claims(), difference.subject.column
     if difference.kind is Kind.NEW:
         return any(aspect == "new column" and _is_called(column, name) for aspect, name in claims)
@@ -175,11 +174,7 @@ def _measurement(profile: Profile, database: str, name: str) -> Measurement | No
 
 
 def _states(text: str, difference: Difference, known: Statements) -> bool:
-    """Whether a statement drops, or adds, what is gone, or new.
-
-    What a plan makes on the way, such as the old column under another name, is nobody's decision; only its statements
-    know what it is called.
-    """
+    """Whether a statement drops, or adds, what is gone, or new, such as the table that rows are copied to."""
     if difference.kind not in (Kind.GONE, Kind.NEW):
         return False
     is_new = difference.kind is Kind.NEW
@@ -188,12 +183,6 @@ def _states(text: str, difference: Difference, known: Statements) -> bool:
     if not difference.subject.column:
         forms += known.make if is_new else known.remove
     return any(re.search(f"(?i){form.replace(NAME_IN_FORM, name)}", text) for form in forms)
-
-
-def _is_written(copy: Copy, difference: Difference) -> bool:
-    """Whether the program that a step wants makes the measurement."""
-    at = difference.subject
-    return difference.kind is Kind.NEW and not at.column and at.measurement == copy.into
 
 
 _IN_SQL: Final = r"(?:\S+\.)?(?:\"<name>\"|`<name>`|<name>(?![\w.\"`-]))"
