@@ -35,6 +35,11 @@ class Program(enum.StrEnum):
     APPLICATION = "application"
     """A program without such settings."""
 
+    @property
+    def has_fields(self) -> bool:
+        """Whether it writes fields under names of its choice, and to measurements of its choice."""
+        return self in (Program.TELEGRAF, Program.APPLICATION)
+
 
 ALL: Final = frozenset(Program)
 WRITTEN: Final = (

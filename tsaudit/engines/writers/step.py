@@ -59,7 +59,9 @@ def step(
     found = setting(here, changes, usual, programs, new_name, example)
     if found is None:
         return None
-    words = [*sentences(place.measurement, changes, terms)]
+    if not found.program.has_fields:
+        changes = [LeaveOut(c.at, c.tag) if isinstance(c, MakeField) else c for c in changes]
+    words = sentences(place.measurement, changes, terms)
     if new_name:
         words.append(f"Write to {new_name}, which replaces {place.here.name}.")
     lost = loss(place.effect, terms.row)
