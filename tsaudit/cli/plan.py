@@ -80,7 +80,7 @@ def _print_problem(found: Plan, result: AuditResult) -> None:
     for line in show.figures(((figure.label, figure.text) for figure in told.figures), "    ", _COLUMNS):
         click.echo(line)
     if others := behind[1:]:
-        codes = listed(dict.fromkeys(rule.code for rule, _ in others), _MOST_CODES)
+        codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)
         show.line(f"  and {many(len(others), 'other finding')} ({codes})")
 
 

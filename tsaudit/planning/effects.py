@@ -44,12 +44,13 @@ def with_next(effect: Effect, measurement: Measurement, gone: Collection[str], f
     """The effect with what else to change if too many series are left: more than half, or more than the limit of a
     finding about them.
     """
-    if effect.series_now is None or effect.series_after is None or measurement.tag_sets is None:
+    now, after = effect.series_now, effect.series_after
+    if now is None or after is None or measurement.tag_sets is None:
         return effect
-    limits = list(_limits(findings, effect.series_now))
+    limits = list(_limits(findings, now))
     effect = replace(effect, limit=min((limit for limit, _ in limits), default=None))
-    most = min([_TOO_MANY * effect.series_now, *(room for _, room in limits)])
-    if effect.series_after <= most:
+    most = min([_TOO_MANY * now, *(room for _, room in limits)])
+    if after <= most:
         return effect
     next_tag, together = "", list(dict.fromkeys(sorted(gone)))
     for one in measurement.tag_sets.drop_curve:

@@ -28,10 +28,8 @@ def merge(wanted: Iterable[Wanted]) -> tuple[tuple[Requested, ...], tuple[LeftOu
     left_out: list[LeftOut] = []
     for one in wanted:
         same = next((known for known in kept if _one_of(known.change, one.change) is not None), None)
-        change, rules = one.change, (one.rule,)
-        if same is not None:
-            change = _one_of(same.change, one.change) or change
-            rules = tuple(dict.fromkeys((*same.rules, one.rule)))
+        change = one.change if same is None else _one_of(same.change, one.change) or one.change
+        rules = tuple(dict.fromkeys((*(same.rules if same else ()), one.rule)))
         others = [known for known in kept if known is not same]
         if reason := _conflict(change, others):
             left_out.append(LeftOut(one.change, (one.rule,), reason))
