@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.influx import exporter
-from tsaudit.engines.writers import Program, Terms, loss, program_of, step
+from tsaudit.engines.writers import Program, Terms, program_of, step
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -216,6 +216,17 @@ class InfluxAdvice(Advice):
         return ""
 
     @property
+    def _why_no_copy(self) -> str:
+        effect, row = self.place.effect, self.terms.row
+        if not self.copies:
+            return "no statement writes it"
+        if self._obstacle:
+            return self._obstacle
+        if effect.loss is not None and not effect.loss.rows:
+            return f"only a part was compared ({effect.loss.scope})"
+        return f"some {row}s would overwrite others" if effect.loss is not None else f"{row}s were not compared"
+
+    @property
     def _kept_as_it_is(self) -> str:
         """What queries find in points stored so far, where columns change otherwise: part of a sentence."""
         for change in self.changes:
@@ -288,10 +299,10 @@ class InfluxAdvice(Advice):
 
     def _deletion(self) -> Step:
         text, language, lost = self.deleted()
-        why = self._obstacle or loss(self.place.effect) or f"{self.place.engine.name} has no statement for it"
+        gone, rows = listed(self._gone, 3), f"{self.terms.row}s"
         words = (
-            f"A copy without {listed(self._gone, 3)} is not offered: {why}. Stored points stay as they are. If nobody "
-            f"needs them, delete them after the writers have changed.{self._likewise('Delete the others likewise.')}"
+            f"No copy without {gone} is offered: {self._why_no_copy}. Stored {rows} stay as they are. If nobody needs "
+            f"them, delete them after the writers have changed.{self._likewise('Delete the others likewise.')}"
         )
         return Step(StepKind.STORED, words, text, language, loses=lost)
 
@@ -307,16 +318,18 @@ class InfluxAdvice(Advice):
                     f"count of measurements is lower by {number(len(change.members) - 1)}."
                 )
         effect = self.place.effect
-        if self.place.measurement is None or not (self._gone or self._kept_as_it_is):
+        if self.place.measurement is None:
             return
         name = self.place.here.name
-        if effect.series_now is not None and effect.series_after is not None and self._gone:
-            left = f"{'' if effect.is_exact else 'at most '}{number(effect.series_after)}"
+        if self._gone and (effect.series_now is None or effect.series_after is None):
+            yield f"From the next day on, the audit finds no new values of {listed(self._gone, 3)} in {name}."
+        elif self._gone:
+            now, left = effect.series_now or 0, effect.series_after or 0
             yield (
-                f"The series count of {name} no longer grows from the next day on; {by}, it falls from "
-                f"{number(effect.series_now)} to {left}."
+                f"The series count of {name} no longer grows from the next day on; {by}, it falls from {number(now)} "
+                f"to {'' if effect.is_exact else 'at most '}{number(left)}."
             )
-        else:
+        elif self._kept_as_it_is:
             yield f"The audit of the next day lists the new columns in {self.new_name or name}."
 
     # --- Retention ----------------------------------------------------------------------------------------------------

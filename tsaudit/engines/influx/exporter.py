@@ -33,7 +33,8 @@ def step(place: Place, changes: Sequence[Change], terms: Terms) -> Step | None:
             f" The exporter refuses spans without {listed(_IDS)}, and makes tags of them: give the bucket a short "
             "retention, or keep spans in a database for traces."
         )
-    tags = [tag.key for tag in here.tags if tag.key not in (*gone, *_IDS)]
+    kept = [] if signal is Signal.SPAN or not ids else [name for name in _IDS if name not in gone]
+    tags = [tag.key for tag in here.tags if tag.key in kept or tag.key not in (*gone, *_IDS)]
     option = "log_record_dimensions" if signal is Signal.LOG else "span_dimensions"
     text = f"exporters:\n  influxdb:\n    {option}: {opentelemetry.flow(tags)}"
     if signal is Signal.LOG and ids:

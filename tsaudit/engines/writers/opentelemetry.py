@@ -103,7 +103,7 @@ def _here(measurements: Sequence[Measurement]) -> str:
 
 def _metric(name: str) -> str:
     """A pattern for the metric's name, which may have gained a unit and a type at its end."""
-    parts, ends = name.split("_"), []
+    parts, ends = name.split("_"), list[str]()
     while len(parts) > 1 and parts[-1] in _ENDS:
         ends.insert(0, f"([._]{parts.pop()})?")
     return "[._]".join(map(re.escape, parts)) + "".join(ends)

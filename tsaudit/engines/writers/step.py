@@ -67,6 +67,8 @@ def step(
     lost = loss(place.effect, terms.row)
     if lost:
         words.append(milder(place, changes))
+    if not found.program.has_fields and (gone := [c.column for c in changes if isinstance(c, LeaveOut)]):
+        lost = "; ".join(filter(None, [lost, f"from then on, the values of {_all(gone)}"]))
     words.append(found.words)
     return Step(StepKind.WRITER, " ".join(filter(None, words)), found.text, found.language, loses=lost)
 
@@ -102,17 +104,18 @@ def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[s
 
 
 def loss(effect: Effect, row: str = "point") -> str:
-    """What is lost where rows end up with the same tags and timestamp; empty where it is proven that none do."""
-    if effect.keeps_rows:
-        return ""
-    shared = f"{row}s that end up with the same tags and timestamp overwrite each other"
+    """What is lost where rows end up with the tags and the time of others: for `Step.loses`; empty if nothing is, as
+    far as rows were compared.
+    """
     if effect.loss is None:
-        return f"{shared}; count unknown: {effect.loss_unknown}"
+        unknown = f"{row}s that end up with the tags and time of others; not counted: {effect.loss_unknown}"
+        return unknown if effect.loss_unknown else ""
     found = effect.loss
-    among = f"of the {many(found.compared, row)} compared{f' ({found.scope})' if found.scope else ''}"
     if not found.rows:
-        return f"{shared}: none {among}"
-    return f"{shared}: {'' if found.is_exact else 'at least '}{number(found.rows)} {among}"
+        return ""
+    at_least = "" if found.is_exact else "at least "
+    among = f"the {many(found.compared, row)} compared{f' ({found.scope})' if found.scope else ''}"
+    return f"{at_least}{number(found.rows)} of {among}: they end up with the tags and time of others"
 
 
 def milder(place: Place, changes: Sequence[Change]) -> str:
