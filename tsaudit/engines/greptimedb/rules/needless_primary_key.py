@@ -103,7 +103,7 @@ def _led_by(measurement: Measurement, last: tuple[str, ...]) -> Finding:
         severity=Severity.INFO,
         message=f"The key ({', '.join(key)}) starts with {listed(last)}, which has the same value in all rows: "
         "the first column divides files best, and this one divides nothing.",
-        changes=(SetKey(subject_of(measurement), key=better, only_with_copy=True),),
+        changes=(SetKey(subject_of(measurement), key=better),),
         fix="A key begins best with what queries filter by most.",
         guilty=key[0],
         evidence=(Evidence("key", ", ".join(key)), Evidence("better", ", ".join(better))),

@@ -1,0 +1,34 @@
+"""How changes are made on DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tsaudit.engines.sql.advice import SqlAdvice, is_complete
+from tsaudit.engines.sql.parts import Part
+from tsaudit.engines.sql.types import sql_type
+
+
+class DuckdbAdvice(SqlAdvice):
+    """A column or table with an index is not altered, so that indexes are dropped before and created again after."""
+
+    text_type = "VARCHAR"
+    indexes_one_column = True
+
+    def altered(self, statements: Sequence[str], without: Sequence[str] = ()) -> list[str]:
+        left = [index for index in self.own_indexes if not set(without) & set(index.columns)]
+        drops = [self.drop_index(index.name) for index in left]
+        return [*drops, *statements, *self.made_again([index for index in left if is_complete(index)])]
+
+    def retyped(self, column: str, kind: str) -> Part | None:
+        quoted, to = self.place.quoted([column]), sql_type("duckdb", kind)
+        statement = (
+            f"ALTER TABLE {self.place.table()} ALTER COLUMN {quoted} TYPE {to} "
+            f"USING CAST(NULLIF(trim({quoted}), '') AS {to});"
+        )
+        words = f"Convert {column} to {to}. If a value does not convert, the statement fails and changes nothing."
+        return Part(words, (statement,), locks="all writers of the table", cost="rewrites the column")
+
+
+ADVICE: Final = DuckdbAdvice
