@@ -101,7 +101,8 @@ class Statements:
         """Its rows; none for what returns none."""
         if self._engine == "greptimedb":
             if not statement.startswith("SELECT"):
-                return list(execute_greptimedb(self._where, statement) or ())
+                execute_greptimedb(self._where, statement)
+                return []
             return [tuple(row.values()) for row in self._where.read(statement.rstrip(";")).to_pylist()]
         connection = self._connected()
         try:
