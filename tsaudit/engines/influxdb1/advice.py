@@ -101,10 +101,8 @@ class Influx1Advice(InfluxAdvice):
 
     def _pattern(self, change: MergeMeasurements) -> str:
         """A regular expression that fits the members alone, without names for its groups; empty where none does."""
-        pattern = re.sub(r"\(\?P<\w+>", "(", name_pattern(change))
         beside = {m.name for m in self.place.profile.measurements if m.database == self.place.database}
-        others = beside - {member.measurement for member in change.members}
-        return "" if not pattern or any(re.fullmatch(pattern, name) for name in others) else pattern
+        return re.sub(r"\(\?P<\w+>", "(", name_pattern(change, beside))
 
     def _server_database(self) -> str:
         known = next((d for d in self.place.profile.databases if d.name == self.place.database), None)

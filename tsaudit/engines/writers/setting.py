@@ -86,18 +86,20 @@ def setting(
     programs: Collection[Program] = ALL,
     new_name: str = "",
     example: str = "",
+    beside: Collection[str] = (),
 ) -> Setting | None:
     """The setting for changes of a plan; None where writers change nothing.
 
     `measurements`: the one that the changes are about, then others that need the same; none for changes of a database.
     `new_name`: the measurement that replaces the first one, if the changes need another one.
     `example`: what an application sends from now on, for programs without settings.
+    `beside`: the names of all measurements of the database.
     """
     if not any(isinstance(change, WRITTEN) for change in changes):
         return None
     program = program_of(measurements[0], usual, programs) if measurements else usual
     if program is Program.TELEGRAF:
-        text = telegraf.settings(measurements, changes, new_name, MOST_LINES)
+        text = telegraf.settings(measurements, changes, new_name, MOST_LINES, beside)
         found = Setting(program, "If Telegraf writes it:", text, "toml")
     elif program is Program.OPENTELEMETRY:
         text = opentelemetry.settings(measurements, changes)

@@ -56,7 +56,8 @@ def step(
     another one. `example`: what an application sends from now on, for programs without settings.
     """
     here = [] if place.measurement is None else [place.measurement, *also]
-    found = setting(here, changes, usual, programs, new_name, example)
+    beside = {m.name for m in place.profile.measurements if m.database == place.database}
+    found = setting(here, changes, usual, programs, new_name, example, beside)
     if found is None:
         return None
     if not found.program.has_fields:

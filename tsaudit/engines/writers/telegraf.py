@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from tsaudit.engines.writers.pattern import value_pattern
@@ -47,12 +47,19 @@ def is_writer(measurement: Measurement) -> bool:
     return any(f.key == field for f in measurement.fields) or measurement.tag(_STATSD) is not None
 
 
-def settings(measurements: Sequence[Measurement], changes: Sequence[Change], new_name: str, most: int) -> str:
+def settings(
+    measurements: Sequence[Measurement],
+    changes: Sequence[Change],
+    new_name: str,
+    most: int,
+    beside: Collection[str] = (),
+) -> str:
     """One piece of configuration for the changes; those that would exceed `most` lines are left out.
 
     `measurements`: those that need the changes; none for changes of a database. `new_name`: what replaces the first.
+    `beside`: the names of all measurements of the database.
     """
-    blocks = _blocks(measurements, changes, new_name) if measurements else _merged(changes)
+    blocks = _blocks(measurements, changes, new_name) if measurements else _merged(changes, beside)
     shown: list[str] = []
     for block in blocks:
         lines = block.splitlines()
@@ -145,13 +152,15 @@ def _renamed(here: Measurement, only: str, changes: Sequence[Change], new_name: 
     if names:
         lines = [_head("rename", only)]
         for role, old, new in names:
-            lines.append("  [[processors.rename.replace]]")
-            lines.append(f"    {role or 'measurement'} = {string(old)}")
-            lines.append(f"    dest = {string(new)}")
+            lines += _replaced(role or "measurement", old, new)
         yield "\n".join(lines)
 
 
-def _merged(changes: Sequence[Change]) -> Iterator[str]:
+def _replaced(what: str, old: str, new: str) -> list[str]:
+    return ["  [[processors.rename.replace]]", f"    {what} = {string(old)}", f"    dest = {string(new)}"]
+
+
+def _merged(changes: Sequence[Change], beside: Collection[str]) -> Iterator[str]:
     """Data in names as tags: by templates of inputs that read Graphite's format, by processors for other names.
 
     https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
@@ -161,7 +170,9 @@ def _merged(changes: Sequence[Change]) -> Iterator[str]:
             template = graphite_template(change)
             if template:
                 yield f'data_format = "graphite"\ntemplates = [{string(template)}]'
-            elif pattern := name_pattern(change):
+                if (given := _named_by(template)) != change.into:
+                    yield "\n".join(["[[processors.rename]]", *_replaced("measurement", given, change.into)])
+            elif pattern := name_pattern(change, beside):
                 yield _by_pattern(change, pattern)
 
 
@@ -189,8 +200,19 @@ def graphite_template(change: MergeMeasurements) -> str:
     return f"{'.'.join(one for one, _ in pairs)} {'.'.join(role for _, role in pairs)}"
 
 
-def name_pattern(change: MergeMeasurements) -> str:
-    """A regular expression that fits the members' names, with a named group for each tag; empty where none does."""
+def _named_by(template: str) -> str:
+    """The measurement to which the input writes by the template."""
+    filtered, _, roles = template.partition(" ")
+    pairs = zip(filtered.split("."), roles.split("."), strict=True)
+    return ".".join(part for part, role in pairs if role == "measurement")
+
+
+def name_pattern(change: MergeMeasurements, beside: Collection[str] = ()) -> str:
+    """A regular expression that fits the members' names alone, with a named group for each tag; empty where none does.
+
+    `beside`: other names that it must not fit.
+    """
+    others = {*beside} - {member.measurement for member in change.members}
     tags = [name for name, _ in change.members[0].tags]
     if change.members[0].field or not tags or not all(re.fullmatch(r"[A-Za-z_]\w*", tag, re.ASCII) for tag in tags):
         return ""
@@ -206,7 +228,8 @@ def name_pattern(change: MergeMeasurements) -> str:
         pattern = f"^{''.join(pieces)}$"
         fits = [re.fullmatch(pattern, member.measurement) for member in change.members]
         values = [m.groupdict() if m else None for m in fits]
-        if values == [dict(member.tags) for member in change.members]:
+        is_right = values == [dict(member.tags) for member in change.members]
+        if is_right and not any(re.fullmatch(pattern, name) for name in others):
             return pattern
     return ""
 
