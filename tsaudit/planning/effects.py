@@ -124,8 +124,17 @@ def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None,
     """Rows that would overwrite another one; or why no rows were compared."""
     tag_sets, apart = measurement.tag_sets, measurement.rows_apart
     if tag_sets is not None and _is_whole(tag_sets) and tag_sets.minimal_key and not set(tag_sets.minimal_key) & {*gone}:
-        return None, ""  # No two series become one.
+        # No two series become one: neither those of an index, nor those of the rows that were read.
+        read = measurement.rows.value if measurement.rows else 0
+        scope = tag_sets.source.scope
+        return (Loss(0, read, _beyond(measurement, read, scope)) if scope else None), ""
     if apart is None or not apart.rows:
         return None, "no rows with times were read" if apart is None else "there are no rows within the window"
     rows, exact = apart.lost(gone)
-    return Loss(rows, apart.rows, "" if apart.source.how is How.EXACT else apart.source.scope, exact), ""
+    return Loss(rows, apart.rows, _beyond(measurement, apart.rows, apart.source.scope), exact), ""
+
+
+def _beyond(measurement: Measurement, read: int, scope: str) -> str:
+    """Which rows were read; empty if there are no others, not even older ones."""
+    total = measurement.rows_total
+    return "" if total is not None and total.source.how is How.EXACT and total.value <= read else scope

@@ -138,6 +138,9 @@ def _plan(profile: Profile, measurements: Mapping[Subject, Measurement], units: 
         findings = [finding for unit in units for finding in unit.findings]
         own = with_next(place.effect, place.measurement, gone, findings)
         effect = replace(effect, limit=own.limit, next_tag=own.next_tag, enough=own.enough)
+    if ENGINES[profile.engine].infers_roles:
+        # A column stays in its row, whatever it is called; a key that needs it keeps it.
+        effect = replace(effect, loss=None, loss_unknown="")
     rules: dict[Hashable, dict[str, None]] = defaultdict(dict)
     for one in (one for unit in units for one in unit.changes):
         rules[_key(one.change)] |= dict.fromkeys(one.rules)

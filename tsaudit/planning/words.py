@@ -36,8 +36,6 @@ def effect(found: Effect) -> str:
         said.append(_loss(found.loss))
     elif found.loss_unknown:
         said.append(f"Rows that would overwrite each other were not counted: {found.loss_unknown}.")
-    elif said:
-        said.append("Tags and time still identify each row.")
     return " ".join(said)
 
 
@@ -58,9 +56,9 @@ def _both(tags: Iterable[str]) -> str:
 def _loss(loss: Loss) -> str:
     which = f"{many(loss.compared, 'row')} compared" + (f" ({loss.scope})" if loss.scope else "")
     if loss.is_none:
-        return "Tags and time still identify each row."
-    if not loss.rows and loss.is_exact:
-        return f"None of the {which} would overwrite another."
+        return "No rows would overwrite each other."
+    if not loss.rows:
+        return f"None of the {which} {'would' if loss.is_exact else 'is known to'} overwrite another."
     at_least = "" if loss.is_exact else "At least "
     return f"{at_least}{number(loss.rows)} of the {which} would overwrite another."
 
