@@ -126,3 +126,8 @@ def _called(
     else:
         raise AssertionError(f"the shell has no {operation}")
     return None
+
+
+def one_line(commands: str) -> str:
+    """The commands without their line breaks."""
+    return commands.replace("\n  ", " ")

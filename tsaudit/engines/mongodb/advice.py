@@ -387,6 +387,8 @@ class MongoAdvice(Advice):
                     f"Stored documents can stay in the {many(len(members), 'collection')} until nobody needs them. In "
                     f"{into}, each would need what the name of its collection says."
                 )
+            case NamesToValues(above=""):
+                yield _Piece("Stored documents keep their fields: to turn them into arrays takes a program.")
             case SplitMeasurement(columns=columns):
                 yield _Piece(f"Stored documents keep {listed(columns, _MOST_NAMES)}.")
 

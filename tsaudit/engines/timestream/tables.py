@@ -92,6 +92,18 @@ def magnetic_days(measurement: Measurement) -> int | None:
     return int(found) if found else None
 
 
+def _wrapped(option: str) -> str:
+    first, *others = option.split(", ")
+    lines = [first]
+    for piece in others:
+        if len(lines[-1]) + len(piece) > _WIDTH:
+            lines[-1] += ","
+            lines.append(f"    {piece}")
+        else:
+            lines[-1] += f", {piece}"
+    return "\n".join(lines)
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -101,8 +113,7 @@ def _command(operation: str, database: str, table: str, settings: Mapping[str, A
     names = shlex.join(["--database-name", database, "--table-name", table])
     lines = [f"aws timestream-write {operation} {names}"]
     for name, value in settings.items():
-        option = f"  --{name.replace('_', '-')} {shlex.quote(_json(value))}"
-        lines.append(option if len(option) <= _WIDTH else option.replace(", ", ",\n    "))
+        lines.append(_wrapped(f"  --{name.replace('_', '-')} {shlex.quote(_json(value))}"))
     return " \\\n".join(lines)
 
 
