@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tsaudit.engines.sql.advice import SqlAdvice, is_complete
-from tsaudit.engines.sql.parts import Part
+from tsaudit.engines.sql.parts import Part, folded
 from tsaudit.engines.sql.types import sql_type
 
 
@@ -23,10 +23,8 @@ class DuckdbAdvice(SqlAdvice):
 
     def retyped(self, column: str, kind: str) -> Part | None:
         quoted, to = self.place.quoted([column]), sql_type("duckdb", kind)
-        statement = (
-            f"ALTER TABLE {self.place.table()} ALTER COLUMN {quoted} TYPE {to} "
-            f"USING CAST(NULLIF(trim({quoted}), '') AS {to});"
-        )
+        pieces = [f"ALTER TABLE {self.place.table()}", f"ALTER COLUMN {quoted}", f"TYPE {to}"]
+        statement = folded([*pieces, f"USING CAST(NULLIF(trim({quoted}), '') AS {to});"])
         words = f"Convert {column} to {to}. If a value does not convert, the statement fails and changes nothing."
         return Part(words, (statement,), locks="all writers of the table", cost="rewrites the column")
 

@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import Final
 
 from tsaudit.engines import writers
-from tsaudit.engines.greptimedb.new_table import TYPES, NewTable, create
+from tsaudit.engines.greptimedb.new_table import NewTable, create
 from tsaudit.engines.greptimedb.statements import APPEND_ONLY, options_clause, set_index, set_option, unset_index
 from tsaudit.engines.greptimedb.tables import (
     INDEX_KINDS,
+    METRIC_OF_ROW,
     deduplicates,
     indexes_on,
     is_append_only,
@@ -24,6 +25,7 @@ from tsaudit.engines.greptimedb.tables import (
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.looks import Looks
 from tsaudit.engines.sql.parts import Part, fits
+from tsaudit.engines.sql.types import sql_type
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
@@ -36,7 +38,7 @@ from tsaudit.model.change import (
     SetOption,
     SetRetention,
 )
-from tsaudit.model.plan import Step
+from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import Measurement
 from tsaudit.text import listed, many, number
 
@@ -67,6 +69,8 @@ class GreptimeAdvice(SqlAdvice):
     def writer(self) -> Step | None:
         if self.place.measurement is None:
             return writers.step(self.place, self.changes, _TERMS, example=self.example())
+        if (of_metrics := self._of_metrics()) is not None:
+            return of_metrics
         usual = writers.Program.PROMETHEUS if is_metric(self.place.here) else writers.Program.APPLICATION
         others = [one.place.here for one in self.also]
         found = writers.step(self.place, self.changes, _TERMS, usual=usual, also=others, example=self.example())
@@ -76,16 +80,15 @@ class GreptimeAdvice(SqlAdvice):
             words = writers.sentences(self.place.here, self.changes, _TERMS)
             setting = writers.setting([self.place.here, *others], self.changes, usual, example=self.example())
             found = replace(found, words=" ".join([*words, setting.words if setting else ""]), loses="")
-        return self._of_logs(self._of_metric(found))
+        return self._of_logs(found)
 
-    def _of_metric(self, found: Step) -> Step:
-        """A label cannot become a field: the metric engine makes its tables out of what is written."""
-        gone = [c.tag for c in self.changes if isinstance(c, MakeField)]
-        if not gone or not is_metric(self.place.here):
-            return found
-        first = f"Leave {listed(gone, _MOST_NAMES)} out of the labels of {self.place.here.name}."
-        said = writers.sentences(self.place.here, [c for c in self.changes if isinstance(c, MakeField)], _TERMS)
-        return replace(found, words=found.words.replace(said[0], first, 1))
+    def _of_metrics(self) -> Step | None:
+        """A physical table, whose metrics have series of their own."""
+        if not any(isinstance(c, MakeField) and c.tag == METRIC_OF_ROW for c in self.changes):
+            return None
+        words = "Write only the metrics that somebody looks at: each has series of its own. If Prometheus writes them:"
+        rule = "  - source_labels: [__name__]\n    regex: 'unused_metric_.*'\n    action: drop"
+        return Step(StepKind.WRITER, words, f"write_relabel_configs:\n{rule}", "yaml")
 
     def _of_logs(self, found: Step) -> Step:
         """OpenTelemetry's logs: the receiver makes tags of the attributes that a header names."""
@@ -120,7 +123,7 @@ class GreptimeAdvice(SqlAdvice):
             options |= APPEND_ONLY
         if options.get("append_mode") == "true":
             options |= APPEND_ONLY
-        demoted = [c for c in self.changes if isinstance(c, MakeField) and c.to in TYPES and c.to != "time"]
+        demoted = [c for c in self.changes if isinstance(c, MakeField) and c.to not in ("", "time")]
         times = (c.time for c in self.changes if isinstance(c, SetKey) and c.time)
         return NewTable(
             tuple(key),
@@ -226,7 +229,7 @@ class GreptimeAdvice(SqlAdvice):
                 yield Part(f"Unset the {kind} index on {column}.", (statement,))
 
     def retyped(self, column: str, kind: str) -> Part | None:
-        quoted, to = self.place.quoted([column]), TYPES[kind]
+        quoted, to = self.place.quoted([column]), sql_type("greptimedb", kind)
         return Part(
             f"Convert {column} to {to}.",
             (f"ALTER TABLE {self.altered_table()} MODIFY COLUMN {quoted} {to};",),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from tsaudit.engines.greptimedb.statements import CLAUSES, options_clause, partitions_clause
 from tsaudit.engines.greptimedb.tables import indexes_on
 from tsaudit.engines.rendering import Place
 from tsaudit.engines.sql.merged_table import types_of
 from tsaudit.engines.sql.parts import create_table, enumerated, folded
-
-TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP(3)"}
+from tsaudit.engines.sql.types import sql_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class NewTable:
 
     def ddl(self, place: Place, name: str) -> str:
         """Creates it."""
-        types = types_of(place.here) | {column: TYPES[kind] for column, kind in self.types.items()}
+        types = types_of(place.here) | {column: sql_type("greptimedb", kind) for column, kind in self.types.items()}
         kinds = {c: self.indexes.get(c, frozenset(indexes_on(place.here, c))) for c in types}
         partitions = partitions_clause(place, place.here, self.names) if self.is_partitioned else ""
         return create(
@@ -53,7 +51,9 @@ class NewTable:
         into, values = list[str](), list[str]()
         for column in types_of(place.here):
             quoted = place.quoted([column])
-            value = f"CAST({quoted} AS {TYPES[self.types[column]]})" if column in self.types else quoted
+            value = (
+                f"CAST({quoted} AS {sql_type('greptimedb', self.types[column])})" if column in self.types else quoted
+            )
             if column == self.time and column != place.here.time_column and place.here.time_column:
                 value = f"coalesce({quoted}, {place.quoted([place.here.time_column])})"
             into.append(place.quoted([self.names.get(column, column)]))

@@ -9,7 +9,7 @@ from typing import Final
 from tsaudit.engines.postgresql.dependents import dependents
 from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.sql.advice import SqlAdvice
-from tsaudit.engines.sql.parts import Part
+from tsaudit.engines.sql.parts import Part, folded
 from tsaudit.engines.sql.types import is_integer, is_text, sql_type
 from tsaudit.model.change import AddIndex, ChangeType, LeaveOut, SetRetention
 from tsaudit.model.plan import Step, StepKind
@@ -156,10 +156,8 @@ class PostgresqlAdvice(SqlAdvice):
         if (self.place.here.options or {}).get(_HYPERTABLE) == "true":
             return None  # Compressed chunks keep their types.
         quoted, to = self.place.quoted([column]), sql_type("postgresql", kind)
-        statement = (
-            f"ALTER TABLE {self.place.table()} ALTER COLUMN {quoted} TYPE {to} "
-            f"USING NULLIF(btrim({quoted}), '')::{to.lower()};"
-        )
+        pieces = [f"ALTER TABLE {self.place.table()}", f"ALTER COLUMN {quoted}", f"TYPE {to}"]
+        statement = folded([*pieces, f"USING CAST(NULLIF(btrim({quoted}), '') AS {to});"])
         return Part(
             f"Convert {column} to {to}. If a value does not convert, the statement fails and changes nothing.",
             (statement,),

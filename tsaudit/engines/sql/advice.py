@@ -151,8 +151,7 @@ class SqlAdvice(Advice):
     def is_unique(self, key: Sequence[str]) -> bool:
         """Whether the tags and the time identify a row for certain. `key`: what `key_among` found."""
         seen = self.place.here.repeats
-        is_whole = seen is not None and seen.source.how is How.EXACT and not seen.source.scope
-        return bool(key) or (seen is not None and is_whole and seen.repeated == 0)
+        return bool(key) or (seen is not None and seen.source.how is How.EXACT and not seen.repeated)
 
     def own_statements(self) -> Iterator[Part]:
         """Changes that only this database can make."""
@@ -297,9 +296,13 @@ class SqlAdvice(Advice):
             short = [self._short(label) for label in labels]
             one = "a column of its own" if len(labels) == 1 else "columns of their own"
             yield f"Write {_all(short)} of {here} to {one}, not as {'a label' if len(labels) == 1 else 'labels'}."
-        if plain:
-            one = "a plain column" if len(plain) == 1 else "plain columns"
-            yield f"Keep {_all(plain)} as {one} of {here}, outside its key: many different values do no harm there."
+        staying = [tag for tag in plain if tag in self._kept_in_keys]
+        if staying:
+            needs = "it" if len(staying) == 1 else "them"
+            yield f"Keep {_all(staying)} in the key of {here}, which needs {needs}, and out of all other indexes."
+        if leaving := [tag for tag in plain if tag not in staying]:
+            one = "a plain column" if len(leaving) == 1 else "plain columns"
+            yield f"Keep {_all(leaving)} as {one} of {here}, outside its key: many different values do no harm there."
 
     def _short(self, label: str) -> str:
         return label.removeprefix(f"{self.labels[label]}.")
@@ -363,6 +366,16 @@ class SqlAdvice(Advice):
             indexes = f"the index {gone[0]}" if len(gone) == 1 else f"the indexes {_all(gone)}"
             words = f"Drop {indexes} of {self.place.here.name}."
             yield self.index_part(words, [self.drop_index(name) for name in gone], reads=False)
+
+    @cached_property
+    def _kept_in_keys(self) -> set[str]:
+        """Columns that are to be plain ones, and that a key needs."""
+        found = set[str]()
+        for key in self.place.here.indexes or ():
+            gone = {c.tag for c in self.changes if isinstance(c, MakeField)} & set(key.columns)
+            if key.constraint and gone and self._why_key_stays(key, [c for c in key.columns if c and c not in gone]):
+                found |= gone
+        return found
 
     @cached_property
     def _keys(self) -> list[tuple[Part, Part | None]]:
