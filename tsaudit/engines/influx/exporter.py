@@ -45,8 +45,7 @@ def step(place: Place, changes: Sequence[Change], terms: Terms) -> Step | None:
 
 
 def _as_attributes() -> Iterator[str]:
-    """The exporter makes tags of both ids, or of none."""
-    for name in _IDS:
-        yield f"set({opentelemetry.attribute('log', name)}, log.{name}.string) where log.{name} != {_NO_ID[name]}"
-    for name in _IDS:
-        yield f"set(log.{name}, {_NO_ID[name]})"
+    """The exporter makes tags of both ids, or of none if one is missing."""
+    for name, none in _NO_ID.items():
+        yield f"set({opentelemetry.attribute('log', name)}, log.{name}.string) where log.{name} != {none}"
+    yield f"set(log.trace_id, {_NO_ID['trace_id']})"

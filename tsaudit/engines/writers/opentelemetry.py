@@ -137,14 +137,16 @@ def _without(
     point gets its own, which changes no tag, before the resource loses them.
     """
     attributes = f"{signal.record}.attributes"
-    own = [key for key in keys if key not in _SCOPE]
-    above = list[str]()
-    if own:
-        above = [f'merge_maps({attributes}, resource.attributes, "insert")']
+    own, scope = [key for key in keys if key not in _SCOPE], [key for key in keys if key in _SCOPE]
+    above = [f'merge_maps({attributes}, resource.attributes, "insert")'] if own else []
+    others = f"not ({condition})" if condition else ""
+    for key in scope if others else ():
+        lifted = f"set({attribute(signal.record, key)}, {_SCOPE[key]})"
+        above.append(lifted + only(others, f'{_SCOPE[key]} != ""'))
     dropped = [removed(signal.record, gone, condition)] if [key for key in gone if key not in _SCOPE] else []
     yield Group(signal, (*above, *dropped, *changed))
     # The scope loses its attribute before the resource, of which statements about scopes know as well.
-    yield Group(signal, tuple(f'set({_SCOPE[key]}, "")' for key in keys if key in _SCOPE))
+    yield Group(signal, tuple(f'set({_SCOPE[key]}, "")' for key in scope))
     yield Group(signal, (removed("resource", own),) if own else ())
 
 
