@@ -101,8 +101,8 @@ EXPECTED: dict[str, list[str]] = {
     ],
     "renamed": [
         (
-            "http.server.duration,a-b=q,host=n1,process.pid=7,sensor=loc-kitchen.model-A612,service.name=cart,url.path=/a "
-            "count=2,sum=2 1"
+            "http.server.duration,a-b=q,host=n1,process.pid=7,sensor=loc-kitchen.model-A612,service.name=cart,"
+            "url.path=/a count=2,sum=2 1"
         ),
         "http.server.duration,a-b=r,host=n1,process.pid=7,sensor=odd,service.name=cart,url.path=/b count=3,sum=3 2",
         "up,host.name=n1,process.pid=7,service.name=cart,url.path=/b gauge=1 1",
@@ -110,8 +110,8 @@ EXPECTED: dict[str, list[str]] = {
     ],
     "taken apart": [
         (
-            "http.server.duration,a-b=q,host.name=n1,location=kitchen,model=A612,process.pid=7,service.name=cart,url.path=/a "
-            "count=2,sum=2 1"
+            "http.server.duration,a-b=q,host.name=n1,location=kitchen,model=A612,process.pid=7,service.name=cart,"
+            "url.path=/a count=2,sum=2 1"
         ),
         (
             "http.server.duration,a-b=r,host.name=n1,process.pid=7,sensor=odd,service.name=cart,url.path=/b "

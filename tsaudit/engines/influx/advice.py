@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.influx import exporter
+from tsaudit.engines.influx.reach import also_deleted
 from tsaudit.engines.writers import Program, Terms, program_of, step
 from tsaudit.model.change import (
     Change,
@@ -273,8 +274,10 @@ class InfluxAdvice(Advice):
         )
         if not is_for_all:
             words += " The statement names the first; delete the others likewise."
-        lost = count if is_for_all else change.members[0].measurement
-        return Step(StepKind.STORED, words, text, language, loses=f"all {self.terms.row}s of {lost}")
+        first = change.members[0].measurement
+        lost = f"all {self.terms.row}s of {f'the {count}' if is_for_all else first}"
+        beyond = also_deleted(self.place, self.place.database, first)
+        return Step(StepKind.STORED, words + beyond, text, language, loses=lost)
 
     def _copy(self) -> Step | None:
         if not self._can_copy:
@@ -300,9 +303,10 @@ class InfluxAdvice(Advice):
     def _deletion(self) -> Step:
         text, language, lost = self.deleted()
         gone, rows = listed(self._gone, 3), f"{self.terms.row}s"
+        beyond = also_deleted(self.place, self.place.database, self.place.here.name)
         words = (
             f"No copy without {gone} is offered: {self._why_no_copy}. Stored {rows} stay as they are. If nobody needs "
-            f"them, delete them after the writers have changed.{self._likewise('Delete the others likewise.')}"
+            f"them, delete them after the writers have changed.{beyond}{self._likewise('Delete the others likewise.')}"
         )
         return Step(StepKind.STORED, words, text, language, loses=lost)
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, Query
-from tsaudit.engines.influx.reach import also_deleted, own_name, server_name, table_in
+from tsaudit.engines.influx.reach import own_name, server_name, table_in
 from tsaudit.engines.influx.retention import weeks
 from tsaudit.engines.writers.telegraf import name_pattern
 from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
@@ -91,8 +91,7 @@ class Influx1Advice(InfluxAdvice):
         database = self._server_database()
         tag = place.quoted([self._gone[0]])
         text = f"DROP SERIES FROM {place.quoted([name])} WHERE {tag} != ''"
-        beyond = also_deleted(place, place.database, name)
-        return text, "influxql", f"all points of {name} with {self._gone[0]}, in database {database}{beyond}"
+        return text, "influxql", f"all points of {name} with {self._gone[0]}, in database {database}"
 
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
         if pattern := self._pattern(change):

@@ -82,12 +82,14 @@ class Influx2Advice(InfluxAdvice):
 
     def copied(self) -> tuple[str, str]:
         out = [tag for tag in self._gone if tag in self.left_out]
-        out += [field.key for field in self.place.here.fields if field.key in self.left_out]
+        fields = [field.key for field in self.place.here.fields if field.key in self.left_out]
+        others = " and ".join(f"r._field != {quote_flux(field)}" for field in fields)
         drop = ", ".join(map(quote_flux, ["_start", "_stop", *out]))
         group = ", ".join(map(quote_flux, ["_measurement", *self.kept_tags]))
         renaming = {tag: self.text_of(tag) for tag in self._gone if self.text_of(tag) != tag and tag not in out}
         lines = [
             *self._points(self.place.here.name, "0"),
+            *([f"filter(fn: (r) => {others})"] if others else []),
             f"drop(columns: [{drop}])",
             'pivot(rowKey: ["_time"], columnKey: ["_field"], valueColumn: "_value")',
             *([f"rename(fn: (column) => {_renamed(renaming)})"] if renaming else []),
