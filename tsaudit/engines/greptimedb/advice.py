@@ -303,20 +303,20 @@ class GreptimeAdvice(SqlAdvice):
     def _why(self) -> Iterator[str]:
         """What the new table is like, in sentences."""
         here, new, now = self.place.here, self._new, primary_key(self.place.here)
-        yield f"Replace {here.name} by a new table: no ALTER TABLE does this."
+        what = list[str]()
         if new.key != now:
-            yield f"Its key is ({', '.join(new.names.get(c, c) for c in new.key)})." if new.key else "It has no key."
+            what.append(f"the key ({', '.join(new.names.get(c, c) for c in new.key)})" if new.key else "no key")
+        if new.time != here.time_column:
+            what.append(f"the time index {new.time}")
+        what += [f"{name} {value}" for name, value in self._fixed_options.items() if value]
+        if not new.is_partitioned and here.partitioning is not None:
+            what.append("no partitions")
+        if new.is_distinct:
+            what.append("each row once")
+        what += [f"{later} instead of {old}" for old, later in new.names.items()]
+        yield f"Create {here.name} anew, with {listed(what, _MOST_NAMES)}: no ALTER TABLE does this."
         if new.options.get("append_mode") == "true" and not is_append_only(here):
             yield "It is append-only: it keeps all rows, and DELETE is refused."
-        for name, value in self._fixed_options.items():
-            if name not in APPEND_ONLY or value not in ("", "true"):
-                yield f"Its {name} is {value or 'the default'}."
-        if new.time != here.time_column:
-            yield f"{new.time} is its time index."
-        if not new.is_partitioned and here.partitioning is not None:
-            yield "It has no partitions."
-        if new.names:
-            yield f"Renamed: {listed([f'{old} to {later}' for old, later in new.names.items()], _MOST_NAMES)}."
 
     def _copy_loses(self) -> tuple[str, str]:
         """Why rows are not copied, part of a sentence; or else what the copy loses."""
