@@ -25,6 +25,7 @@ from tsaudit.model.finding import AuditResult
 NOISY: Final[frozenset[str]] = frozenset()
 """Layouts of which the audit says more than anybody reads; none should be here."""
 
+
 @pytest.mark.golden
 @pytest.mark.parametrize("layout", all_layouts(), ids=lambda layout: layout.name)
 def test_layout_of_a_known_program(layout: Layout, request: pytest.FixtureRequest, tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def _wrong_plans(one: Audited) -> list[str]:
     server = server_of(profile.engine, one.where, one.place.target)
     if server is None or not result.plans:
         return wrong
-    ran = runner.run(server, profile, result, lambda: one.place.audited(profile, result.plans))
+    ran = runner.run(server, profile, result, lambda: one.place.audited(profile, result))
     for what, lines in (("refused", ran.refused), ("lost", ran.lost), ("left", ran.left)):
         wrong += [f"{what}: {line}" for line in lines]
     return wrong

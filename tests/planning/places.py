@@ -24,7 +24,7 @@ from tsaudit.audit import audit
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import Qualified, quote_identifier, quote_name
 from tsaudit.model.finding import AuditResult
-from tsaudit.model.plan import Plan, Step
+from tsaudit.model.plan import Step
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy, Rule
@@ -45,11 +45,12 @@ class Place:
     rules: tuple[Rule, ...] | None = None
     """None for all."""
 
-    def audited(self, previous: Profile | None = None, since: tuple[Plan, ...] = ()) -> tuple[Profile, AuditResult]:
-        """`previous`, `since`: the snapshot of the day before, and the plans made since."""
+    def audited(self, previous: Profile | None = None, asked: AuditResult | None = None) -> tuple[Profile, AuditResult]:
+        """`previous`, `asked`: the snapshot of the day before, and the audit whose statements ran since."""
         day = previous.day + timedelta(days=1) if previous else self.now.date()
         profile = collected(self.target, day=day, now=self.now, previous=previous)
-        timeline = Timeline(previous=previous, plans=since)
+        plans, wanted = (asked.plans, tuple(asked.wanted())) if asked else ((), ())
+        timeline = Timeline(previous=previous, plans=plans, wanted=wanted)
         return profile, audit(profile, timeline, LimitPolicy(target=self.limits), self.rules)
 
 
@@ -115,7 +116,11 @@ class Statements:
         if self._engine == "postgresql":
             return self._where.connect()
         # Each statement is a transaction of its own, as in the shell.
-        return duckdb.connect(self._file) if self._engine == "duckdb" else sqlite3.connect(self._file, isolation_level=None)
+        return (
+            duckdb.connect(self._file)
+            if self._engine == "duckdb"
+            else sqlite3.connect(self._file, isolation_level=None)
+        )
 
     def held(self, profile: Profile) -> Held:
         """Counts of rows and of values."""
@@ -211,8 +216,7 @@ class _Timestream:
     def run(self, step: Step) -> int:
         if step.language not in ("sql", "sh"):
             return 0
-        proposals.works(step.text, self.server)
-        return len(step.text.splitlines())
+        return proposals.works(step.text, self.server)
 
     def held(self, profile: Profile) -> Held:
         databases = {m.database for m in profile.measurements}

@@ -71,9 +71,7 @@ def _tag(change: Change) -> str:
     return change.column if isinstance(change, LeaveOut | SplitColumn) else ""
 
 
-def run(
-    server: Server, profile: Profile, result: AuditResult, again: Callable[[], tuple[Profile, AuditResult]]
-) -> Ran:
+def run(server: Server, profile: Profile, result: AuditResult, again: Callable[[], tuple[Profile, AuditResult]]) -> Ran:
     """`again`: the audit after all statements ran."""
     ran, before, executed = Ran(), server.held(profile), dict[int, set[StepKind]]()
     for number, plan in enumerate(result.plans):

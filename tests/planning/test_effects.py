@@ -128,7 +128,9 @@ def _next(tag: str, *findings: Finding) -> Effect:
 
 
 def _limited(limit: float, observed: float) -> Finding:
-    return a_finding(AT, observed=observed, unit="series", limit=Limit("high-series-cardinality.max_series", limit, "series", "", ""))
+    return a_finding(
+        AT, observed=observed, unit="series", limit=Limit("high-series-cardinality.max_series", limit, "series", "", "")
+    )
 
 
 def test_next_tag_is_named_if_most_series_are_left() -> None:

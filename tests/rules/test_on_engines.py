@@ -134,9 +134,7 @@ def _as_warning(finding: Finding) -> Finding:
     return dataclasses.replace(finding, severity=max(finding.severity, Severity.WARN, key=lambda one: one.rank))
 
 
-def _fit(
-    result: AuditResult, profile: Profile, database: Database, again: Callable[[Profile], AuditResult]
-) -> None:
+def _fit(result: AuditResult, profile: Profile, database: Database, again: Callable[[Profile], AuditResult]) -> None:
     """Every plan fits on a screen, and its statements run and do what they say."""
     assert [line for plan in result.plans for line in runner.misshapen(plan, profile, result)] == []
     assert all(left.reason for plan in result.plans for left in plan.left_out)

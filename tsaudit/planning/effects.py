@@ -123,7 +123,12 @@ def _is_whole(tag_sets: TagSets) -> bool:
 def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None, str]:
     """Rows that would overwrite another one; or why no rows were compared."""
     tag_sets, apart = measurement.tag_sets, measurement.rows_apart
-    if tag_sets is not None and _is_whole(tag_sets) and tag_sets.minimal_key and not set(tag_sets.minimal_key) & {*gone}:
+    if (
+        tag_sets is not None
+        and _is_whole(tag_sets)
+        and tag_sets.minimal_key
+        and not set(tag_sets.minimal_key) & {*gone}
+    ):
         # No two series become one: neither those of an index, nor those of the rows that were read.
         read = measurement.rows.value if measurement.rows else 0
         scope = tag_sets.source.scope

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tsaudit import plugins
-from tsaudit.engines.advice import Advice, advice_of
+from tsaudit.engines.advice import advice_of
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.rendering import Place
 from tsaudit.engines.sql.types import is_text

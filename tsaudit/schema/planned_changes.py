@@ -1,22 +1,23 @@
-"""Schema changes that somebody made because a plan of an earlier audit asked for them.
+"""Schema changes that somebody made because an earlier audit asked for them.
 
-A difference is planned if it is what a change of that plan decides, in the same measurement, or if a statement of the
-plan makes it. Anything else about the same column, such as another type than the one asked for, is not.
+A difference is planned if it is what a change that a finding asked for decides, in the same measurement, or if a
+statement or a setting of a plan makes it. Anything else about the same column, such as another type than the one asked for, is not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from tsaudit.engines.engine import NAME_IN_FORM, Statements
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.types import is_integer
 from tsaudit.model.change import Change, Claim, MergeMeasurements
-from tsaudit.model.plan import Plan, StepKind
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.schema.diff import Column, Difference, Kind
 
 _KINDS: Final[dict[str, Callable[[str], object]]] = {
@@ -28,36 +29,31 @@ _KINDS: Final[dict[str, Callable[[str], object]]] = {
 }
 """Whether an engine's type is one for values of the kind that a change asks for."""
 
-_MAKES: Final = (StepKind.SCHEMA, StepKind.STORED)
+_READ: Final = (StepKind.FIND, StepKind.VERIFY)
 _EASED: Final = 0.5
 """Share of the series that may be left."""
 _UNWANTED: Final = frozenset({("role", "field"), ("role", "none")})
 """What a change decides about a tag that should be none."""
 
 
-def asked_by(difference: Difference, plans: Iterable[Plan], after: Profile) -> tuple[str, ...]:
-    """The rules whose plan made the difference, as their codes; none where no plan asked for it."""
-    codes: dict[str, None] = {}
-    for plan in plans:
-        if any(subject.database == difference.subject.database for subject in plan.subjects):
-            codes |= dict.fromkeys(_asked_by(difference, plan, after))
+def asked_by(difference: Difference, timeline: Timeline, after: Profile) -> tuple[str, ...]:
+    """The rules that asked for the difference, as their codes; none where nobody did."""
+    at, codes = difference.subject, dict[str, None]()
+    for one in timeline.wanted:
+        if one.change.at in (Subject(at.database), Subject(at.database, at.measurement)):
+            codes |= dict.fromkeys(one.rules if _decides(one.change, difference, after) else ())
+    known = _statements(after.engine)
+    for plan in timeline.plans:
+        about = {subject for subject in plan.subjects if subject.database == at.database}
+        if about and (not at.column or Subject(at.database, at.measurement) in about):
+            makes = (step.text for step in plan.steps if step.kind not in _READ)
+            codes |= dict.fromkeys(plan.rules if any(_states(text, difference, known) for text in makes) else ())
     return tuple(codes)
 
 
-def _asked_by(difference: Difference, plan: Plan, after: Profile) -> Iterator[str]:
-    at = difference.subject
-    is_about = not at.column or Subject(at.database, at.measurement) in plan.subjects
-    if is_about:
-        for asked in plan.changes:
-            if _decides(asked.change, difference, after):
-                yield from asked.rules
-        known = _statements(after.engine)
-        if any(_states(step.text, difference, known) for step in plan.steps if step.kind in _MAKES):
-            yield from plan.rules
-
-
-def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after: Profile) -> tuple[str, ...]:
-    """The rules whose finding about a tag was settled in another way than their plan's, as their codes; none otherwise.
+def eased(difference: Difference, timeline: Timeline, before: Profile, after: Profile) -> tuple[str, ...]:
+    """The rules whose finding about a tag was settled in another way than they asked for, as their codes; none
+    otherwise.
 
     The tag they did not want is no tag any more, and the measurement has at most half of its series. That is good news
     about the tag, and about the one that is new beside it.
@@ -71,13 +67,10 @@ def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after:
     ended = {tag.key for tag in was.tags} - {tag.key for tag in now.tags}
     is_new_tag = difference.kind is Kind.NEW and now.tag(at.column) is not None
     codes: dict[str, None] = {}
-    for plan in plans:
-        if Subject(at.database, at.measurement) in plan.subjects:
-            wanted = [(one.change, one.rules) for one in plan.changes]
-            wanted += [(one.change, one.rules) for one in plan.left_out]
-            for change, rules in wanted:
-                if _unwanted(change) & ended & (ended if is_new_tag else {at.column}):
-                    codes |= dict.fromkeys(rules)
+    for one in timeline.wanted:
+        own = _unwanted(one.change) if one.change.at == Subject(at.database, at.measurement) else set[str]()
+        if own & ended & (ended if is_new_tag else {at.column}):
+            codes |= dict.fromkeys(one.rules)
     return tuple(codes)
 
 
