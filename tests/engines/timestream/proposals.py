@@ -13,28 +13,27 @@ from botocore.validate import ParamValidator
 from tests.engines.timestream.double import Timestream
 from tsaudit.engines.timestream import predicates
 
-_STATEMENT = re.compile(r'(?:for ".*?": )?((?:SELECT|DESCRIBE|SHOW) .*)')
-_BEGINS = re.compile(r"\b(?:SELECT|DESCRIBE|SHOW TABLES)\b")
+_BEGINS = re.compile(r"^(?=(?:SELECT|DESCRIBE|SHOW) )", re.MULTILINE)
 
 
-def works(fix: str, server: Timestream) -> None:
-    """Whether the service would take each statement, bounded in time, and each command of the fix, in their order.
+def works(text: str, server: Timestream) -> int:
+    """Whether the service would take each statement, bounded in time, or each command of a step; how many these are.
 
-    Tables that it creates are created on the stand-in.
+    What commands create and change is there on the stand-in.
     """
-    for command in commands(fix):
-        asked = arguments(command)
-        if "create-table" in command:
-            server.create_table(asked["DatabaseName"], asked["TableName"])
-    for line in fix.splitlines():
-        assert line.startswith("aws ") or "aws timestream" not in line, line
-        # Each begins a line, so that it can be copied.
-        found = _STATEMENT.fullmatch(line)
-        assert found or not _BEGINS.search(line), line
-        if found:
-            server.answer(found[1])
-            if found[1].startswith("SELECT"):
-                assert "time" in predicates.read(found[1]).filters, line
+    if text.startswith("aws "):
+        found = commands(text)
+        for command in found:
+            asked = arguments(command)
+            change = server.create_table if "create-table" in command else server.update_table
+            change(asked.pop("DatabaseName"), asked.pop("TableName"), asked)
+        return len(found)
+    found = [statement.strip() for statement in _BEGINS.split(text) if statement.strip()]
+    for statement in found:
+        server.answer(statement)
+        if statement.startswith("SELECT"):
+            assert "time" in predicates.read(statement).filters, statement
+    return len(found)
 
 
 def commands(text: str) -> list[str]:

@@ -448,10 +448,12 @@ class MongoAdvice(Advice):
             yield from self._rewritten_series(here)
             return
         if command := updated(self._here, self.changes):
+            old = [change.old for change in self.changes if isinstance(change, Rename) and change.old]
             yield _Piece(
                 "Change the stored documents. What does not convert stays as it is.",
                 command,
                 "reads and writes all documents",
+                f"for queries that still use it, the old name of {listed(old, _MOST_NAMES)}" if old else "",
             )
         elif left := [change.column for change in self.changes if isinstance(change, LeaveOut)]:
             yield _Piece(
