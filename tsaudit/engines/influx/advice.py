@@ -122,7 +122,7 @@ class InfluxAdvice(Advice):
             self.changes,
             self.terms,
             usual=Program.TELEGRAF,
-            also=[other.place.here for other in self.also],
+            also=[other.place.here for other in self.also if other.place.measurement is not None],
             new_name=self.new_name,
             example="" if here is None else self._line(here),
         )
@@ -260,8 +260,10 @@ class InfluxAdvice(Advice):
         """The end of a paragraph about the first of several measurements; empty where there is only one."""
         if not self.also:
             return ""
-        total = many(len(self.also) + 1, "measurement")
-        return f" {self.place.here.name} is the first of {total}. {words}".rstrip()
+        here, words_of = self.place.measurement, self.place.engine.words
+        noun = words_of.database if here is None else words_of.measurement
+        name, total = here.name if here is not None else self.place.database, many(len(self.also) + 1, noun)
+        return f" {name} is the first of {total}. {words}".rstrip()
 
     def _merged(self, change: MergeMeasurements) -> Step:
         count = many(len(change.members), "measurement")
@@ -274,6 +276,7 @@ class InfluxAdvice(Advice):
         )
         if not is_for_all:
             words += " The statement names the first; delete the others likewise."
+        words += self._likewise("")
         first = change.members[0].measurement
         lost = f"all {self.terms.row}s of {f'the {count}' if is_for_all else first}"
         beyond = also_deleted(self.place, self.place.database, first)
