@@ -1,4 +1,4 @@
-"""Changes of several findings about one measurement: equal ones fall together, of contradictory ones the first stays."""
+"""Changes of several findings about one measurement: equal ones are one, of contradictory ones the first stays."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
 
 
 def _references(incident: Incident, story: Story, context: RunContext, plan: Plan | None) -> str:
-    """How to name the incident, and where the rest of it is. `plan`: None if it is named already, or if there is none."""
+    """How to name the incident, and where the rest of it is. `plan`: None if there is none, or if it is named above."""
     parts = [f"{incident.code} {inert(incident.rule, 100)}", code(short_fingerprint(incident.fingerprint), 40)]
     page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
     if page:

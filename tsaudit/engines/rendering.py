@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from tsaudit.engines.engine import Engine
@@ -36,7 +36,7 @@ class Place:
     database: str
     measurement: Measurement | None
     """None: the changes are about the database."""
-    effect: Effect = Effect()
+    effect: Effect = field(default_factory=Effect)
     """What all changes of the plan do together, for this measurement."""
 
     @property

@@ -34,7 +34,7 @@ class Step:
     text: str = ""
     """The statement, command, or setting, ready to use; empty if the words are enough."""
     language: str = ""
-    """Language of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, `yaml`, or another that a package uses."""
+    """Of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, `yaml`, `alloy`, or `text` for an example."""
     locks: str = ""
     """Who has to wait while the statement runs; empty: nobody."""
     cost: str = ""

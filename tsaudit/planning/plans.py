@@ -75,11 +75,11 @@ def _handled(profile: Profile, changes: Sequence[Requested]) -> tuple[tuple[Requ
     """The changes that the engine has steps for, and the others with the reason."""
     try:
         handled = advice_of(profile.engine).handles
-    except (Exception, SystemExit) as error:
-        # The module of another package's engine cannot be imported.
+    except (Exception, SystemExit):
+        # The module of another package's engine cannot be imported: the plan's only step says so.
         if not ENGINES[profile.engine].package:
             raise
-        return (), tuple(LeftOut(one.change, one.rules, _broken(profile.engine, error)) for one in changes)
+        return tuple(changes), ()
     reason = f"tsaudit knows no statement for this on {profile.engine}"
     others = tuple(LeftOut(one.change, one.rules, reason) for one in changes if type(one.change) not in handled)
     return tuple(one for one in changes if type(one.change) in handled), others

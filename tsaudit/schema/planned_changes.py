@@ -1,7 +1,8 @@
 """Schema changes that somebody made because an earlier audit asked for them.
 
 A difference is planned if it is what a change that a finding asked for decides, in the same measurement, or if a
-statement or a setting of a plan makes it. Anything else about the same column, such as another type than the one asked for, is not.
+statement or a setting of a plan makes it. Anything else about the same column, such as another type than the one asked
+for, is not.
 """
 
 from __future__ import annotations
