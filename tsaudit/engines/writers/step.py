@@ -25,6 +25,7 @@ from tsaudit.model.profile import Measurement
 from tsaudit.text import listed, many, number
 
 _MOST_NAMES: Final = 6
+_MOST_MOVED: Final = 3
 _TYPES: Final = {"integer": "integers", "float": "floats", "boolean": "booleans", "time": "timestamps"}
 
 
@@ -86,18 +87,20 @@ def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[s
         yield f"Write {_all(promoted)} as {_a(terms.tag, promoted)} of {name}, not as {_a(terms.field, promoted)}."
     if gone := [change.column for change in changes if isinstance(change, LeaveOut)]:
         yield f"Stop writing {_all(gone)} to {name}."
+    if split := [change for change in changes if isinstance(change, SplitColumn)]:
+        first = split[0]
+        parts = ", ".join(f"{part.name}={part.example}" for part in first.parts)
+        role = terms.tag if first.is_tag else terms.field
+        more = f", and likewise for {_all([one.column for one in split[1:]])}" if len(split) > 1 else ""
+        yield f"Write one {role} per attribute: {parts} instead of {first.column}={first.example}{more}."
+    if moved := [f"{_all(one.columns)} to {one.name}" for one in changes if isinstance(one, SplitMeasurement)]:
+        own = f"a {terms.measurement} of its own" if len(moved) == 1 else f"{terms.measurement}s of their own"
+        yield f"Write {listed(moved, _MOST_MOVED)}, {own}, with the same {terms.tag}s."
     for change in changes:
-        if isinstance(change, SplitColumn):
-            parts = ", ".join(f"{part.name}={part.example}" for part in change.parts)
-            role = terms.tag if change.is_tag else terms.field
-            yield f"Write one {role} per attribute: {parts} instead of {change.column}={change.example}."
-        elif isinstance(change, SplitMeasurement):
-            own = f"a {terms.measurement} of {'its' if len(change.columns) == 1 else 'their'} own"
-            yield f"Write {_all(change.columns)} to {own}, {change.name}, with the same {terms.tag}s."
-        elif isinstance(change, MergeMeasurements):
-            first = change.members[0]
-            tags = " and ".join(f"{key}={value}" for key, value in first.tags)
-            yield f"Write to {change.into}{f' with {tags}' if tags else ''} instead of {first.measurement}."
+        if isinstance(change, MergeMeasurements):
+            member = change.members[0]
+            tags = " and ".join(f"{key}={value}" for key, value in member.tags)
+            yield f"Write to {change.into}{f' with {tags}' if tags else ''} instead of {member.measurement}."
     if renamed := [f"{change.old} as {change.new}" for change in changes if isinstance(change, Rename) and change.old]:
         yield f"Write {_all(renamed)}."
     if typed := [f"{c.column} as {terms.types.get(c.to, c.to)}" for c in changes if isinstance(c, ChangeType)]:
