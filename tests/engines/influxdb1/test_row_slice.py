@@ -11,8 +11,10 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, write
 from tests.servers import Influxd
+from tsaudit.audit import audit
 from tsaudit.collect import collect, row_slice
 from tsaudit.engines.opening import open_connection
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import How, Profile, RowsApart
 
 
@@ -50,6 +52,24 @@ def test_series_of_one_point_each(influxd: Influxd) -> None:
     assert (apart.rows, apart.source.how) == (9_000, How.EXACT)
     cost = next(cost for cost in profile.costs if cost.fact == "row_slice")
     assert (cost.statements, cost.rows) == (1, 9_000)
+
+
+def test_plan_says_how_many_points_are_lost(influxd: Influxd) -> None:
+    """The loss is counted though rows were sampled by series, and stands beside the setting for the writer."""
+    rows = [
+        Row(NOW - timedelta(seconds=1 + n // 30), {"host": f"h{n % 5}", "request": f"{n * 7919:08x}"}, {"v": 1.0})
+        for n in range(3_000)
+    ]
+    _, profile = compared(rows, influxd)
+    plan = next(plan for plan in audit(profile).plans if any(rule in ("TAG002", "CAR006") for rule in plan.rules))
+    (gone,) = {name for asked in plan.changes for (aspect, name), to in asked.change.claims().items() if to == "field"}
+    assert gone == "request"
+    loss = plan.effect.loss
+    assert loss is not None
+    assert (loss.rows, loss.compared, loss.is_exact) == (truth(rows, ("request",)), 3_000, True)
+    writer = next(step for step in plan.steps if step.kind is StepKind.WRITER)
+    assert writer.text
+    assert not plan.effect.loss_unknown
 
 
 def test_slice_of_points_that_keep_coming(influxd: Influxd) -> None:

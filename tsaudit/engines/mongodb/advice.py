@@ -196,7 +196,9 @@ class MongoAdvice(Advice):
         if tags and self._is_series:
             yield f"Write {listed(tags, _MOST_NAMES)} in the metaField."
         for change in changes:
-            if isinstance(change, SplitColumn):
+            if isinstance(change, Inspect) and change.what == "types":
+                yield f"Write {change.column} with one type in all documents."
+            elif isinstance(change, SplitColumn):
                 parts = {part.name: part.example for part in change.parts}
                 yield f"Write one field per attribute: {script(parts)} instead of {change.column}: {change.example}."
         renamed = [f"{change.old} as {change.new}" for change in changes if isinstance(change, Rename) and change.old]
@@ -467,6 +469,8 @@ class MongoAdvice(Advice):
         copy = self.place.free(f"{here.name}_new")
         command = copied_series(self.place, copy, self.changes)
         if not command:
+            if any(isinstance(change, MakeField | Rename) for change in self.changes):
+                yield _Piece(f"Stored documents stay in {here.name} until they expire, or nobody needs them.")
             return
         expiry = self._options.get("expireAfterSeconds")
         if expiry:
