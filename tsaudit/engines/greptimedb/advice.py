@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from functools import cached_property
 from typing import Final
 
@@ -24,7 +24,7 @@ from tsaudit.engines.greptimedb.tables import (
 )
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.looks import Looks
-from tsaudit.engines.sql.parts import Part, fits
+from tsaudit.engines.sql.parts import Part, fits, lines_of
 from tsaudit.engines.sql.types import sql_type
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
@@ -39,7 +39,7 @@ from tsaudit.model.change import (
     SetRetention,
 )
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import How, Measurement
 from tsaudit.text import listed, many, number
 
 _TERMS: Final = writers.Terms(row="row", measurement="table")
@@ -61,6 +61,8 @@ class GreptimeAdvice(SqlAdvice):
         recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= now() - INTERVAL '1 day'",
     )
     text_type = "STRING"
+    index_again = "an index that is set again covers only files written from then on"
+    index_used = "Queries that filter by the column should read fewer rows, once files are compacted."
     folds_case = False
     drops_its_indexes = True
 
@@ -92,16 +94,20 @@ class GreptimeAdvice(SqlAdvice):
 
     def _of_logs(self, found: Step) -> Step:
         """OpenTelemetry's logs: the receiver makes tags of the attributes that a header names."""
-        here = self.place.here
-        gone = [c.tag for c in self.changes if isinstance(c, MakeField) and c.tag not in _OF_LOGS]
-        if not gone or opentelemetry.signal_of(here) is not Signal.LOG or "log_attributes" not in here.columns:
+        here, demoted = self.place.here, [c.tag for c in self.changes if isinstance(c, MakeField)]
+        is_log = opentelemetry.signal_of(here) is Signal.LOG and "log_attributes" in here.columns
+        if not demoted or not is_log:
             return found
+        sentences = writers.sentences(here, self.changes, _TERMS)
+        gone = [tag for tag in demoted if tag not in _OF_LOGS]
+        if not gone:
+            said = "A collector sends it with each log in any case: only the key of the table makes a tag of it."
+            return replace(found, words=" ".join([*sentences, said]), text=self.example(), language="text")
         kept = [tag.key for tag in here.tags if tag.key not in (*gone, *_OF_LOGS)]
         header = f"X-Greptime-Log-Extract-Keys: {opentelemetry.scalar(','.join(kept))}"
-        words = "If an OpenTelemetry collector sends it, they stay in log_attributes without this header's key:"
+        said = f"If an OpenTelemetry collector sends it, {listed(gone, _MOST_NAMES)} stays in log_attributes:"
         text = f"exporters:\n  otlphttp:\n    headers:\n      {header}"
-        first = writers.sentences(here, self.changes, _TERMS)
-        return replace(found, words=" ".join([*first, words]), text=text, language="yaml")
+        return replace(found, words=" ".join([*sentences, said]), text=text, language="yaml")
 
     def declared(self) -> str:
         return ""
@@ -284,17 +290,25 @@ class GreptimeAdvice(SqlAdvice):
             f"ALTER TABLE {place.table(created)} RENAME {place.quoted([self.table_name])};",
         )
         expires = self.expires()
-        if not fits(*statements):
-            part = Part(f"{words} Start from what this prints:", (f"SHOW CREATE TABLE {place.table()};",))
+        if not fits(*statements, most=self.room):
+            part = Part(
+                f"{words} Start from the output of SHOW CREATE TABLE.", (f"SHOW CREATE TABLE {place.table()};",)
+            )
             return part, Part(f"Rows stored until then stay in the old table.{expires}")
         part = Part(f"{words} Add the defaults and comments of SHOW CREATE TABLE.", statements)
         refused, loses = self._copy_loses()
-        copy = new.copy(place, old, self.table_name)
-        if refused or not fits(copy):
-            why = refused or "too many columns to list them here"
-            return part, Part(f"Rows stored until then stay in {old}: {why}.{expires}")
+        since = "" if self._keeps_all_rows else self._compared_since
+        copy = new.copy(place, old, self.table_name, since)
+        if not refused and not fits(copy, most=self.room - lines_of(*statements)):
+            refused = "an INSERT ... SELECT that names all columns copies them"
+        if refused:
+            gone = f"for queries of {self.table_name}, all rows stored until then: they are in {old}"
+            return part, Part(f"Rows stored until then stay in {old}: {refused}.{expires}", loses=gone)
+        words = f"Copy the rows of {old}, then drop it."
+        if since:
+            words = f"Copy the rows that were compared, and newer ones; older ones stay in {old}.{expires}"
         return part, Part(
-            f"Copy the rows of {old}, then drop it. If the server would open too many files, copy a day at a time.",
+            f"{words} If the server would open too many files, copy a day at a time.",
             (copy,),
             cost="reads and writes all rows",
             loses=loses,
@@ -330,13 +344,26 @@ class GreptimeAdvice(SqlAdvice):
         demoted = {c.tag for c in self.changes if isinstance(c, MakeField)}
         if dropped := sorted(set(primary_key(here)) - set(new.key) - demoted):
             return f"whether they are unique without {listed(dropped, _MOST_NAMES)} was not measured", ""
-        if lost := writers.loss(self.place.effect, "row"):
-            return lost, ""
+        if not self.place.effect.keeps_rows and not self._compared_since:
+            lost = writers.loss(self.place.effect, "row")
+            return (f"a copy loses {lost}" if lost else "a part of them was compared, which proves nothing"), ""
         if is_append_only(here):
             seen = here.repeats
             known = f"{number(seen.repeated)} of {number(seen.rows)} rows read" if seen else "count unknown"
             return "", f"rows that repeat key and time of another one: {known}"
         return "", ""
+
+    @property
+    def _compared_since(self) -> str:
+        """A condition for the rows that are proven to stay apart, if older ones were not compared; empty otherwise."""
+        here, effect = self.place.here, self.place.effect
+        found, rows = effect.loss, here.rows
+        if effect.keeps_rows or found is None or found.rows or not found.is_exact or here.time_column is None:
+            return ""
+        if rows is None or rows.source.how is not How.EXACT or found.compared < rows.value:
+            return ""
+        window = here.own_window or self.place.profile.window
+        return f"{self.place.quoted([here.time_column])} >= '{window.start.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
 
     def table_ddl(self, name: str, types: Mapping[str, str], key: Sequence[str], like: Measurement) -> str:
         kinds = {column: indexes_on(like, column) for column in types}

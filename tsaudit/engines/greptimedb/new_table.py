@@ -9,7 +9,7 @@ from tsaudit.engines.greptimedb.statements import CLAUSES, options_clause, parti
 from tsaudit.engines.greptimedb.tables import indexes_on
 from tsaudit.engines.rendering import Place
 from tsaudit.engines.sql.merged_table import types_of
-from tsaudit.engines.sql.parts import create_table, enumerated, folded
+from tsaudit.engines.sql.parts import create_table, insert
 from tsaudit.engines.sql.types import sql_type
 
 
@@ -46,8 +46,8 @@ class NewTable:
             f"{partitions}{options_clause(place.here, self.options)}",
         )
 
-    def copy(self, place: Place, old: str, new: str) -> str:
-        """Copies all rows of `old` into `new`. A value that is none of its column's type makes it fail as a whole."""
+    def copy(self, place: Place, old: str, new: str, where: str = "") -> str:
+        """Copies rows of `old` into `new`. A value that is none of its column's type makes it fail as a whole."""
         into, values = list[str](), list[str]()
         for column in types_of(place.here):
             quoted = place.quoted([column])
@@ -58,9 +58,9 @@ class NewTable:
                 value = f"coalesce({quoted}, {place.quoted([place.here.time_column])})"
             into.append(place.quoted([self.names.get(column, column)]))
             values.append(value)
-        select = "SELECT DISTINCT " if self.is_distinct else "SELECT "
-        pieces = [f"INSERT INTO {place.table(new)}", *enumerated(into, "(", ")"), *enumerated(values, select)]
-        return folded([*pieces, f"FROM {place.table(old)};"])
+        distinct = " DISTINCT" if self.is_distinct else ""
+        rows = f"FROM {place.table(old)}{f' WHERE {where}' if where else ''};"
+        return insert(place.table(new), into, values, rows, distinct)
 
 
 def create(

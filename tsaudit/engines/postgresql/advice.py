@@ -156,10 +156,13 @@ class PostgresqlAdvice(SqlAdvice):
         if (self.place.here.options or {}).get(_HYPERTABLE) == "true":
             return None  # Compressed chunks keep their types.
         quoted, to = self.place.quoted([column]), sql_type("postgresql", kind)
-        pieces = [f"ALTER TABLE {self.place.table()}", f"ALTER COLUMN {quoted}", f"TYPE {to}"]
+        # The default of a text converts to no other type.
+        dropped = f"ALTER COLUMN {quoted} DROP DEFAULT,"
+        pieces = [f"ALTER TABLE {self.place.table()}", dropped, f"ALTER COLUMN {quoted}", f"TYPE {to}"]
         statement = folded([*pieces, f"USING CAST(NULLIF(btrim({quoted}), '') AS {to});"])
         return Part(
-            f"Convert {column} to {to}. If a value does not convert, the statement fails and changes nothing.",
+            f"Convert {column} to {to}, without its default. If a value does not convert, the statement fails and "
+            "changes nothing.",
             (statement,),
             locks="all readers and writers, while the table is rewritten (ACCESS EXCLUSIVE)",
             cost="rewrites all rows",

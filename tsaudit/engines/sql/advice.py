@@ -14,7 +14,17 @@ from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.looks import Looks, query
 from tsaudit.engines.sql.merged_table import MergedTable, free, merged_table, types_of
-from tsaudit.engines.sql.parts import Part, create_table, enumerated, fits, folded, joined
+from tsaudit.engines.sql.parts import (
+    MOST_OF_PLAN,
+    Part,
+    create_table,
+    enumerated,
+    fits,
+    folded,
+    insert,
+    joined,
+    lines_of,
+)
 from tsaudit.model.change import (
     AddIndex,
     Change,
@@ -37,7 +47,7 @@ TERMS: Final = writers.Terms(row="row", measurement="table", tag="column", field
 _A_DAY_S: Final = 86_400
 _MOST_NAMES: Final = 4
 """Names in a sentence, and tables that a setting of tsaudit.yaml is shown for."""
-_MOST_COLUMNS: Final = 8
+_MOST_COLUMNS: Final = 6
 """Columns of an example."""
 _TYPES: Final = {"integer": "an integer", "float": "a float", "boolean": "a boolean", "time": "a timestamp"}
 
@@ -68,6 +78,8 @@ class SqlAdvice(Advice):
     """Whether queries use no index on several columns."""
     drops_its_indexes: ClassVar[bool] = False
     """Whether a column that is dropped takes its indexes along."""
+    index_again: ClassVar[str] = "creating an index again reads all rows"
+    index_used: ClassVar[str] = "EXPLAIN of a query that filters by its first column should show the new index at once."
     alter_locks: ClassVar[str] = ""
     """Who has to wait while a table is altered without being rewritten."""
 
@@ -82,7 +94,7 @@ class SqlAdvice(Advice):
     def rekeyed(self, key: Index, columns: Sequence[str]) -> tuple[Part, Part | None]:  # noqa: ARG002 -- for subclasses
         """What makes `columns` the key instead of those of `key`, and the copy of stored rows; None: none is needed.
 
-        The columns are known to identify each row.
+        None of the rows compared have them in common. If others have, the database must refuse the change as a whole.
         """
         return self._rebuilt
 
@@ -207,7 +219,14 @@ class SqlAdvice(Advice):
         if all(isinstance(change, Inspect) for change in self.changes):
             return None
         text = self.declared()
-        return Step(StepKind.VERIFY, " ".join(dict.fromkeys(self._figures())), text, "yaml" if text else "")
+        words = list(dict.fromkeys(self._figures())) or ["The next audit should no longer report this."]
+        return Step(StepKind.VERIFY, " ".join(words), text, "yaml" if text else "")
+
+    @cached_property
+    def room(self) -> int:
+        """Lines that are left for the statements of a new table and its copy."""
+        others = [step.text for step in (self.find(), self.writer()) if step is not None]
+        return MOST_OF_PLAN - lines_of(*others, self.declared())
 
     @property
     def _others(self) -> list[SqlAdvice]:
@@ -397,14 +416,12 @@ class SqlAdvice(Advice):
         effect = self.place.effect
         if not rest or None in key.columns:
             return "nothing else would identify a row"
-        if effect.keeps_rows:
-            return ""
-        if effect.loss is None:
+        if effect.loss_unknown:
             return f"whether the other columns identify a row is not known, {effect.loss_unknown}"
         found = effect.loss
+        if found is None or not found.rows:
+            return ""
         among = f"{many(found.compared, 'row')} compared{f' ({found.scope})' if found.scope else ''}"
-        if not found.rows:
-            return f"the other columns identify each of the {among}, but that proves nothing for the rest"
         return f"without it, {'' if found.is_exact else 'at least '}{number(found.rows)} of the {among} share a key"
 
     @cached_property
@@ -426,19 +443,14 @@ class SqlAdvice(Advice):
             f"Replace {place.here.name} by a table with the key ({', '.join(keys[0])}): no statement changes a key in "
             "place. Add the NOT NULL, defaults, and checks of the old table."
         )
-        if not fits(*statements) or set(types) != set(place.here.columns):
-            return Part(words), Part(f"Copy the rows into the new table with one INSERT ... SELECT.{self.expires()}")
-        into = place.quoted([self.renames.get(c, c) for c in types]).split(", ")
-        selected = place.quoted(types).split(", ")
-        copy = folded(
-            [
-                f"INSERT INTO {place.table(self.table_name)}",
-                *enumerated(into, "(", ")"),
-                *enumerated(selected, "SELECT ", f" FROM {place.table(old)};"),
-            ]
-        )
+        by_hand = Part("Copy the rows into the new table with one INSERT ... SELECT, then drop the old one.")
+        if not fits(*statements, most=self.room) or set(types) != set(place.here.columns):
+            return Part(words), by_hand
+        into = [place.quoted([self.renames.get(c, c)]) for c in types]
+        selected = [place.quoted([c]) for c in types]
+        copy = insert(place.table(self.table_name), into, selected, f"FROM {place.table(old)};")
         copied = Part(
-            f"Copy the rows of {old}, then drop it: its key without these columns still identifies each row.",
+            f"Copy the rows of {old}, then drop it. If two rows share the new key, the statement fails as a whole.",
             (copy,),
             cost="reads and writes all rows",
         )
@@ -524,27 +536,26 @@ class SqlAdvice(Advice):
         if self.labels:
             return Part(f"Create {change.name}, with the time and the labels."), Part(stay)
         name, types = self.free_name(change.name), types_of(here)
-        kept = [c for c in here.columns if c not in columns and (c == here.time_column or here.tag(c) is not None)]
+        demoted = {c.tag for c in self.changes if isinstance(c, MakeField)}
+        split = {c.column: [part.name for part in c.parts] for c in self.changes if isinstance(c, SplitColumn)}
+        gone = {*columns, *demoted, *(c.column for c in self.changes if isinstance(c, LeaveOut))}
+        tags = [tag.key for tag in here.tags if tag.key not in gone]
+        kept = [c for c in here.columns if c == here.time_column or c in tags]
         key = self.key_among(kept)
+        made = {n: types.get(c, self.text_type) for c in (*kept, *columns) if c in types for n in split.get(c, [c])}
         words = f"Create {name} for {_all(columns)}, with the time and the columns that identify a row."
-        ddl = self.table_ddl(name, {c: types[c] for c in (*kept, *columns) if c in types}, key, here)
+        ddl = self.table_ddl(name, made, [n for c in key for n in split.get(c, [c])], here)
         part = Part(words, (ddl,) if fits(ddl) else ())
-        if not self.is_unique(key):
+        if split.keys() & set(kept):
+            return part, Part(stay)
+        if not self.is_unique(key) or (demoted and not self.place.effect.keeps_rows):
             unproven = "A copy could not be joined to them: nothing proves that the tags and the time identify a row."
             return part, Part(f"{stay} {unproven}")
-        quoted = place.quoted([*kept, *columns]).split(", ")
-        filled = " OR ".join(f"{place.quoted([c])} IS NOT NULL" for c in columns)
-        later = [self.renames.get(c, c) for c in (*kept, *columns)]
-        source = place.table(self.table_name)
-        copy = folded(
-            [
-                f"INSERT INTO {place.table(name)}",
-                *enumerated(quoted, "(", ")"),
-                *enumerated(place.quoted(later).split(", "), "SELECT ", ""),
-                f"FROM {source}",
-                f"WHERE {filled};",
-            ]
-        )
+        into = [place.quoted([c]) for c in (*kept, *columns)]
+        selected = [place.quoted([self.renames.get(c, c)]) for c in (*kept, *columns)]
+        filled = " OR ".join(f"{place.quoted([self.renames.get(c, c)])} IS NOT NULL" for c in columns)
+        end = f"FROM {place.table(self.table_name)} WHERE {filled};"
+        copy = insert(place.table(name), into, selected, end)
         return part, Part(
             f"Copy {_all(columns)} to {name}; they stay in {here.name} until you drop them there.",
             (copy,) if fits(copy) else (),
@@ -641,15 +652,14 @@ class SqlAdvice(Advice):
             name = "" if self.place.measurement is None else f" of {self.table_name}"
             yield f"The next audit should count {left} series{name}; now there are {number(effect.series_now)}."
         if any(isinstance(c, DropIndex) for c in self.changes):
-            yield "Watch the slow queries for 7 days: creating an index again reads all rows."
+            yield f"Watch the slow queries for 7 days: {self.index_again}."
         if any(isinstance(c, AddIndex | MakeTag) for c in self.changes):
-            yield "EXPLAIN of a query that filters by its first column should show the new index at once."
+            yield self.index_used
         yield from self.own_figures()
         for change in self.changes:
             if isinstance(change, SplitMeasurement | MergeMeasurements):
                 new = change.name if isinstance(change, SplitMeasurement) else change.into
                 yield f"After 1 day, the audit should find all new rows in {new}."
-        yield "The next audit should no longer report this."
 
     def declared(self) -> str:
         """The roles of columns, as tsaudit.yaml declares them; empty where the changes are about none."""

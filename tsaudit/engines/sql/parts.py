@@ -11,6 +11,8 @@ from tsaudit.text import many
 
 MOST_LINES: Final = 10
 """Lines of the text of a step."""
+MOST_OF_PLAN: Final = 20
+"""Lines of the texts of all steps, of the forty that fit on a screen with the sentences."""
 _WIDTH: Final = 96
 _INDENT: Final = "  "
 
@@ -60,9 +62,14 @@ def shown(statements: Sequence[str], most: int = MOST_LINES) -> str:
     return "\n".join(found)
 
 
-def fits(*statements: str) -> bool:
+def fits(*statements: str, most: int = MOST_LINES) -> bool:
     """Whether the statements fit into one step, all of them."""
-    return sum(one.count("\n") + 1 for one in statements) <= MOST_LINES
+    return lines_of(*statements) <= min(most, MOST_LINES)
+
+
+def lines_of(*texts: str) -> int:
+    """How many lines the texts have together."""
+    return sum(len(text.splitlines()) for text in texts)
 
 
 def folded(pieces: Iterable[str]) -> str:
@@ -85,6 +92,12 @@ def enumerated(items: Sequence[str], before: str = "", after: str = "") -> list[
     if len(items) == 1:
         found[0] = f"{before}{items[0]}{after}"
     return found
+
+
+def insert(table: str, columns: Sequence[str], values: Sequence[str], end: str, distinct: str = "") -> str:
+    """INSERT INTO ... SELECT. Names are quoted; `end`: from FROM on."""
+    into = folded([f"INSERT INTO {table}", *enumerated(columns, "(", ")")])
+    return f"{into}\n{folded([f'SELECT{distinct}', *enumerated(values), end])}"
 
 
 def create_table(name: str, lines: Sequence[str], end: str = "") -> str:
