@@ -83,6 +83,11 @@ class InfluxAdvice(Advice):
         """How data expires: what to do, the statement, and its language."""
         raise NotImplementedError
 
+    @property
+    def limits_stored(self) -> bool:
+        """Whether the new retention is that of what is stored as well."""
+        return True
+
     def copied(self) -> tuple[str, str]:
         """One statement that copies the stored points without the tags that go, and its language."""
         raise NotImplementedError
@@ -133,6 +138,8 @@ class InfluxAdvice(Advice):
         if change is None:
             return None
         words, text, language = self.limited(change)
+        if not self.limits_stored:
+            return Step(StepKind.SCHEMA, f"{words}.", text, language)
         age = many(round(change.keep / timedelta(days=1)), "day")
         return Step(
             StepKind.SCHEMA,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from datetime import timedelta
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, Query
-from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import by_source, by_time
 from tsaudit.engines.writers import Terms
 from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
@@ -31,10 +29,9 @@ class Influx3Advice(InfluxAdvice):
     def _of_database(self, change: Inspect) -> Query | None:
         place = self.place
         if change.what == "databases":
-            pattern = quote_text(place.profile.engine, f"^{'.*'.join(map(re.escape, change.values))}$")
-            words = "See which databases these are (Core and Enterprise; in database _internal, with an admin token)."
-            text = f"SELECT database_name FROM system.databases\nWHERE NOT deleted AND database_name ~ {pattern}"  # noqa: S608
-            return Query(words, text, "sql")
+            pattern = "*".join(change.values)
+            words = f"See which databases these are: {pattern} (Core and Enterprise, with an admin token)."
+            return Query(words, "influxdb3 show databases", "sh")
         if change.what == "measurements":
             return Query(f"See which tables {place.database} has.", "SHOW TABLES", "sql")
         if change.what == "customers":
@@ -69,14 +66,31 @@ class Influx3Advice(InfluxAdvice):
             return Query(f"See which columns {place.here.name} has.", f"SHOW COLUMNS FROM {table}", "sql")
         return None
 
+    def writer(self) -> Step | None:
+        change = next((change for change in self.changes if isinstance(change, SetRetention)), None)
+        if change is None or self.limits_stored:
+            return super().writer()
+        return Step(StepKind.WRITER, f"Write to database {self._new_database(change)} from then on.")
+
+    def stored(self) -> Step | None:
+        if self.limits_stored or not any(isinstance(change, SetRetention) for change in self.changes):
+            return super().stored()
+        words = f"What is stored in {self.place.database} stays there. Delete that database once nobody reads it."
+        return Step(StepKind.STORED, words)
+
+    @property
+    def limits_stored(self) -> bool:
+        """Core gives a database its retention when it is created."""
+        return self.place.profile.edition != "Core"
+
+    def _new_database(self, change: SetRetention) -> str:
+        return f"{self.place.database}_{round(change.keep / timedelta(days=1))}d"
+
     def limited(self, change: SetRetention) -> tuple[str, str, str]:
         days, name, edition = round(change.keep / timedelta(days=1)), self.place.database, self.place.profile.edition
-        if edition == "Core":
-            words = (
-                "Core sets a retention period only when a database is created: create another one, and write to it "
-                "from then on"
-            )
-            new = shlex.quote(f"{name}_{days}d")
+        if not self.limits_stored:
+            words = "Core sets a retention period only when a database is created: create another one"
+            new = shlex.quote(self._new_database(change))
             return words, f"influxdb3 create database --retention-period {days}d {new}", "sh"
         text = f"influxdb3 update database --database {shlex.quote(name)} --retention-period {days}d"
         if "Dedicated" in edition:
