@@ -82,7 +82,7 @@ def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
         "    Now            36,096 series (in http_requests, 768 before, 3,072 more a day, speeding up)",
         "    Why critical   47 times the series before (limit 100,000 series, 36% of it reached)",
         "    Time left      about 21 days (80% range 18 to 27)",
-        "  First step of 2: See which values the tag has.",
+        "  Step 1 of 2: See which values the tag has.",
         f"    {STATEMENT}",
         f"  warning   CAR004  {small}  main/t000: Tag host has too many values",
         f"  more    tsaudit show {mark}  (CAR004 high-series-cardinality, critical)",

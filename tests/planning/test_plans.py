@@ -24,7 +24,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import AddIndex, Change, DropIndex, Inspect, MakeField, Rename, SetOption, SetRetention
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
-from tsaudit.model.profile import Contribution, Measurement, Profile, TagSets
+from tsaudit.model.profile import Contribution, Index, Measurement, Profile, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.planning import plans as planning
 from tsaudit.planning import words
@@ -96,7 +96,13 @@ def test_findings_about_one_measurement_are_one_plan_and_databases_do_not_mix() 
 
 def test_names_of_indexes_and_measurements_do_not_keep_plans_apart() -> None:
     names = ("orders_01", "orders_02", "orders_03")
-    profile = a_profile(*map(_measurement, names), engine="duckdb")
+    profile = a_profile(
+        *(
+            replace(_measurement(n), indexes=(Index(f"{n}_host_idx", "btree", ("host",), False, False, False),))
+            for n in names
+        ),
+        engine="duckdb",
+    )
     drops = [_finding(name, DropIndex(Subject("main", name), f"{name}_host_idx", ("host",))) for name in names]
     (plan,) = _result(profile, *drops).plans
     assert len(plan.subjects) == 3
@@ -160,7 +166,7 @@ def test_advice_of_another_package_that_breaks_says_so(monkeypatch: pytest.Monke
     monkeypatch.setattr(planning, "advice_of", lambda engine: _Broken)
     with pytest.raises(RuntimeError):
         _result(profile, _finding("cpu"))
-    monkeypatch.setitem(ENGINES, "duckdb", replace(ENGINES["duckdb"], package="tsaudit-duck 1.0"))  # type: ignore[arg-type]
+    monkeypatch.setitem(ENGINES._known, "duckdb", replace(ENGINES["duckdb"], package="tsaudit-duck 1.0"))
     (plan,) = _result(profile, _finding("cpu")).plans
     assert [step.words for step in plan.steps] == [
         "tsaudit-duck 1.0 cannot say how duckdb makes this change: RuntimeError: no such query."

@@ -202,9 +202,9 @@ def planned_result(*steps: Step) -> AuditResult:
 @pytest.mark.parametrize(
     ("steps", "heading", "shows_statement"),
     [
-        ((SEE, MANY_LINES, DROP), "First step of 3: ", True),
-        ((MANY_LINES, DROP), "First step of 2: ", False),
-        ((DROP,), "Only step, which needs a decision: ", False),
+        ((SEE, MANY_LINES, DROP), "Step 1 of 3: ", True),
+        ((MANY_LINES, DROP), "Step 1 of 2: ", False),
+        ((DROP,), "Only step: ", False),
     ],
 )
 def test_every_output_begins_with_the_same_step(
@@ -228,6 +228,6 @@ def test_every_output_begins_with_the_same_step(
 
 def test_slack_leads_to_the_plan_in_the_report() -> None:
     result = planned_result(SEE, DROP)
-    anchor = words.anchor(URLS)
+    anchor = words.anchor(result.plans[0])
     assert f"#{anchor}|" in slack(result)
     assert f'id="{anchor}"' in html.page(contents(result, PROFILE))

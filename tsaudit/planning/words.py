@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.model.change import kind_of
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity
 from tsaudit.model.plan import Effect, Loss, Plan, Step, StepKind
+from tsaudit.model.subject import Subject
 from tsaudit.text import listed, many, number
 
 _LONGEST_STATEMENT: Final = 500
@@ -100,7 +102,7 @@ class Beginning:
     words: str
     """What to do: of long words, the sentences that fit, and at least the first."""
     statement: str
-    """To be used as it is; empty if the step has none, or if it has several lines."""
+    """To be used as it is; empty if the step has none, if it has several lines, and if it loses something."""
     rest: str
     """The command that prints the whole plan."""
 
@@ -114,7 +116,7 @@ def beginning(plan: Plan, target: str) -> Beginning:
     first, count = plan.steps[0], len(plan.steps)
     heading = "Only step" if count == 1 else f"Step 1 of {number(count)}"
     is_short = len(first.text) <= _LONGEST_STATEMENT and "\n" not in first.text
-    return Beginning(heading, brief(first.words), first.text if is_short else "", command(plan, target))
+    return Beginning(heading, brief(first.words), first.text if is_short and not first.loses else "", command(plan, target))
 
 
 def brief(said: str) -> str:
@@ -152,6 +154,19 @@ def anchor(plan: Plan) -> str:
 def behind(plan: Plan, result: AuditResult) -> list[tuple[RuleResult, Finding]]:
     """The findings that ask for the plan, worst first."""
     return [pair for pair in result.findings() if of_finding(pair[1], (plan,)) is not None]
+
+
+def asked_for(findings: Iterable[Finding], plans: Sequence[Plan]) -> list[Plan]:
+    """The plans that some of the findings ask for, in their order."""
+    by_subject: dict[Subject, list[Plan]] = defaultdict(list)
+    for plan in plans:
+        for subject in plan.subjects:
+            by_subject[subject].append(plan)
+    found = set[int]()
+    for finding in findings:
+        near = {id(plan): plan for change in finding.changes for plan in by_subject.get(change.at, ())}
+        found |= {key for key, plan in near.items() if of_finding(finding, (plan,)) is not None}
+    return [plan for plan in plans if id(plan) in found]
 
 
 def of_finding(finding: Finding, plans: Iterable[Plan]) -> Plan | None:

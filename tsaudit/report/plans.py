@@ -52,8 +52,7 @@ class PlansView:
 
 def arrange(plans: Sequence[Plan], items: Iterable[Item]) -> PlansView:
     """The plans of open findings, in their order."""
-    open_ = [item.finding for item in items if not item.settled]
-    chosen = [plan for plan in plans if any(words.of_finding(finding, (plan,)) for finding in open_)]
+    chosen = words.asked_for((item.finding for item in items if not item.settled), plans)
     full: list[PlanView] = []
     room = ROOM_BYTES
     for plan in chosen:
