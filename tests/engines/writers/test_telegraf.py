@@ -65,6 +65,12 @@ def rendered() -> dict[str, str]:
         "a tag of two attributes": of_measurement(LOCATION),
         "a field of one attribute": of_measurement(ROOM),
         "renamed": of_measurement(Rename(AT, "a-b", "a_b"), Rename(AT, "", "m_y")),
+        "several measurements": telegraf.settings(
+            [HERE, a_measurement("other", tags=(a_tag("load"),))], [MakeField(AT, "load", "float")], "m x_new", 10
+        ),
+        "many measurements": telegraf.settings(
+            [HERE, *(a_measurement(f"measurement_{n}") for n in range(80))], [MakeField(AT, "load")], "m x_new", 10
+        ),
         "names with dots": of_names(("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-west.usage_idle")),
         "names without dots": of_names([f"disk_server_{n}" for n in (1, 2, 3, 14)], "disk_server"),
     }
@@ -100,6 +106,16 @@ EXPECTED = {
         'm_y,a_b=q,host=a,load=1.5,sensor=loc-kitchen.model-A612 alarm=7,n="42",room="r1",v=1 1',
         'm_y,a_b=q,host=b,load=2,sensor=odd n="7",room="r2",v=2 2',
         "other,load=1 v=1 3",
+    ],
+    "several measurements": [
+        'm\\ x_new,a-b=q,host=a,sensor=loc-kitchen.model-A612 alarm=7,load=1.5,n="42",room="r1",v=1 1',
+        'm\\ x_new,a-b=q,host=b,sensor=odd load=2,n="7",room="r2",v=2 2',
+        "other_new load=1,v=1 3",
+    ],
+    "many measurements": [
+        'm\\ x_new,a-b=q,host=a,sensor=loc-kitchen.model-A612 alarm=7,load="1.5",n="42",room="r1",v=1 1',
+        'm\\ x_new,a-b=q,host=b,sensor=odd load="2",n="7",room="r2",v=2 2',
+        'other_new load="1",v=1 3',
     ],
     "names with dots": [
         "cpu,host=server-5,region=us-west usage_user=1 1000000000",

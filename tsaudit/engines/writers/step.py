@@ -65,7 +65,8 @@ def step(
         changes = [LeaveOut(c.at, c.tag) if isinstance(c, MakeField) else c for c in changes]
     words = sentences(place.measurement, changes, terms)
     if new_name:
-        words.append(f"Write to {new_name}, which replaces {place.here.name}.")
+        others = "; the others likewise" if also else ""
+        words.append(f"Write to {new_name}, which replaces {place.here.name}{others}.")
     lost = loss(place.effect, terms.row)
     if lost:
         words.append(milder(place, changes))

@@ -76,15 +76,31 @@ def _blocks(measurements: Sequence[Measurement], changes: Sequence[Change], new_
     for change in changes:
         if isinstance(change, SplitColumn):
             yield from _split(only, change)
+    suffix = new_name.removeprefix(here.name)
+    if len(measurements) > 1 and new_name and suffix != new_name:
+        yield f"[[processors.override]]\n{_only(measurements, _having(changes))}\n  name_suffix = {string(suffix)}"
+        new_name = ""
     yield from _renamed(here, only, changes, new_name)
 
 
-def _only(measurements: Sequence[Measurement]) -> str:
-    """The line that limits a processor to the measurements; a comment where they are too many for a line."""
+def _only(measurements: Sequence[Measurement], otherwise: str = "") -> str:
+    """The line that limits a processor to the measurements; where they are too many for a line, `otherwise`."""
     line = f"  namepass = {strings(glob(m.name) for m in measurements)}"
     if len(line) <= _WIDTH:
         return line
-    return f"  # no namepass: all measurements that have it, such as {measurements[0].name}"
+    return otherwise or f"  # no namepass: all measurements that have it, such as {measurements[0].name}"
+
+
+def _having(changes: Sequence[Change]) -> str:
+    """The line that limits a processor to what another one has converted."""
+    for change in changes:
+        if isinstance(change, MakeField):
+            return f"  metricpass = {string(f'{string(change.tag)} in fields')}"
+        if isinstance(change, MakeTag):
+            return f"  metricpass = {string(f'{string(change.column)} in tags')}"
+        if isinstance(change, ChangeType):
+            return f"  metricpass = {string(f'{string(change.column)} in fields')}"
+    return ""
 
 
 def _left_out(here: Measurement, only: str, changes: Sequence[Change]) -> Iterator[str]:
