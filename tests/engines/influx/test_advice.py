@@ -123,6 +123,16 @@ def test_one_statement_copies_all_points_where_none_overwrites_another(
     assert 'dest = "requests_new"' in needed(found.writer()).text
 
 
+def test_only_points_that_were_compared_are_copied_where_older_ones_were_not(influxd: Influxd) -> None:
+    older = [replace(row, time=row.time - timedelta(days=300)) for row in ROWS]
+    table = replace(REQUESTS, rows=[*older, *ROWS])
+    target = write(Dataset([table]), "influxdb1", influxd.url)
+    compared = Effect(series_now=80, series_after=3, loss=Loss(0, 80, "80 rows of all series, 30 days"))
+    copy = needed(advice(collected(target), [MakeField(_at(target), "request")], compared).stored())
+    assert "older ones stay in requests" in copy.words
+    assert _rows(influxd.url, target, copy.text)[0]["written"] == 80
+
+
 def test_text_that_was_a_tag_keeps_no_number_out(influxd: Influxd) -> None:
     """Writers send numbers from now on; what is stored is text, which must not make the server refuse them."""
     rows = [
@@ -276,7 +286,7 @@ def test_points_that_expire_are_left_to_expire(engine: str) -> None:
     ("effect", "why"),
     [
         (OVERWRITTEN, "some points would overwrite others"),
-        (Effect(loss=Loss(0, 9000, "10 minutes")), "only a part was compared (10 minutes)"),
+        (Effect(loss=Loss(0, 900, "10 minutes")), "only a part was compared (10 minutes)"),
         (Effect(loss_unknown="no rows were read"), "points were not compared"),
     ],
 )

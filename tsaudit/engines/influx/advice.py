@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
@@ -26,7 +26,7 @@ from tsaudit.model.change import (
     SplitMeasurement,
 )
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import FOREVER, Measurement, Retention
+from tsaudit.model.profile import FOREVER, How, Measurement, Retention
 from tsaudit.text import day, listed, many, number, retention
 
 _MOST_QUERIES: Final = 3
@@ -206,8 +206,20 @@ class InfluxAdvice(Advice):
 
     @cached_property
     def _can_copy(self) -> bool:
-        """Whether one statement copies the stored points, and none of them would overwrite another."""
-        return self.copies and not self._expiry() and self.place.effect.keeps_rows and not self._obstacle
+        """Whether one statement copies stored points, and it is proven that none of them would overwrite another."""
+        is_proven = self.place.effect.keeps_rows or self.compared_since is not None
+        return self.copies and is_proven and not self._expiry() and not self._obstacle
+
+    @cached_property
+    def compared_since(self) -> datetime | None:
+        """The time from which on all points were compared, and stay apart; None if all points do, or not even those."""
+        here, effect = self.place.here, self.place.effect
+        found, rows = effect.loss, here.rows
+        if effect.keeps_rows or found is None or found.rows or not found.is_exact:
+            return None
+        if rows is None or rows.source.how is not How.EXACT or found.compared < rows.value:
+            return None
+        return (here.own_window or self.place.profile.window).start.astimezone(UTC)
 
     @property
     def _obstacle(self) -> str:
@@ -294,9 +306,11 @@ class InfluxAdvice(Advice):
             return None
         text, language = self.copied()
         old = self.place.here.name
+        which = "the stored points" if self.compared_since is None else "the points that were compared, and newer ones,"
+        end = f"then drop {old}" if self.compared_since is None else f"older ones stay in {old}"
         words = (
-            f"This copies the stored points to {self.new_name}, where none overwrites another. If {old} is large, copy "
-            f"one day at a time, by a condition on the time. Compare the counts, then drop {old}.{self._texts_kept()}"
+            f"This copies {which} to {self.new_name}, where none overwrites another. If {old} is large, copy one day "
+            f"at a time, by a condition on the time. Compare the counts; {end}.{self._texts_kept()}"
             f"{self._likewise('Copy the others likewise.')}"
         )
         return Step(StepKind.STORED, words, text, language, cost="reads and writes all stored points")

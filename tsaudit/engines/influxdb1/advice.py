@@ -74,7 +74,7 @@ class Influx1Advice(InfluxAdvice):
         return f"Set a duration for retention policy {change.policy} of {database}", text, "influxql"
 
     def copied(self) -> tuple[str, str]:
-        place = self.place
+        place, since = self.place, self.compared_since
         fields = [place.quoted([field.key]) for field in place.here.fields]
         was_tags = [tag for tag in self._gone if tag not in self.left_out]
         fields += [f"{place.quoted([tag])} AS {place.quoted([self.text_of(tag)])}" for tag in was_tags]
@@ -83,6 +83,7 @@ class Influx1Advice(InfluxAdvice):
         lines = [
             f"SELECT {'*' if whole else ', '.join(fields)}",
             f"INTO {place.table(self.new_name)} FROM {place.table()}",
+            *([f"WHERE time >= '{since:%Y-%m-%dT%H:%M:%SZ}'"] if since else []),
         ]
         return "\n".join([*lines, *([f"GROUP BY {keep}"] if keep else [])]), "influxql"
 

@@ -81,6 +81,7 @@ class Influx2Advice(InfluxAdvice):
         return words, text, "sh"
 
     def copied(self) -> tuple[str, str]:
+        since = self.compared_since
         out = [tag for tag in self._gone if tag in self.left_out]
         fields = [field.key for field in self.place.here.fields if field.key in self.left_out]
         others = " and ".join(f"r._field != {quote_flux(field)}" for field in fields)
@@ -88,7 +89,7 @@ class Influx2Advice(InfluxAdvice):
         group = ", ".join(map(quote_flux, ["_measurement", *self.kept_tags]))
         renaming = {tag: self.text_of(tag) for tag in self._gone if self.text_of(tag) != tag and tag not in out}
         lines = [
-            *self._points(self.place.here.name, "0"),
+            *self._points(self.place.here.name, f"{since:%Y-%m-%dT%H:%M:%SZ}" if since else "0"),
             *([f"filter(fn: (r) => {others})"] if others else []),
             f"drop(columns: [{drop}])",
             'pivot(rowKey: ["_time"], columnKey: ["_field"], valueColumn: "_value")',
