@@ -213,7 +213,7 @@ class SqlAdvice(Advice):
         """The statements for other tables, without the sentences, which are the same for each."""
         if parts:
             yield Part(f"The same for the {many(len(self._others), 'other table')} of this plan.")
-        yield from (replace(part, words="") for part in parts)
+        yield from (replace(part, words="", loses="") for part in parts)
 
     def verify(self) -> Step | None:
         if all(isinstance(change, Inspect) for change in self.changes):
@@ -483,9 +483,11 @@ class SqlAdvice(Advice):
             elif isinstance(change, ChangeType) and change.column in self._columns and not self._retyped(change):
                 name = f"{change.column}_{change.to}"
                 statement = add(name, column_types.sql_type(self.place.profile.engine, change.to))
+                others = listed([repr(value) for value in change.exceptions], _MOST_NAMES)
+                why = f"{others} do not convert" if change.exceptions else "no statement converts them safely"
                 yield Part(
-                    f"Add {name} to {here.name}, {_TYPES[change.to]}, for the values from now on: those of "
-                    f"{change.column} cannot be converted in place.",
+                    f"Add {name} to {here.name}, {_TYPES[change.to]}, for the values from now on; those stored in "
+                    f"{change.column} stay: {why}.",
                     (statement,),
                     locks=self.alter_locks,
                 )
