@@ -364,7 +364,7 @@ def test_a_family_of_names_is_written_with_tags_and_dropped(engine: str) -> None
     assert isinstance(change, MergeMeasurements)
     found = advice(_kept(engine, *names), [change])
     writer = needed(found.writer())
-    assert re.match(r"Write to \S+ with \w+=web1 instead of cpu\.web1\.usage\.", writer.words)
+    assert re.match(r"Write to field usage of \S+ with \w+=web1 instead of cpu\.web1\.usage\.", writer.words)
     assert "templates = " in writer.text
     stored = needed(found.stored())
     assert "a program would have to read all of their points" in stored.words

@@ -8,9 +8,11 @@ from typing import Final
 from tsaudit.engines.influx.advice import InfluxAdvice, Query
 from tsaudit.engines.influx.reach import own_name, server_name, table_in
 from tsaudit.engines.influx.retention import weeks
-from tsaudit.engines.writers.telegraf import name_pattern
 from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
 from tsaudit.text import listed
+
+_DATA: Final = re.compile(r"\{\w+\}")
+"""What varies in the common name of a family."""
 
 
 class Influx1Advice(InfluxAdvice):
@@ -100,9 +102,14 @@ class Influx1Advice(InfluxAdvice):
         return f"DROP MEASUREMENT {self.place.quoted([change.members[0].measurement])}", "influxql", False
 
     def _pattern(self, change: MergeMeasurements) -> str:
-        """A regular expression that fits the members alone, without names for its groups; empty where none does."""
-        beside = {m.name for m in self.place.profile.measurements if m.database == self.place.database}
-        return re.sub(r"\(\?P<\w+>", "(", name_pattern(change, beside))
+        """A regular expression that fits the members' names alone; empty where none does."""
+        names = {member.measurement for member in change.members}
+        beside = {m.name for m in self.place.profile.measurements if m.database == self.place.database} - names
+        for data in (".+", r".*\d.*"):
+            pattern = f"^{data.join(map(re.escape, _DATA.split(change.template)))}$"
+            if all(re.search(pattern, name) for name in names) and not any(re.search(pattern, name) for name in beside):
+                return pattern
+        return ""
 
     def _server_database(self) -> str:
         known = next((d for d in self.place.profile.databases if d.name == self.place.database), None)

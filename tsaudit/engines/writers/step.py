@@ -101,11 +101,14 @@ def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[s
         if isinstance(change, MergeMeasurements):
             member = change.members[0]
             tags = " and ".join(f"{key}={value}" for key, value in member.tags)
-            yield f"Write to {change.into}{f' with {tags}' if tags else ''} instead of {member.measurement}."
+            into = f"{terms.field} {member.field} of {change.into}" if member.field else change.into
+            yield f"Write to {into}{f' with {tags}' if tags else ''} instead of {member.measurement}."
     if renamed := [f"{change.old} as {change.new}" for change in changes if isinstance(change, Rename) and change.old]:
         yield f"Write {_all(renamed)}."
     if typed := [f"{c.column} as {terms.types.get(c.to, c.to)}" for c in changes if isinstance(c, ChangeType)]:
         yield f"Write {_all(typed)}."
+    if odd := [text for change in changes if isinstance(change, ChangeType) for text in change.exceptions]:
+        yield f"Leave out values that do not convert, such as {listed(odd, 2)}."
 
 
 def loss(effect: Effect, row: str = "point") -> str:
