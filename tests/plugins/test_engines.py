@@ -168,7 +168,8 @@ def test_advice_that_breaks_is_a_step_that_says_so(
 ) -> None:
     (tmp_path / "site" / "acme_advice.py").write_text(
         "from tsaudit.engines.advice import Advice\nfrom tsaudit.model.change import LeaveOut\n"
-        "class ADVICE(Advice):\n    handles = frozenset({LeaveOut})\n    def writer(self):\n        raise ZeroDivisionError\n"
+        "class ADVICE(Advice):\n    handles = frozenset({LeaveOut})\n"
+        "    def writer(self):\n        raise ZeroDivisionError\n"
     )
     profile = collect(load_settings("tsaudit.yaml").targets[0])
     monkeypatch.setitem(ENGINES._known, "acmedb", replace(ENGINES["acmedb"], advice=module))

@@ -17,7 +17,7 @@ from tests.builders import DAY, NOW
 from tests.databases import Dataset, influxql, write
 from tests.planning import runner
 from tests.planning.places import server_of
-from tests.rules.cases import Case, History
+from tests.rules.cases import Case, History, as_warning
 from tests.servers import without_unsupported
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
@@ -124,14 +124,10 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, database: Data
     if not ENGINES[engine].can_change:
         assert not _CHANGES.search(found[0].fix), found[0].fix
     # A note has no plan, but its changes are the same as those of a worse case: their steps have to be right as well.
-    worse = dataclasses.replace(result, findings=tuple(map(_as_warning, result.findings)))
+    worse = dataclasses.replace(result, findings=tuple(map(as_warning, result.findings)))
     plans = plans_of(profile, [worse])
     assert not audited.plans or any(finding.severity is not Severity.INFO for finding in result.findings)
     _fit(dataclasses.replace(audited, results=(worse,), plans=plans), profile, database, again)
-
-
-def _as_warning(finding: Finding) -> Finding:
-    return dataclasses.replace(finding, severity=max(finding.severity, Severity.WARN, key=lambda one: one.rank))
 
 
 def _fit(result: AuditResult, profile: Profile, database: Database, again: Callable[[Profile], AuditResult]) -> None:
