@@ -141,7 +141,8 @@ class OfRowSlice(OfMeasurement):
 
     limit: int = field(metadata=_is("maximum number of rows to return"))
     within: Mapping[str, str | None] = field(
-        metadata=_is("a tag with the value whose rows are wanted, None for rows without the tag; empty for all rows")
+        default_factory=dict,
+        metadata=_is("a tag with the value whose rows are wanted, None for rows without the tag; empty for all rows"),
     )
 
 
