@@ -323,7 +323,7 @@ def test_the_setting_is_shown_and_its_loss_counted_with_what_is_milder(engine: s
 def test_paths_keep_a_placeholder_for_their_ids() -> None:
     here = a_measurement("http", tags=(a_tag("path", sample=("/users/17", "/users/18")),))
     found = advice(a_profile(here, engine="influxdb1"), [MakeField(Subject("main", "http"), "path")], OVERWRITTEN)
-    assert "with a placeholder for each id in its values (/users/{id})" in needed(found.writer()).words
+    assert "with a placeholder for each id in its values (/users/<id>)" in needed(found.writer()).words
 
 
 @pytest.mark.parametrize("engine", GENERATIONS)

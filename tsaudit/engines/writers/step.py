@@ -132,8 +132,8 @@ def milder(place: Place, changes: Sequence[Change]) -> str:
     tags = [tag for name in gone if (tag := place.here.tag(name)) is not None]
     if not tags:
         return ""
-    if any("/" in value for tag in tags for value in tag.sample):
-        return "If that loses too much, keep it, with a placeholder for each id in its values (/users/{id})."
+    if any(value.startswith("/") for tag in tags for value in tag.sample):
+        return "If that loses too much, keep it, with a placeholder for each id in its values (/users/<id>)."
     kept = "it as a tag, with" if len(tags) == 1 else "them as tags, with"
     return f"If that loses too much, keep {kept} fewer or coarser values."
 
