@@ -21,6 +21,7 @@ from tests.rules.cases import dataset, hosts, table
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.rendering import Place
+from tsaudit.engines.sql.parts import shown
 from tsaudit.model.change import (
     AddIndex,
     Change,
@@ -250,6 +251,30 @@ def test_hundreds_of_names_fit_on_a_screen(place: Callable[[Dataset], Where]) ->
     (schema,) = (step for step in plan.steps if step.kind is StepKind.SCHEMA)
     assert schema.text.count("\n") == 9
     assert schema.text.endswith("-- 111 more statements of the same form")
+
+
+def test_statements_that_belong_together_are_not_cut(place: Callable[[Dataset], Where]) -> None:
+    """DuckDB alters no table with an index: those that are dropped would not be created again."""
+    fields = {f"f{n}": "float" for n in range(8)}
+    indexes = tuple((name,) for name in fields)
+    where = place(dataset(table("t", hosts(1), fields, lambda s, r: dict.fromkeys(fields, 1.5), indexes=indexes)))
+    steps = where.make(Rename(NOWHERE, "f0", "g0"))
+    schema = steps[StepKind.SCHEMA]
+    if where.engine == "duckdb":
+        assert not schema.text
+        assert schema.words == "Rename f0 to g0. Drop its 8 indexes before, and create them again after."
+    else:
+        assert "g0" in where.measurement.columns
+    assert len([i for i in where.measurement.indexes or () if not i.constraint]) == 8
+
+
+def test_what_is_left_out_is_named_by_its_form() -> None:
+    same = [f"DROP INDEX i{n};" for n in range(12)]
+    assert shown(same).splitlines()[-1] == "-- 3 more statements of the same form"
+    assert shown([*same[:9], "ALTER TABLE t\n  ADD COLUMN x TEXT;"]).splitlines()[-1] == (
+        "-- 1 more statement (ALTER TABLE)"
+    )
+    assert shown(same[:10]) == "\n".join(same[:10])
 
 
 PARTS: Final = SplitColumn(NOWHERE, "host", ".", (Part("location", "a"), Part("model", "b-1")), "a.b-1")

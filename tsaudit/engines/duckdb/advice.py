@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tsaudit.engines.sql.advice import SqlAdvice, is_complete
-from tsaudit.engines.sql.parts import Part, folded
+from tsaudit.engines.sql.parts import Part, fits, folded
 from tsaudit.engines.sql.types import sql_type
+from tsaudit.text import many
 
 
 class DuckdbAdvice(SqlAdvice):
@@ -20,6 +22,14 @@ class DuckdbAdvice(SqlAdvice):
         left = [index for index in self.own_indexes if not set(without) & set(index.columns)]
         drops = [self.drop_index(index.name) for index in left]
         return [*drops, *statements, *self.made_again([index for index in left if is_complete(index)])]
+
+    def columns_altered(self) -> Iterator[Part]:
+        for part in super().columns_altered():
+            if part.are_one and not fits(*part.statements):
+                words = f"Drop its {many(len(self.own_indexes), 'index')} before, and create them again after."
+                yield replace(part, words=f"{part.words} {words}", statements=())
+            else:
+                yield part
 
     def retyped(self, column: str, kind: str) -> Part | None:
         quoted, to = self.place.quoted([column]), sql_type("duckdb", kind)

@@ -295,7 +295,7 @@ class GreptimeAdvice(SqlAdvice):
                 f"{words} Start from the output of SHOW CREATE TABLE.", (f"SHOW CREATE TABLE {place.table()};",)
             )
             return part, Part(f"Rows stored until then stay in the old table.{expires}")
-        part = Part(f"{words} Add the defaults and comments of SHOW CREATE TABLE.", statements)
+        part = Part(f"{words} Add the defaults and comments of SHOW CREATE TABLE.", statements, are_one=True)
         refused, loses = self._copy_loses()
         since = "" if self._keeps_all_rows else self._compared_since
         copy = new.copy(place, old, self.table_name, since)

@@ -130,6 +130,7 @@ class PostgresqlAdvice(SqlAdvice):
             tuple(statements),
             locks=_CONCURRENTLY,
             cost="reads all rows",
+            are_one=True,
         )
 
     def rekeyed(self, key: Index, columns: Sequence[str]) -> tuple[Part, Part | None]:
@@ -150,6 +151,7 @@ class PostgresqlAdvice(SqlAdvice):
             ),
             locks=_EXCLUSIVE,
             cost="reads all rows",
+            are_one=True,
         ), None
 
     def retyped(self, column: str, kind: str) -> Part | None:

@@ -428,7 +428,9 @@ class SqlAdvice(Advice):
     def _rebuilt(self) -> tuple[Part, Part | None]:
         """A new table with another key in place of the old one, and the copy; no statements if they do not fit."""
         place, gone = self.place, {c.tag for c in self.changes if isinstance(c, MakeField)}
-        keys = [[c for c in i.columns if c and c not in gone] for i in place.here.indexes or () if i.constraint]
+        whole = [i for i in place.here.indexes or () if i.constraint and None not in i.columns]
+        keys = [rest for i in whole if (rest := [str(c) for c in i.columns if c not in gone])]
+        new_key = next(key for key in keys if tuple(key) not in {i.columns for i in whole})
         new, old = self.free_name(f"{place.here.name}_new"), self.free_name(f"{place.here.name}_old")
         types = types_of(place.here)
         columns = [f"{place.quoted([c])} {kind}" for c, kind in types.items()]
@@ -440,7 +442,7 @@ class SqlAdvice(Advice):
             *(self._again(index, place.here.name, {}) for index in self.own_indexes if is_complete(index)),
         ]
         words = (
-            f"Replace {place.here.name} by a table with the key ({', '.join(keys[0])}): no statement changes a key in "
+            f"Replace {place.here.name} by a table with the key ({', '.join(new_key)}): no statement changes a key in "
             "place. Add the NOT NULL, defaults, and checks of the old table."
         )
         by_hand = Part("Copy the rows into the new table with one INSERT ... SELECT, then drop the old one.")
@@ -454,7 +456,7 @@ class SqlAdvice(Advice):
             (copy,),
             cost="reads and writes all rows",
         )
-        return Part(words, tuple(statements), locks=self.alter_locks), copied
+        return Part(words, tuple(statements), locks=self.alter_locks, are_one=True), copied
 
     def _again(self, index: Index, table: str, names: Mapping[str, str]) -> str:
         columns = [names.get(str(c), str(c)) for c in index.columns]
@@ -505,7 +507,9 @@ class SqlAdvice(Advice):
             locks = "; ".join(dict.fromkeys(filter(None, (part.locks for part in parts))))
             cost = "; ".join(dict.fromkeys(filter(None, (part.cost for part in parts))))
             loses = "; ".join(dict.fromkeys(filter(None, (part.loses for part in parts))))
-            yield Part(" ".join(part.words for part in parts), tuple(statements), locks, cost, loses)
+            # What is required around them belongs to them.
+            are_one = len(statements) > sum(len(part.statements) for part in parts)
+            yield Part(" ".join(part.words for part in parts), tuple(statements), locks, cost, loses, are_one)
 
     def renamed(self) -> Part | None:
         """Columns and the table get their new names; None where none does."""
@@ -640,6 +644,7 @@ class SqlAdvice(Advice):
                 (*first, *self.altered([drop], without=(change.column,))),
                 locks=self.alter_locks,
                 loses=f"the values of {name}" + (f", and the indexes {_all(indexes)}" if indexes else ""),
+                are_one=True,
             )
 
     # --- Whether it worked ------------------------------------------------------------------------------------------

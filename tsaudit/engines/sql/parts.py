@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.text import many
+from tsaudit.text import listed, many
 
 MOST_LINES: Final = 10
 """Lines of the text of a step."""
@@ -28,13 +28,16 @@ class Part:
     locks: str = ""
     cost: str = ""
     loses: str = ""
+    are_one: bool = False
+    """Whether the statements belong together: all of them are shown, or none."""
 
 
 def joined(kind: StepKind, parts: Sequence[Part], language: str = "sql") -> Step | None:
     """One step of all the parts; None if there is none. Statements that do not fit are counted."""
     if not parts:
         return None
-    statements = list(dict.fromkeys(one for part in parts for one in part.statements))
+    each = (("\n".join(part.statements),) if part.are_one and part.statements else part.statements for part in parts)
+    statements = list(dict.fromkeys(one for some in each for one in some))
 
     def all_of(values: Iterable[str]) -> str:
         return "; ".join(dict.fromkeys(filter(None, values)))
@@ -54,12 +57,27 @@ def shown(statements: Sequence[str], most: int = MOST_LINES) -> str:
     """The statements, as many as fit into `most` lines, and how many are left out."""
     found, lines = list[str](), 0
     for number, one in enumerate(statements):
-        rest = len(statements) - number
-        lines += one.count("\n") + 1
-        if number and lines + (rest > 1) > most:
-            return "\n".join([*found, f"-- {many(rest, 'more statement')} of the same form"])
+        lines += lines_of(one)
+        if number and lines + (number + 1 < len(statements)) > most:
+            return "\n".join([*found, _left_out(found, statements[number:])])
         found.append(one)
     return "\n".join(found)
+
+
+def _left_out(found: Sequence[str], rest: Sequence[str]) -> str:
+    """How many statements are not shown, and of which form."""
+    known = {_form(one) for text in found for one in _split(text)}
+    left = [_form(one) for text in rest for one in _split(text)]
+    others = [form for form in dict.fromkeys(left) if form not in known]
+    return f"-- {many(len(left), 'more statement')} {f'({listed(others, 3)})' if others else 'of the same form'}"
+
+
+def _split(text: str) -> list[str]:
+    return text.split(";\n")
+
+
+def _form(statement: str) -> str:
+    return " ".join(statement.split()[:2])
 
 
 def fits(*statements: str, most: int = MOST_LINES) -> bool:
