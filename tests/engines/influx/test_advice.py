@@ -152,9 +152,10 @@ def test_the_statement_that_deletes_leaves_points_without_the_tag(influxd: Influ
     later = [Row(time, {"app": "api", "zone": "z1"}, {"ms": 1.0}) for time in times(5, timedelta(minutes=7))]
     table = replace(REQUESTS, rows=[*ROWS, *later])
     target = write(Dataset([table]), "influxdb1", influxd.url)
-    stored = needed(advice(collected(target), [LeaveOut(_at(target), "request")], OVERWRITTEN).stored())
+    changes = [LeaveOut(_at(target), "request"), LeaveOut(_at(target), "version")]
+    stored = needed(advice(collected(target), changes, OVERWRITTEN).stored())
     assert "some points would overwrite others" in stored.words
-    assert stored.loses.startswith("all points of requests with request")
+    assert stored.loses.startswith("all points of requests with request or version")
     influxql(influxd.url, stored.text, db=target.databases[0])
     assert _rows(influxd.url, target, "SELECT count(ms) FROM requests")[0]["count"] == len(later)
 
@@ -297,6 +298,36 @@ def test_no_copy_is_offered_where_points_may_overwrite_each_other(engine: str, e
     assert "INTO" not in stored.text
     assert "wideTo" not in stored.text
     assert stored.loses.startswith("all points of cpu")
+
+
+@pytest.mark.parametrize("engine", ["influxdb1", "influxdb2"])
+def test_no_copy_is_offered_where_the_writer_keeps_the_name(engine: str) -> None:
+    here = a_measurement("up", tags=tuple(map(a_tag, ("job", "instance", "id"))), fields=(a_field("value"),))
+    found = advice(a_profile(here, engine=engine), [MakeField(Subject("main", "up"), "id")])
+    assert "write_relabel_configs" in needed(found.writer()).text
+    stored = needed(found.stored())
+    assert "its writer keeps the name of the measurement" in stored.words
+    assert stored.loses.startswith("all points of up")
+
+
+def test_measurements_of_a_plan_are_copied_only_where_it_is_proven() -> None:
+    profile, change = _kept("influxdb1", "cpu0", "cpu1", "cpu2"), MakeField(Subject("main", "cpu0"), "id")
+    cls = advice_of("influxdb1")
+    first, proven, other = (
+        cls(Place(profile, "main", here, effect), [change])
+        for here, effect in zip(profile.measurements, (PROVEN, PROVEN, OVERWRITTEN), strict=True)
+    )
+    stored = needed(replace(first, also=(proven, other)).stored())
+    assert "INTO" in stored.text
+    assert "Copy the others likewise, except cpu2, where points may overwrite each other." in stored.words
+
+
+def test_a_renamed_measurement_is_copied(influxd: Influxd) -> None:
+    target = write(Dataset([REQUESTS]), "influxdb1", influxd.url)
+    found = advice(collected(target), [Rename(_at(target), "", "http")])
+    assert _rows(influxd.url, target, needed(found.stored()).text)[0]["written"] == 80
+    assert len(_rows(influxd.url, target, "SELECT * FROM http GROUP BY *")) == 80
+    assert 'dest = "http"' in needed(found.writer()).text
 
 
 def test_no_copy_is_offered_that_would_have_to_change_other_columns() -> None:

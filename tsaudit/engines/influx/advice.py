@@ -159,7 +159,7 @@ class InfluxAdvice(Advice):
             return None
         if expiry := self._expiry():
             return Step(StepKind.STORED, f"Nothing to do: {expiry}.{self._likewise('')}")
-        if not self._gone:
+        if not self._gone and not (self._renamed and self._can_copy):
             return Step(StepKind.STORED, f"Stored points stay as they are: {self._kept_as_it_is}.")
         return self._copy() or self._deletion()
 
@@ -175,14 +175,22 @@ class InfluxAdvice(Advice):
         """The measurement that replaces this one, because a name there cannot become a tag or a field, or change its
         type, or because what is stored is copied; empty where writers keep its name.
         """
-        if self.place.measurement is None or not program_of(self.place.here, Program.TELEGRAF).has_fields:
+        if self.place.measurement is None or not self._writer_names:
             return ""
-        name = self.place.here.name
-        renamed = next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), "")
         needs_one = any(isinstance(change, MakeField | MakeTag | ChangeType) for change in self.changes)
-        if renamed or needs_one or (self._gone and self._can_copy):
-            return self.place.free(renamed or f"{name}_new")
+        if self._renamed or needs_one or (self._gone and self._can_copy):
+            return self.place.free(self._renamed or f"{self.place.here.name}_new")
         return ""
+
+    @property
+    def _writer_names(self) -> bool:
+        """Whether its writer can be told to write to another measurement."""
+        return program_of(self.place.here, Program.TELEGRAF).has_fields
+
+    @property
+    def _renamed(self) -> str:
+        """What the measurement is to be called; empty: as it is."""
+        return next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), "")
 
     @cached_property
     def _gone(self) -> tuple[str, ...]:
@@ -208,7 +216,7 @@ class InfluxAdvice(Advice):
     def _can_copy(self) -> bool:
         """Whether one statement copies stored points, and it is proven that none of them would overwrite another."""
         is_proven = self.place.effect.keeps_rows or self.compared_since is not None
-        return self.copies and is_proven and not self._expiry() and not self._obstacle
+        return self.copies and self._writer_names and is_proven and not self._expiry() and not self._obstacle
 
     @cached_property
     def compared_since(self) -> datetime | None:
@@ -240,6 +248,8 @@ class InfluxAdvice(Advice):
         effect, row = self.place.effect, self.terms.row
         if not self.copies:
             return "no statement writes it"
+        if not self._writer_names:
+            return "its writer keeps the name of the measurement"
         if self._obstacle:
             return self._obstacle
         if effect.loss is not None and not effect.loss.rows:
@@ -311,9 +321,14 @@ class InfluxAdvice(Advice):
         words = (
             f"This copies {which} to {self.new_name}, where none overwrites another. If {old} is large, copy one day "
             f"at a time, by a condition on the time. Compare the counts; {end}.{self._texts_kept()}"
-            f"{self._likewise('Copy the others likewise.')}"
+            f"{self._likewise(f'Copy the others likewise{self._except()}.')}"
         )
         return Step(StepKind.STORED, words, text, language, cost="reads and writes all stored points")
+
+    def _except(self) -> str:
+        """Other measurements of the plan that are not to be copied: the end of a sentence."""
+        not_proven = [one.place.here.name for one in self.also if isinstance(one, InfluxAdvice) and not one._can_copy]
+        return f", except {listed(not_proven, 3)}, where points may overwrite each other" if not_proven else ""
 
     def text_of(self, tag: str) -> str:
         """The name of the field that holds stored values of a former tag: writers may give it another type."""

@@ -92,9 +92,9 @@ class Influx1Advice(InfluxAdvice):
     def deleted(self) -> tuple[str, str, str]:
         place, name = self.place, self.place.here.name
         database = self._server_database()
-        tag = place.quoted([self._gone[0]])
-        text = f"DROP SERIES FROM {place.quoted([name])} WHERE {tag} != ''"
-        return text, "influxql", f"all points of {name} with {self._gone[0]}, in database {database}"
+        having = " OR ".join(f"{place.quoted([tag])} != ''" for tag in self._gone)
+        text = f"DROP SERIES FROM {place.quoted([name])} WHERE {having}"
+        return text, "influxql", f"all points of {name} with {' or '.join(self._gone)}, in database {database}"
 
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
         if pattern := self._pattern(change):
