@@ -116,7 +116,9 @@ def beginning(plan: Plan, target: str) -> Beginning:
     first, count = plan.steps[0], len(plan.steps)
     heading = "Only step" if count == 1 else f"Step 1 of {number(count)}"
     is_short = len(first.text) <= _LONGEST_STATEMENT and "\n" not in first.text
-    return Beginning(heading, brief(first.words), first.text if is_short and not first.loses else "", command(plan, target))
+    return Beginning(
+        heading, brief(first.words), first.text if is_short and not first.loses else "", command(plan, target)
+    )
 
 
 def brief(said: str) -> str:
