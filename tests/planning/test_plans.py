@@ -199,3 +199,16 @@ def test_audit_makes_the_plans() -> None:
     assert result.plans
     for plan in result.plans:
         assert misshapen(plan, profile, result) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Write a as a field. In Telegraf:", "Write a as a field."),
+        ("In Telegraf:", "In Telegraf."),
+        ("Write a. Then b. " + "And much more that only matters to whoever does it all " * 4 + ".", "Write a. Then b."),
+        ("Write a. `b` stays.", "Write a. `b` stays."),
+    ],
+)
+def test_words_beside_a_finding_are_whole_sentences(said: str, kept: str) -> None:
+    assert words.brief(said) == kept

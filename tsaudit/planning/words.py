@@ -122,8 +122,8 @@ def beginning(plan: Plan, target: str) -> Beginning:
 
 
 def brief(said: str) -> str:
-    """The first sentence, and those after it as far as they are short."""
-    sentences = _END.split(said)
+    """The first sentence, and those after it as far as they are short; not what only introduces the step's text."""
+    sentences = [one for one in _END.split(said) if not one.endswith(":")] or [f"{said.rstrip(':')}."]
     kept = sentences[:1]
     for sentence in sentences[1:]:
         if len(" ".join([*kept, sentence]).split()) > _MOST_WORDS:
