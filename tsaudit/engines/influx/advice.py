@@ -48,6 +48,11 @@ class Query:
     cost: str = ""
 
 
+def weeks(keep: timedelta) -> int:
+    """A retention in whole weeks, at least one."""
+    return max(round(keep / timedelta(weeks=1)), 1)
+
+
 class InfluxAdvice(Advice):
     """The steps of one plan. Nothing alters what is stored: writers write something else, and what they wrote expires
     or is deleted, unless one statement can copy it.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tsaudit.engines.influx.advice import InfluxAdvice, Query
+from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
 from tsaudit.engines.influx.reach import own_name, server_name, table_in
-from tsaudit.engines.influx.retention import weeks
 from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
 from tsaudit.text import listed
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tsaudit.engines.influx.advice import InfluxAdvice, Query
+from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
 from tsaudit.engines.influx.reach import delete_rows, not_mapped
-from tsaudit.engines.influx.retention import weeks
 from tsaudit.engines.quoting import quote_flux
 from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
 from tsaudit.text import listed

@@ -77,11 +77,6 @@ def signal_of(measurement: Measurement) -> Signal | None:
     return Signal.METRIC if any(map(_RESOURCE.fullmatch, tags)) and fields & _VALUES else None
 
 
-def has_fields(measurement: Measurement) -> bool:
-    """Whether an attribute can be anything but a tag: a metric has no fields but its values."""
-    return signal_of(measurement) is not Signal.METRIC
-
-
 def _type_in_name(measurement: Measurement) -> str:
     """The type at the end of the measurement's name; empty for schemas that have none there."""
     fields = [field.key for field in measurement.fields]
@@ -109,7 +104,7 @@ def _metric(name: str) -> str:
     return "[._]".join(map(re.escape, parts)) + "".join(ends)
 
 
-def sent_as(tags: Iterable[str]) -> str:
+def _sent_as(tags: Iterable[str]) -> str:
     """A pattern for the keys of attributes, where engines may have `_` for their dots."""
     return f"^({'|'.join('[._]'.join(map(re.escape, tag.split('_'))) for tag in tags)})$"
 
@@ -189,7 +184,7 @@ def removed(of: str, names: Sequence[str], *conditions: str) -> str:
     """A statement by which attributes go."""
     if len(names) == 1 and "_" not in names[0]:
         return f"delete_key({of}.attributes, {string(names[0])}){only(*conditions)}"
-    return f"delete_matching_keys({of}.attributes, {string(sent_as(names))}){only(*conditions)}"
+    return f"delete_matching_keys({of}.attributes, {string(_sent_as(names))}){only(*conditions)}"
 
 
 # --- The collector's configuration --------------------------------------------------------------------------------

@@ -183,16 +183,16 @@ def _merged(changes: Sequence[Change], beside: Collection[str]) -> Iterator[str]
     """
     for change in changes:
         if isinstance(change, MergeMeasurements):
-            template = graphite_template(change)
+            template = _graphite_template(change)
             if template:
                 yield f'data_format = "graphite"\ntemplates = [{string(template)}]'
                 if (given := _named_by(template)) != change.into:
                     yield "\n".join(["[[processors.rename]]", *_replaced("measurement", given, change.into)])
-            elif pattern := name_pattern(change, beside):
+            elif pattern := _name_pattern(change, beside):
                 yield _by_pattern(change, pattern)
 
 
-def graphite_template(change: MergeMeasurements) -> str:
+def _graphite_template(change: MergeMeasurements) -> str:
     """A filter and a template for the names of a family; empty where the names have no dots, or other numbers of them.
 
     A blank would end the template.
@@ -223,7 +223,7 @@ def _named_by(template: str) -> str:
     return ".".join(part for part, role in pairs if role == "measurement")
 
 
-def name_pattern(change: MergeMeasurements, beside: Collection[str] = ()) -> str:
+def _name_pattern(change: MergeMeasurements, beside: Collection[str] = ()) -> str:
     """A regular expression that fits the members' names alone, with a named group for each tag; empty where none does.
 
     `beside`: other names that it must not fit.
