@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
 from datetime import timedelta
 
 import pytest
@@ -243,10 +242,6 @@ FOUND = (
 """Guideline, rule, severity, table, column."""
 FOLLOWS = {"A8": "CAR006"}
 """What the database breaks as a consequence: that `session` dominates is said with its IDs."""
-STATEMENT = re.compile(
-    r"(?:ALTER TABLE|CREATE TABLE|CREATE INDEX|DELETE FROM|DROP INDEX|SELECT(?! the )|UPDATE)\b"
-    r"(?:(?!\.\.\.)[^;])+;"
-)
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +263,10 @@ def test_proposed_statements_when_run(postgresql: Postgresql, broken: AuditResul
                 # The server takes these outside of transactions only.
                 connection.execute(statement.replace(" CONCURRENTLY", "").encode())
                 ran.update(rule for asked in plan.changes for rule in asked.rules)
-    assert ran == {"CAR005", "DRF001", "FLD001", "FLD002", "LAY004", "NAM001", "NAM003", "STO001", "STO002", "TAG003"}
+    # Notes have no plan.
+    assert sorted(ran) == [
+        "CAR001", "CAR005", "FLD001", "FLD002", "LAY002", "LAY004", "STO002", "TAG001", "TAG002", "TAG003", "TAG006",
+    ]  # fmt: skip
 
 
 def test_every_guideline_that_a_rule_checks_is_broken() -> None:

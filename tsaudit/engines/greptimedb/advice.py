@@ -32,6 +32,7 @@ from tsaudit.model.change import (
     AddIndex,
     DropIndex,
     DropRepeats,
+    Inspect,
     MakeField,
     MakeTag,
     SetKey,
@@ -328,7 +329,7 @@ class GreptimeAdvice(SqlAdvice):
         if new.is_distinct:
             what.append("each row once")
         what += [f"{later} instead of {old}" for old, later in new.names.items()]
-        yield f"Create {here.name} anew, with {listed(what, _MOST_NAMES)}: no ALTER TABLE does this."
+        yield f"Recreate {here.name} with {listed(what, _MOST_NAMES)}: no ALTER TABLE does this."
         if new.options.get("append_mode") == "true" and not is_append_only(here):
             yield "It is append-only: it keeps all rows, and DELETE is refused."
 
@@ -381,7 +382,9 @@ class GreptimeAdvice(SqlAdvice):
         if self.place.measurement is not None and self._is_replaced:
             yield self._replaced[1]
         if self.place.measurement is not None and is_metric(self.place.here):
-            yield Part(f"Stored rows stay as they are.{self.expires()}")
+            # The statements above change how long rows are kept, and nothing else.
+            if not all(isinstance(c, Inspect | SetOption | SetRetention) for c in self.changes):
+                yield Part(f"Stored rows stay as they are.{self.expires()}")
             return
         yield from self.parts_kept()
 

@@ -64,7 +64,7 @@ def test_information_when_nothing_is_known_of_files() -> None:
         finding = _one(table, "0.17.2")
         assert finding.severity is Severity.INFO
         assert finding.message.endswith("whether there are any was not measured.")
-        assert finding.fix.startswith("Create logs anew, with append_mode true: no ALTER TABLE does this.")
+        assert finding.fix.startswith("Recreate logs with append_mode true: no ALTER TABLE does this.")
 
 
 def test_files_that_hold_less_than_was_read_show_no_duplicate() -> None:

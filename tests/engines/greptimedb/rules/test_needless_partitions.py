@@ -61,7 +61,7 @@ def test_finding_when_just_below_the_limit() -> None:
     assert finding.message == "2 partitions for 10 GB of data; below 10 GB one is enough."
     assert (finding.observed, finding.severity) == (10 * GB - 1, Severity.INFO)
     assert finding.fix == (
-        "Create or'der anew, with no partitions: no ALTER TABLE does this. Add the defaults and comments of "
+        "Recreate or'der with no partitions: no ALTER TABLE does this. Add the defaults and comments of "
         "SHOW CREATE TABLE. Leave them where fast growth is planned."
     )
     assert _judge(10 * GB - 1, 1, 1, limits={"min_bytes": GB}).outcome is Outcome.PASS

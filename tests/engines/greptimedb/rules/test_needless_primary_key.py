@@ -97,9 +97,7 @@ def test_information_when_the_key_begins_with_a_column_of_one_value() -> None:
     assert finding.message.startswith(
         "The key (zone, site, host) starts with zone and site, which has the same value in all rows"
     )
-    assert finding.fix.startswith(
-        "When the table is created anew for another reason, set its key to (host, zone, site)."
-    )
+    assert finding.fix.startswith("When you recreate the table for another reason, set its key to (host, zone, site).")
     assert "CREATE TABLE" not in steps(rule, a_table(tags=tags, key=("zone", "site", "host")))
     assert not findings(rule, a_table(tags=tags, key=("host", "site", "zone")))
     assert not findings(rule, a_table(tags=tags[1:], key=("site", "zone")))

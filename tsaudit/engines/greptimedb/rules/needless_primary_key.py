@@ -103,7 +103,7 @@ def _led_by(measurement: Measurement, last: tuple[str, ...]) -> Finding:
         severity=Severity.INFO,
         message=f"The key ({', '.join(key)}) starts with {listed(last)}, which has the same value in all rows: "
         "the first column divides files best, and this one divides nothing.",
-        fix=f"When the table is created anew for another reason, set its key to ({', '.join(better)}). A key begins "
+        fix=f"When you recreate the table for another reason, set its key to ({', '.join(better)}). A key begins "
         "best with what queries filter by most.",
         guilty=key[0],
         evidence=(Evidence("key", ", ".join(key)), Evidence("better", ", ".join(better))),
