@@ -1,9 +1,10 @@
-"""Relabeling rules of Prometheus."""
+"""Relabeling rules of Prometheus: `relabeled` does what its package `relabel` v0.54.1 did with each of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import yaml
 
@@ -52,7 +53,7 @@ def test_a_label_is_renamed() -> None:
 
 def test_a_label_is_taken_apart() -> None:
     split = SplitColumn(AT, "zone", "-", (Part("country", "us"), Part("rack", "9z")), "us-9z")
-    assert of(split) | {"country": "de", "rack": "1a"} == of(split)
+    assert of(split) == {"__name__": AT.measurement, "job": "api", "path": "/a", "country": "de", "rack": "1a"}
 
 
 def test_prometheus_is_evident_from_the_labels_of_a_scrape_and_its_only_value() -> None:
@@ -70,3 +71,17 @@ def test_its_setting_is_shown_and_others_in_the_application() -> None:
     by_hand = setting([HERE], [Rename(AT, "value", "requests", role="field")], example="requests ...")
     assert by_hand is not None
     assert (by_hand.program, by_hand.text) == (Program.APPLICATION, "requests ...")
+
+
+def test_of_many_measurements_the_setting_is_for_all_metrics() -> None:
+    many = [replace(HERE, name=f"metric_{n}") for n in range(80)]
+    found = setting(many, [LeaveOut(AT, "path")])
+    assert found is not None
+    assert "for all metrics" in found.words
+    assert relabeled(found.text, {"__name__": "metric_79", "path": "/a"}) == {"__name__": "metric_79"}
+    sent = [replace(one, tags=(a_tag("otel.library.name"), a_tag("path"))) for one in many]
+    found = setting(sent, [LeaveOut(AT, "path")])
+    assert found is not None
+    assert found.program is Program.OPENTELEMETRY
+    assert "for all metrics" in found.words
+    assert "metric.name" not in found.text

@@ -30,6 +30,8 @@ class Signal(enum.StrEnum):
         return {Signal.METRIC: "datapoint", Signal.LOG: "log", Signal.SPAN: "span"}[self]
 
 
+MOST_NAMES: Final = 5
+"""Measurements that a setting names; of more, it is for all metrics."""
 _WIDTH: Final = 96
 _OWN: Final = re.compile(r"(otel[._](library|scope)|telemetry[._]sdk)[._]\w+")
 """Attributes that nothing but its SDKs and exporters write."""
@@ -92,7 +94,9 @@ def _here(measurements: Sequence[Measurement]) -> str:
         return ""
     if len(measurements) == 1 and "_" not in first.name:
         return f"metric.name == {string(first.name)}"
-    names = "|".join(_metric(m.name) for m in measurements[:5])
+    if len(measurements) > MOST_NAMES:
+        return ""
+    names = "|".join(_metric(m.name) for m in measurements)
     return f"IsMatch(metric.name, {string(f'^({names})$' if '|' in names else f'^{names}$')})"
 
 

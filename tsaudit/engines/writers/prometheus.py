@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from tsaudit.engines.writers.opentelemetry import MOST_NAMES
 from tsaudit.engines.writers.pattern import value_pattern
 from tsaudit.model.change import Change, LeaveOut, MakeField, Rename, SplitColumn
 from tsaudit.model.profile import Measurement
@@ -27,32 +28,36 @@ def is_writer(measurement: Measurement) -> bool:
 
 
 def settings(measurements: Sequence[Measurement], changes: Sequence[Change], most: int) -> str:
-    """Rules of remote_write; those that would exceed `most` lines are left out."""
-    name = "|".join(re.escape(measurement.name) for measurement in measurements[:5])
-    lines = ["write_relabel_configs:"]
-    for rule in _rules(name, changes):
-        shown = [
-            f"{'  - ' if number == 0 else '    '}{key}: {value}" for number, (key, value) in enumerate(rule.items())
-        ]
-        if len(lines) + len(shown) > most:
-            break
-        lines += shown
-    return "\n".join(lines) if len(lines) > 1 else ""
-
-
-def _rules(name: str, changes: Sequence[Change]) -> Iterator[Mapping[str, str]]:
+    """Rules of remote_write; changes that would exceed `most` lines are left out, except the first. Of many
+    measurements, they are for all metrics.
+    """
+    names = [re.escape(measurement.name) for measurement in measurements]
+    name = "|".join(names) if len(names) <= MOST_NAMES else ".+"
+    lines = list[str]()
     for change in changes:
-        if isinstance(change, MakeField):
-            yield _set(name, change.tag)
-        elif isinstance(change, LeaveOut):
-            yield _set(name, change.column)
-        elif isinstance(change, Rename) and change.old and change.role != "field":
-            yield _set(name, change.new, change.old, "(.+)", "$1")
-            yield _set(name, change.old)
-        elif isinstance(change, SplitColumn) and change.is_tag:
-            pattern = value_pattern(change).strip("^$")
-            for number, part in enumerate(change.parts, 1):
-                yield _set(name, part.name, change.column, pattern, f"${{{number}}}")
+        shown = [line for rule in _rules(name, change) for line in _lines(rule)]
+        if not lines or 1 + len(lines) + len(shown) <= most:
+            lines += shown
+    return "\n".join(["write_relabel_configs:", *lines]) if lines else ""
+
+
+def _lines(rule: Mapping[str, str]) -> Iterator[str]:
+    for number, (key, value) in enumerate(rule.items()):
+        yield f"{'    ' if number else '  - '}{key}: {value}"
+
+
+def _rules(name: str, change: Change) -> Iterator[Mapping[str, str]]:
+    if isinstance(change, MakeField):
+        yield _set(name, change.tag)
+    elif isinstance(change, LeaveOut):
+        yield _set(name, change.column)
+    elif isinstance(change, Rename) and change.old and change.role != "field":
+        yield _set(name, change.new, change.old, "(.+)", "$1")
+        yield _set(name, change.old)
+    elif isinstance(change, SplitColumn) and change.is_tag and (pattern := value_pattern(change).strip("^$")):
+        for number, part in enumerate(change.parts, 1):
+            yield _set(name, part.name, change.column, pattern, f"${{{number}}}")
+        yield _set(name, change.column, change.column, pattern)
 
 
 def _set(name: str, label: str, source: str = "", pattern: str = "", value: str = "") -> Mapping[str, str]:

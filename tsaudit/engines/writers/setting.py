@@ -98,16 +98,17 @@ def setting(
     if not any(isinstance(change, WRITTEN) for change in changes):
         return None
     program = program_of(measurements[0], usual, programs) if measurements else usual
+    every = "for all metrics, " if len(measurements) > opentelemetry.MOST_NAMES else ""
     if program is Program.TELEGRAF:
         text = telegraf.settings(measurements, changes, new_name, MOST_LINES, beside)
         found = Setting(program, "If Telegraf writes it:", text, "toml")
     elif program is Program.OPENTELEMETRY:
         text = opentelemetry.settings(measurements, changes)
-        words = "If an OpenTelemetry collector writes it, in the pipeline to this database:"
+        words = f"If an OpenTelemetry collector writes it, {every}in the pipeline to this database:"
         found = Setting(program, words, text, "yaml")
     elif program is Program.PROMETHEUS:
         text = prometheus.settings(measurements, changes, MOST_LINES)
-        words = "If Prometheus writes it, in remote_write (Grafana Alloy: the same rules in prometheus.relabel):"
+        words = f"If Prometheus writes it, {every}in remote_write (Grafana Alloy: as rules of prometheus.relabel):"
         found = Setting(program, words, text, "yaml")
     else:
         found = _by_hand(example)
