@@ -189,15 +189,15 @@ def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _
         end = pc.max(table.column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
     is_all = part == (draft.own_window or asker.window) and not (is_cut or plan.within) and _has_all(draft, plan.key)
     how = How.EXACT if is_all else How.SAMPLED
-    source = asker.source("row_slice", how, _scope(draft, plan, table.num_rows, Window(part.start, end)))
+    source = asker.source("row_slice", how, _scope(draft, plan, Window(part.start, end)))
     tags = {tag.key: table.column(1 + place) for place, tag in enumerate(draft.tags)}
     return Slice(table.column(0), tags, source, whole, statement, next(iter(plan.within), ""))
 
 
-def _scope(draft: Draft, plan: _Plan, rows: int, part: Window) -> str:
+def _scope(draft: Draft, plan: _Plan, part: Window) -> str:
     """Which rows these are. The value is not shown: it may be somebody's name."""
     assert draft.series is not None
     within = next(iter(plan.within), "")
     which = f"one value of {within}" if within else f"all {many(draft.series.value, 'series', 'series')}"
     length = duration((part.end - part.start).total_seconds())
-    return f"{many(rows, 'row')} of {which}, {length} from {instant(part.start)}"
+    return f"{which}, {length} from {instant(part.start)}"
