@@ -125,7 +125,6 @@ def test_what_nobody_asked_for_is_drift(before: Measurement, after: list[Measure
     assert warned(a_profile(before), a_profile(*after), plan(change))
 
 
-@pytest.mark.parametrize("name", ["usage_text", 'or"der', "select", "a b"])
 def test_what_a_plan_is_for_is_about_its_other_measurements_too() -> None:
     """Their own findings ask for it; a statement about one of them is part of the same plan."""
     mem = Subject("main", "mem")
@@ -136,6 +135,7 @@ def test_what_a_plan_is_for_is_about_its_other_measurements_too() -> None:
     assert warned(before, after, both) == []
 
 
+@pytest.mark.parametrize("name", ["usage_text", 'or"der', "select", "a b"])
 def test_what_a_plan_makes_on_the_way_is_planned_too(name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
     steps = (
