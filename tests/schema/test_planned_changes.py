@@ -216,8 +216,8 @@ MAKING = [
         "aws timestream-write create-table --database-name d --table-name 'cpu_new'",
         "aws timestream-write delete-table --database-name d --table-name 'cpu'",
     ),
-    ("influxdb3", 'name_override = "cpu_new"', "influxdb3 delete table --database d cpu"),
-    ("influxdb3", 'name_override = "cpu_new"', "influxdb3 delete table --database d 'cpu'"),
+    ("influxdb3", 'dest = "cpu_new"', "influxdb3 delete table --database d cpu"),
+    ("influxdb3", 'dest = "cpu_new"', "influxdb3 delete table --database d 'cpu'"),
     ("duckdb", 'CREATE TABLE "main"."cpu_new" (x INTEGER)', 'DROP TABLE "main"."cpu"'),
 ]
 
@@ -235,6 +235,30 @@ def test_a_measurement_that_a_plan_makes_or_ends_is_planned(engine: str, made: s
         (finding,) = (f for f in found(old, other, asked) if f.subject.measurement == name)
         assert "as planned" not in finding.message
     assert warned(a_profile(a_measurement("cpu2"), engine=engine), new, asked)
+
+
+def test_measurements_that_a_setting_renames_are_planned() -> None:
+    """One setting for all measurements of a plan adds an end to their names."""
+    steps = (Step(StepKind.WRITER, "Write.", '[[processors.override]]\n  name_suffix = "_new"', "toml"),)
+    asked = replace(plan(MakeField(AT, "host"), steps=steps), also=(Subject("main", "mem"),))
+    before, after = a_profile(engine="influxdb1"), a_profile(cpu(), a_measurement("mem_new"), engine="influxdb1")
+    assert any("as planned for X001" in f.message for f in found(before, after, asked))
+    assert not any("as planned" in f.message for f in found(before, after, replace(asked, also=())))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        MergeMeasurements(DATABASE, "all", "{host}", (Merged("cpu", ()),)),
+        SplitMeasurement(AT, "all", ("usage",)),
+        Rename(AT, "", "all"),
+    ],
+)
+def test_measurement_that_a_change_names_is_planned(change: Change) -> None:
+    """Writers make it; no statement does."""
+    before, after = a_profile(), a_profile(cpu(), a_measurement("all"))
+    (news,) = found(before, after, plan(change))
+    assert "as planned for X001" in news.message
 
 
 def test_statements_are_those_of_the_engine() -> None:

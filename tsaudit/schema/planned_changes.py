@@ -8,7 +8,7 @@ for, is not.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from tsaudit.engines.engine import NAME_IN_FORM, Statements
@@ -31,6 +31,8 @@ _KINDS: Final[dict[str, Callable[[str], object]]] = {
 """Whether an engine's type is one for values of the kind that a change asks for."""
 
 _READ: Final = (StepKind.FIND, StepKind.VERIFY)
+_NAME: Final = ("name", "")
+"""What a change of a measurement's name decides."""
 _EASED: Final = 0.5
 """Share of the series that may be left."""
 _UNWANTED: Final = frozenset({("role", "field"), ("role", "none")})
@@ -41,14 +43,16 @@ def asked_by(difference: Difference, timeline: Timeline, after: Profile) -> tupl
     """The rules that asked for the difference, as their codes; none where nobody did."""
     at, codes = difference.subject, dict[str, None]()
     for one in timeline.wanted:
-        if one.change.at in (Subject(at.database), Subject(at.database, at.measurement)):
+        where = one.change.at
+        if where.database == at.database and (not at.column or where.measurement in ("", at.measurement)):
             codes |= dict.fromkeys(one.rules if _decides(one.change, difference, after) else ())
     known = _statements(after.engine)
     for plan in timeline.plans:
         about = {subject for subject in plan.subjects if subject.database == at.database}
         if about and (not at.column or Subject(at.database, at.measurement) in about):
-            makes = (step.text for step in plan.steps if step.kind not in _READ)
-            codes |= dict.fromkeys(plan.rules if any(_states(text, difference, known) for text in makes) else ())
+            texts = [step.text for step in plan.steps if step.kind not in _READ]
+            is_made = any(_states(text, difference, known) for text in texts) or _replaces(texts, difference, about)
+            codes |= dict.fromkeys(plan.rules if is_made else ())
     return tuple(codes)
 
 
@@ -85,7 +89,7 @@ def _unwanted(change: Change) -> set[str]:
 
 def _decides(change: Change, difference: Difference, after: Profile) -> bool:
     if not difference.subject.column:
-        return _ends_measurement(change, difference, after)
+        return _makes_measurement(change, difference) or _ends_measurement(change, difference, after)
     claims, column = change.claims(), difference.subject.column
     if difference.kind is Kind.NEW:
         return any(aspect == "new column" and _is_called(column, name) for aspect, name in claims)
@@ -144,6 +148,12 @@ def _above(column: str) -> Iterator[str]:
         yield column
 
 
+def _makes_measurement(change: Change, difference: Difference) -> bool:
+    names = {to for (aspect, name), to in change.claims().items() if aspect == "measurement" or (aspect, name) == _NAME}
+    names |= {change.into} if isinstance(change, MergeMeasurements) else set()
+    return difference.kind is Kind.NEW and any(_is_called(difference.subject.measurement, name) for name in names)
+
+
 def _ends_measurement(change: Change, difference: Difference, after: Profile) -> bool:
     name = difference.subject.measurement
     if difference.kind is not Kind.GONE or not name:
@@ -165,6 +175,15 @@ def _measurement(profile: Profile, database: str, name: str) -> Measurement | No
 
 
 # --- By what is stated -----------------------------------------------------------------------------------------------
+
+
+def _replaces(texts: Iterable[str], difference: Difference, about: Iterable[Subject]) -> bool:
+    """Whether it is new, and has the name of one of the measurements with an end that a setting of the plan adds."""
+    if difference.kind is not Kind.NEW or difference.subject.column:
+        return False
+    name = difference.subject.measurement
+    ends = {name.removeprefix(at.measurement) for at in about if name.startswith(at.measurement)} - {""}
+    return any(f'"{end}"' in text for text in texts for end in ends)
 
 
 def _states(text: str, difference: Difference, known: Statements) -> bool:
