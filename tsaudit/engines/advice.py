@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tsaudit.engines.place import Place
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.rendering import Place
 from tsaudit.model.change import Change
 from tsaudit.model.plan import Step
 

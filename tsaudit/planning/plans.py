@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from tsaudit import plugins
 from tsaudit.engines.advice import advice_of
+from tsaudit.engines.place import Place
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.rendering import Place
 from tsaudit.engines.sql.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import Change, ChangeType, MakeField, MakeTag, MergeMeasurements, kind_of

@@ -15,7 +15,7 @@ from tests.engines.greptimedb.double import GreptimeDB
 from tests.planning.places import Statements
 from tests.planning.runner import misshapen
 from tsaudit.engines.greptimedb.advice import GreptimeAdvice
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.model.change import (
     AddIndex,
     Change,

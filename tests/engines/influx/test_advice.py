@@ -20,7 +20,7 @@ from tests.servers import Influxd
 from tsaudit.analysis.shapes.shapes import name_families
 from tsaudit.config.settings import Target
 from tsaudit.engines.advice import Advice, advice_of
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.model.change import (
     Change,
     ChangeType,

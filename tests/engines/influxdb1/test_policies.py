@@ -26,8 +26,8 @@ from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.place import Place
 from tsaudit.engines.quoting import quote_identifier
-from tsaudit.engines.rendering import Place
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.plan import StepKind

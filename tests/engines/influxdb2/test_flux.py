@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.engines.advice import advice_of
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.model.change import Change, Inspect, LeaveOut, MakeField
 from tsaudit.model.plan import Effect
 from tsaudit.model.subject import Subject

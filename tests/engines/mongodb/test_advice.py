@@ -14,7 +14,7 @@ from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb import mongosh
 from tsaudit.config.settings import Target
 from tsaudit.engines.mongodb.advice import MongoAdvice
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.model.change import (
     Change,
     ChangeType,

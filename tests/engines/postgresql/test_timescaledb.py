@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tests.collecting import collected
 from tests.engines.postgresql.timescaledb import Timescaledb
+from tsaudit.engines.place import Place
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice
-from tsaudit.engines.rendering import Place
 from tsaudit.model.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
 from tsaudit.rules.storage.missing_index import missing_index
 from tsaudit.rules.storage.needless_index import needless_index

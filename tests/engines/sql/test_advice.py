@@ -19,8 +19,8 @@ from tests.planning.places import Statements
 from tests.planning.runner import misshapen
 from tests.rules.cases import dataset, hosts, table
 from tsaudit.config.settings import Target
+from tsaudit.engines.place import Place
 from tsaudit.engines.quoting import Qualified, quote_name
-from tsaudit.engines.rendering import Place
 from tsaudit.engines.sql.parts import shown
 from tsaudit.model.change import (
     AddIndex,

@@ -15,7 +15,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.engines.advice import advice_of
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.engines.writers.opentelemetry import Signal, signal_of
 from tsaudit.model.change import Change, LeaveOut, MakeField, Part, Rename, SplitColumn
 from tsaudit.model.plan import Step

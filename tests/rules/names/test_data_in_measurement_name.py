@@ -82,7 +82,8 @@ def test_measurement_tags_and_field_when_the_name_is_that_of_the_guideline() -> 
         "1 measurement named Cpu.{host}.{region}.usage_user should be "
         "measurement cpu, tags host and region, and field usage_user."
     )
-    assert f"Write to cpu with host=server-5 and region=us-west instead of {NAMES[0]}." in finding.fix
+    to = "field usage_user of cpu with host=server-5 and region=us-west"
+    assert f"Write to {to} instead of {NAMES[0]}." in finding.fix
     assert '"Cpu.*.*.usage_user measurement.host.region.field"' in planned(rule, profile)
 
 

@@ -15,7 +15,7 @@ from tests.engines.timestream.proposals import arguments, commands
 from tests.engines.traits import SPEAK_INFLUXQL
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table, with_steps
 from tsaudit.engines.advice import advice_of
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import (
     FOREVER,

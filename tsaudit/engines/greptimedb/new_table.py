@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tsaudit.engines.greptimedb.statements import CLAUSES, options_clause, partitions_clause
 from tsaudit.engines.greptimedb.tables import indexes_on
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.engines.sql.merged_table import types_of
 from tsaudit.engines.sql.parts import create_table, insert
 from tsaudit.engines.sql.types import sql_type

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from tsaudit.engines.greptimedb.tables import ENGINE
+from tsaudit.engines.place import Quoting
 from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.rendering import Quoting
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import table_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.engines.writers import Terms, loss, opentelemetry, sentences
 from tsaudit.engines.writers.opentelemetry import Group, Signal
 from tsaudit.model.change import Change, LeaveOut, MakeField

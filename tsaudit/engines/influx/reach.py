@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from tsaudit.engines.place import Quoting
 from tsaudit.engines.quoting import Qualified, quote_identifier
-from tsaudit.engines.rendering import Quoting
 from tsaudit.model.profile import POLICY_MARK, Database, Measurement, Profile
 from tsaudit.text import listed
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, Query
-from tsaudit.engines.rendering import by_source, by_time
+from tsaudit.engines.place import by_source, by_time
 from tsaudit.engines.writers import Terms
 from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Step, StepKind

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tsaudit.engines.mongodb.mongosh import collection, script, text
-from tsaudit.engines.rendering import Place, by_source, by_time
+from tsaudit.engines.place import Place, by_source, by_time
 from tsaudit.model.change import Inspect
 
 _A_DAY: Final = timedelta(days=1)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tsaudit.engines.mongodb.kinds import NamesToValues
 from tsaudit.engines.mongodb.mongosh import collection, script
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.model.change import Change, ChangeType, MakeField, MakeTag, Rename
 from tsaudit.model.profile import Measurement
 

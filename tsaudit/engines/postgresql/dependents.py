@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tsaudit.engines.place import Place
 from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.rendering import Place
 
 _QUERY: Final = """\
 SELECT DISTINCT r.ev_class::regclass AS view, a.attname AS uses

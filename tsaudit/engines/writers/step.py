@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.rendering import Place
+from tsaudit.engines.place import Place
 from tsaudit.engines.writers.setting import ALL, Program, setting
 from tsaudit.model.change import (
     Change,
