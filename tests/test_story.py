@@ -11,7 +11,7 @@ from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
 from tsaudit import story
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
-from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 from tsaudit.story import StoryFigure
 
@@ -78,10 +78,11 @@ def test_a_multiple_of_the_limit_is_said_from_twice_on() -> None:
 
 def test_first_step_is_that_of_the_plan_and_otherwise_the_first_sentence_of_the_fix() -> None:
     change = MakeField(TABLE, "id")
-    plan = Plan(TABLE, (Asked(change, ("TAG002",)),), (Step(Phase.LOOK, "Find the writer.", "SELECT 1", "sql"),) * 2)
+    step = Step(StepKind.FIND, "Find the writer.", "SELECT 1", "sql")
+    plan = Plan(TABLE, (Requested(change, ("TAG002",)),), (step, step))
     finding = a_finding(TABLE, changes=(change,), fix="Do a. Then b.")
     told = story.of_finding(finding, "TAG002", (plan,), "demo", DAY)
-    assert told.first_step == "First step of 2: Find the writer."
+    assert told.first_step == "Step 1 of 2: Find the writer."
     assert (told.statement, told.rest) == ("SELECT 1", "tsaudit plan demo requests")
     without = story.of_finding(finding, "TAG002", (), "demo", DAY)
     assert (without.first_step, without.statement, without.rest) == ("Do a.", "", "")

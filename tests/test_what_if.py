@@ -14,6 +14,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import Influxd
 from tsaudit.analysis.cardinality.what_if import Collisions, Left, TagReduction
+from tsaudit.collect import row_slice
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.registry import ENGINES
@@ -55,31 +56,30 @@ def crowd(influxd: Influxd, users_per_host: int, *, together: bool) -> Target:
     return write(Dataset([table]), "influxdb1", influxd.url)
 
 
-def test_collisions_of_many_series_are_looked_for_in_groups_that_would_become_one(influxd: Influxd) -> None:
-    found = answer(crowd(influxd, 3, together=True), None, "cpu", BY_USER, with_collisions=True, now=NOW)
-    assert found.left == Left(1200, 400)
-    assert found.collisions == Collisions(63, 0, 63)
-    assert found.collisions_how.startswith(
-        "sampled: 63 rows of all 63 series that would become 21, chosen evenly; from"
-    )
+@pytest.mark.parametrize("users_per_host", [3, 600])
+def test_collisions_of_many_series_are_those_of_all(users_per_host: int, influxd: Influxd) -> None:
+    target = crowd(influxd, users_per_host, together=True)
+    found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    hosts = 1200 // users_per_host
+    assert found.left == Left(1200, hosts)
+    assert found.collisions == Collisions(1200, 0, 1200 - hosts)
+    assert found.collisions_how.startswith("exact: all 1,200 series, 30 days from")
+    assert next(cost.rows for cost in found.costs if cost.fact == "row_slice") == 1200
 
 
-def test_no_collision_among_whole_groups_is_a_figure(influxd: Influxd) -> None:
-    found = answer(crowd(influxd, 3, together=False), None, "cpu", BY_USER, with_collisions=True, now=NOW)
-    assert found.collisions == Collisions(63, 0, 0)
+def test_no_collision_among_all_series_is_a_figure(influxd: Influxd) -> None:
+    target = crowd(influxd, 600, together=False)
+    found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    assert found.collisions == Collisions(1200, 0, 0)
 
 
-def test_collisions_in_a_group_too_large_to_read_are_a_part_of_them(influxd: Influxd) -> None:
-    found = answer(crowd(influxd, 600, together=True), None, "cpu", BY_USER, with_collisions=True, now=NOW)
-    assert found.left == Left(1200, 2)
-    assert found.collisions == Collisions(64, 0, 64)
-    assert found.collisions_how.startswith("at least: 64 rows of 64 of the series that would become one, which are too")
-
-
-def test_no_collision_in_a_part_of_a_group_is_no_all_clear(influxd: Influxd) -> None:
-    found = answer(crowd(influxd, 600, together=False), None, "cpu", BY_USER, with_collisions=True, now=NOW)
+def test_collisions_of_more_series_than_may_be_read(influxd: Influxd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tag but the one to drop divides them."""
+    monkeypatch.setattr(row_slice, "MOST_SERIES", 1000)
+    target = crowd(influxd, 1200, together=True)
+    found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=NOW)
     assert found.collisions is None
-    assert found.collisions_how.startswith("not measured: 64 rows of 64 of the series")
+    assert found.collisions_how == "not measured: there are too many series to read rows of all"
 
 
 def test_series_of_which_none_become_one_cannot_collide(influxd: Influxd) -> None:
@@ -119,7 +119,7 @@ def test_buckets_are_counted_on_the_listing_below_their_bound(target: Target) ->
 
 def test_points_collide_when_the_tag_that_tells_them_apart_goes(target: Target) -> None:
     found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=NOW)
-    assert found.collisions == Collisions(120, 0, 120)
+    assert found.collisions == Collisions(120, 0, 80)
     assert found.collisions_how.startswith("exact: all 120 rows")
     assert answer(target, None, "cpu", BY_HOST, with_collisions=True, now=NOW).collisions == Collisions(120, 0, 0)
 
@@ -128,7 +128,7 @@ def test_collisions_when_the_budget_ends_are_sampled(sqlite: Callable[..., Targe
     found = answer(sqlite(budget=Budget(max_rows=100)), None, "cpu", BY_USER, with_collisions=True, now=NOW)
     assert found.collisions is not None
     assert (found.collisions.rows, found.collisions.now) == (100, 0)
-    assert found.collisions.after >= 96
+    assert found.collisions.after >= 60
     assert found.collisions_how.startswith("sampled: the newest 100 rows")
 
 

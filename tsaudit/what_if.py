@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 from collections.abc import Iterable
 from contextlib import closing
@@ -10,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tsaudit.analysis.cardinality.merging import Groups, MergingSeries
 from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
 from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import assign_roles, find_time
-from tsaudit.collect.listing import SERIES_KEPT, SeriesSeen, list_tag_sets, scope
+from tsaudit.collect.listing import list_tag_sets, scope
+from tsaudit.collect.row_slice import slice_of
 from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series_rows import read_points
 from tsaudit.collect.value_texts import as_text
@@ -23,9 +22,9 @@ from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
 from tsaudit.errors import TsauditError
-from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
+from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Source, Window, utc_now
 from tsaudit.net.watchdog import Deadline
-from tsaudit.text import instant, many, nearest, number, span
+from tsaudit.text import instant, nearest, number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,14 +115,7 @@ def _live(asker: Asker, name: str, change: TagReduction, database: str | None, w
     draft = assign_roles(asker, find_time(asker, draft), sample_wanted=with_collisions)
     _check_tags(change, draft.finished())
     counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
-    merging = MergingSeries(change)
-
-    def take_in(batch: pa.RecordBatch) -> None:
-        counter.add(batch)
-        if with_collisions:
-            merging.add(batch)
-
-    draft = list_tag_sets(asker, draft, also=take_in)
+    draft = list_tag_sets(asker, draft, also=counter.add)
     left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
     if left and draft.excerpt and draft.series:
         how = f"sampled, live: {draft.series.source.scope}"
@@ -131,18 +123,12 @@ def _live(asker: Asker, name: str, change: TagReduction, database: str | None, w
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"
     if with_collisions:
-        groups = merging.chosen(SERIES_KEPT)
-        if left is None:
-            # If a listing was stopped early, no group is known to be complete.
-            groups = dataclasses.replace(groups, whole=False)
         if draft.is_indexed:
-            # Points collide across series: if there are too many to read, read those that would become one.
-            draft = draft.knowing(SeriesSeen(list(groups.series) or draft.some_series))
             draft = read_points(asker, draft, database_series)
         if draft.sampled_series and left and left == Left(left.now, left.now):
             found, found_how = Collisions(0, 0, 0), "exact: no two series would become one"
         else:
-            found, found_how = _collisions(asker, draft, change, groups)
+            found, found_how = _collisions(asker, draft, change)
     return Answer(draft.database, name, left, how, found, found_how, asker.costs())
 
 
@@ -179,32 +165,33 @@ def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str])
     return found[0]
 
 
-def _collisions(asker: Asker, draft: Draft, change: TagReduction, groups: Groups) -> tuple[Collisions | None, str]:
+def _collisions(asker: Asker, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
     if draft.sample is None or not draft.sample.num_rows:
         gaps = any(gap.fact == "row_sample" for gap in asker.gaps)
         return None, _why(asker, "row_sample") if gaps else "not measured: no rows within the window"
     if draft.time is None:
         return None, "not measured: the table has no time column"
-    if draft.sampled_series and not groups.series:
-        # Not 0, which would look like an all-clear: others may.
-        return None, "not measured: there are too many series to check all, and none of those checked would become one"
+    if draft.sampled_series:
+        return _of_all_series(asker, draft, change)
     time = draft.sample.column("time" if draft.is_indexed else draft.time.name)
     tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
-    found = collisions(tags, _one(time), change)
     source = sample_source(asker, draft)
-    if not draft.sampled_series:
-        return found, f"{'exact' if source.how is How.EXACT else 'sampled'}: {source.scope}"
-    if groups.whole:
-        which = f"all {len(groups.series)} series that would become {number(groups.count)}"
-        return found, f"sampled: {many(found.rows, 'row')} of {which}, chosen evenly; {_window(asker)}"
-    which = f"{len(groups.series)} of the series that would become one, which are too many to read"
-    if found.after == found.now:
-        return None, f"not measured: {many(found.rows, 'row')} of {which}, share no more than now; the others may"
-    return found, f"at least: {many(found.rows, 'row')} of {which}; {_window(asker)}"
+    return collisions(tags, _one(time), change), f"{_how(source)}: {source.scope}"
 
 
-def _window(asker: Asker) -> str:
-    return f"from {span(asker.window.start, asker.window.end)}"
+def _of_all_series(asker: Asker, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
+    """Rows of a few series were read: those of others may have the same time."""
+    part = slice_of(asker, draft, gone={*change.dropped, *(change.buckets or {})})
+    if part is None:
+        gaps = any(gap.fact == "row_slice" for gap in asker.gaps)
+        return None, _why(asker, "row_slice") if gaps else "not measured: there are too many series to read rows of all"
+    found = collisions({key: _one(column) for key, column in part.tags.items()}, _one(part.times), change)
+    how = _how(part.source) if part.whole else "at least"
+    return found, f"{how}: {part.source.scope}"
+
+
+def _how(source: Source) -> str:
+    return "exact" if source.how is How.EXACT else "sampled"
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -18,7 +18,7 @@ from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict
-from tsaudit.model.plan import Phase, Plan, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 
 _AT: Final = Subject("main", "http_requests")
@@ -97,8 +97,8 @@ def unreachable() -> Incident:
 
 def _plan() -> Plan:
     statement = "ALTER TABLE main.http_requests DROP COLUMN request_id;"
-    first = Step(Phase.REMOVE, "Stop writing request_id as a tag. Logs have it already.", statement, "sql")
-    return Plan(_AT, (), (first, first, first))
+    first = Step(StepKind.STORED, "Stop writing request_id as a tag. Logs have it already.", statement, "sql")
+    return Plan(_AT, (Requested(LeaveOut(_AT, "request_id"), ("CAR004",)),), (first, first, first))
 
 
 def _context(**changes: object) -> RunContext:

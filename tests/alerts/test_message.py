@@ -25,7 +25,7 @@ from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict
-from tsaudit.model.plan import Phase, Plan, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -146,8 +146,8 @@ def test_samples_are_words_unless_configured_otherwise() -> None:
 
 def a_plan(at: Subject) -> Plan:
     """Two steps, the first of which drops a tag."""
-    step = Step(Phase.REMOVE, "Drop tag host.", "ALTER TABLE t DROP COLUMN host")
-    return Plan(at, (), (step, step))
+    step = Step(StepKind.STORED, "Drop tag host.", "ALTER TABLE t DROP COLUMN host")
+    return Plan(at, (Requested(LeaveOut(at, "host"), ("CAR001",)),), (step, step))
 
 
 def test_the_first_step_of_a_plan_stands_once() -> None:
@@ -155,7 +155,7 @@ def test_the_first_step_of_a_plan_stands_once() -> None:
     change = LeaveOut(at, "host")
     incidents = [full_incident(n, changes=(change,), subject=replace(at, column=f"c{n}")) for n in (1, 2)]
     made = message.alert(a_context(plans=(a_plan(at),)), incidents)
-    assert body(made).count("First step of 2: Drop tag host.") == 1
+    assert body(made).count("Step 1 of 2: Drop tag host.") == 1
     assert body(made).count("ALTER TABLE t DROP COLUMN host") == 1
     assert body(made).count("|whole plan>: `tsaudit plan demo t`") == 1
     without = message.alert(a_context(plans=(a_plan(at),), report_url=None), incidents)

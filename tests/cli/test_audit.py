@@ -28,7 +28,7 @@ def test_audit_when_something_is_wrong_says_what_and_how_to_fix_it(tsaudit: Tsau
     assert done.exit_code == Exit.FINDINGS
     assert "shop  warning  sqlite" in done.stdout
     assert "  main/cpu: Field usage is stored as TEXT" in done.stdout
-    assert "First step of " in done.stdout
+    assert "Step 1 of " in done.stdout
     assert "  plan    tsaudit plan shop cpu\n" in done.stdout
     assert f"report  file://{folder}/.tsaudit/reports/shop/{DAY}.html" in done.stdout
     assert "2 targets: 1 warning, 1 ok" in done.stdout

@@ -26,7 +26,7 @@ from tsaudit.history import deliveries
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
-from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.text import printable
@@ -51,8 +51,8 @@ GROWING = a_finding(
 
 
 def with_plan(*findings: Finding, **changes: Any) -> AuditResult:
-    steps = (Step(Phase.LOOK, "See which values the tag has.", STATEMENT), Step(Phase.COPY, "Copy the rows."))
-    plan = Plan(TABLE, (Asked(MakeField(TABLE, "request_id"), ("CAR004",)),), steps)
+    steps = (Step(StepKind.FIND, "See which values the tag has.", STATEMENT), Step(StepKind.STORED, "Copy the rows."))
+    plan = Plan(TABLE, (Requested(MakeField(TABLE, "request_id"), ("CAR004",)),), steps)
     return a_result(a_rule_result(*findings, code="CAR004"), plans=(plan,), **changes)
 
 
@@ -82,7 +82,7 @@ def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
         "    Now            36,096 series (in http_requests, 768 before, 3,072 more a day, speeding up)",
         "    Why critical   47 times the series before (limit 100,000 series, 36% of it reached)",
         "    Time left      about 21 days (80% range 18 to 27)",
-        "  First step of 2: See which values the tag has.",
+        "  Step 1 of 2: See which values the tag has.",
         f"    {STATEMENT}",
         f"  warning   CAR004  {small}  main/t000: Tag host has too many values",
         f"  more    tsaudit show {mark}  (CAR004 high-series-cardinality, critical)",

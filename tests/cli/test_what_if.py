@@ -41,7 +41,7 @@ def test_answer_from_the_snapshot_reads_nothing(tsaudit: Tsaudit) -> None:
 def test_field_instead_of_a_tag_says_what_it_costs_and_what_collides(tsaudit: Tsaudit) -> None:
     result = tsaudit("what-if", "shop", "cpu", "--to-field", "user_id", "--collisions")
     assert result.exit_code == 0, result.output
-    assert "120 of 120 rows read would share tags and time with another; 0 do now" in result.output
+    assert "80 of 120 rows read would repeat the tags and time of another; 0 do now" in result.output
     assert "not indexed" in result.output
     assert "row_sample: " in result.output
 

@@ -27,7 +27,7 @@ from tests.dagster_tsaudit.runs import a_failed_audit, an_audit
 from tsaudit import story
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
-from tsaudit.model.plan import Effect, Phase, Plan, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Cost, Gap, Profile, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
@@ -166,8 +166,8 @@ def test_what_could_not_be_evaluated_is_no_zero() -> None:
 def story_run() -> tuple[AuditRun, Finding]:
     """A target with findings in two families, the worst of them with all that a story has."""
     at = Subject("main", "http_requests")
-    step = Step(Phase.WRITE, "Stop writing the tag.", 'ALTER TABLE "http_requests" DROP COLUMN "request_id"')
-    plan = Plan(at, (), (step, step), Effect())
+    step = Step(StepKind.WRITER, "Stop writing the tag.", 'ALTER TABLE "http_requests" DROP COLUMN "request_id"')
+    plan = Plan(at, (Requested(LeaveOut(at, "request_id"), ("CAR004",)),), (step, step))
     worst = a_finding(
         Subject("main", "http_requests", "request_id"),
         Severity.CRITICAL,

@@ -35,6 +35,7 @@ PARAMETERS = {
     "policies": [HOSTILE, "p"],
     "named_policy": HOSTILE,
     "series": [{HOSTILE: HOSTILE, "t": None}],
+    "within": {HOSTILE: None},
     "time": HOSTILE,
     "later": "by scan",
     "start": NOW,

@@ -113,6 +113,7 @@ def test_names_stay_within_their_quotes_in_every_statement(
         "tags": [tag],
         "fields": [field],
         "series": [{tag: value}],
+        "within": {tag: value},
         "dbrp": {"database": db, "policy": policy, "default": False},
         "org": org,
         "org_id": org,

@@ -9,12 +9,13 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
 from tsaudit.model.change import ChangeType
-from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.finding import Severity
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 
 AT = Subject("main", "cpu")
 CHANGE = ChangeType(AT, "usage", "float")
-PLAN = Plan(AT, (Asked(CHANGE, ("FLD002",)),), (Step(Phase.REMOVE, "Drop it.", "ALTER TABLE x;", "sql"),))
+PLAN = Plan(AT, (Requested(CHANGE, ("FLD002",)),), (Step(StepKind.STORED, "Drop it.", "ALTER TABLE x;", "sql"),))
 
 
 def _audited(store: Store, day: int, *plans: Plan, code: str = "FLD002") -> None:
@@ -42,6 +43,13 @@ def test_plans_are_known_until_their_last_step_has_had_its_time(store: Store) ->
     assert _plans(store, 6) == (PLAN,)
     _audited(store, 20)
     assert _plans(store, 21) == (), "three weeks later it explains nothing any more"
+
+
+def test_changes_that_a_note_asked_for_are_known_as_well(store: Store) -> None:
+    note = a_finding(AT, Severity.INFO, changes=(CHANGE,))
+    store.save(a_profile(day=DAY), a_result(a_rule_result(note, code="FLD002"), day=DAY), None)
+    timeline = store.timeline("demo", before=DAY + timedelta(days=1))
+    assert (timeline.plans, timeline.wanted) == ((), (Requested(CHANGE, ("FLD002",)),))
 
 
 def test_plans_of_each_audit_since_the_snapshot_that_is_compared_with(store: Store) -> None:

@@ -1,27 +1,37 @@
-"""Databases that plans are carried out on: how a statement is run there, and the audit of the day after."""
+"""Databases that the statements of plans run on: how a step runs there, what is stored, and the next audit."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final, Protocol
 
 import duckdb
-import yaml
+import pymongo
 
 from tests.builders import NOW
 from tests.collecting import collected
+from tests.databases import influxql
 from tests.engines.greptimedb.ddl import execute as execute_greptimedb
-from tests.engines.greptimedb.double import GreptimeDB
+from tests.engines.influxdb3 import cli
+from tests.engines.mongodb import mongosh
+from tests.engines.timestream import proposals
 from tsaudit.audit import audit
 from tsaudit.config.settings import Target
+from tsaudit.engines.quoting import Qualified, quote_identifier, quote_name
 from tsaudit.model.finding import AuditResult
-from tsaudit.model.plan import Plan
+from tsaudit.model.plan import Step
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy, Rule
+
+Held = Mapping[str, Counter[str]]
+"""Measurement to how many of its rows have a value in each column; `ROWS` stands for the rows themselves."""
+ROWS: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,62 +41,184 @@ class Place:
     target: Target
     limits: Mapping[str, float] = field(default_factory=dict)
     now: datetime = NOW
-    """Of all audits: between two of them the plans are carried out, and nothing else happens."""
+    """Of all audits: between two of them the statements run, and nothing else happens."""
     rules: tuple[Rule, ...] | None = None
     """None for all."""
 
-    def audited(self, previous: Profile | None = None, since: tuple[Plan, ...] = ()) -> tuple[Profile, AuditResult]:
-        """`previous`, `since`: the snapshot of the day before, and the plans carried out since."""
+    def audited(self, previous: Profile | None = None, asked: AuditResult | None = None) -> tuple[Profile, AuditResult]:
+        """`previous`, `asked`: the snapshot of the day before, and the audit whose statements ran since."""
         day = previous.day + timedelta(days=1) if previous else self.now.date()
         profile = collected(self.target, day=day, now=self.now, previous=previous)
-        timeline = Timeline(previous=previous, plans=since)
+        plans, wanted = (asked.plans, tuple(asked.wanted())) if asked else ((), ())
+        timeline = Timeline(previous=previous, plans=plans, wanted=wanted)
         return profile, audit(profile, timeline, LimitPolicy(target=self.limits), self.rules)
 
-    def told(self, plans: tuple[Plan, ...]) -> Place:
-        """With what the plans want tsaudit.yaml to say of the columns."""
-        columns: dict[str, Any] = dict(self.target.columns)
-        for step in (step for plan in plans for step in plan.steps if step.language == "yaml"):
-            for table, roles in yaml.safe_load(step.text)["columns"].items():
-                known = columns[table].model_dump() if table in columns else {}
-                columns[table] = {role: [*known.get(role, ()), *names] for role, names in roles.items()}
-        settings = self.target.model_dump() | {"columns": columns, "url": self.target.url}
-        return replace(self, target=Target(**settings)) if columns else self
+
+class Server(Protocol):
+    """What runs the statements of plans."""
+
+    def run(self, step: Step) -> int:
+        """Run what the step's text says; the number of statements, 0 for text that is not for the server.
+
+        Raises whatever the server answers with if it refuses one.
+        """
+        ...
+
+    def held(self, profile: Profile) -> Held:
+        """What is stored in the measurements of the profile."""
+        ...
+
+
+def server_of(engine: str, where: Any, target: Target) -> Server | None:
+    """`where`: the place that the database was written to. None: its answers are recorded, so nothing can run."""
+    database = target.databases[0] if target.databases else ""
+    if engine == "influxdb1":
+        return _InfluxDB1(where, database)
+    if engine == "influxdb3":
+        return _InfluxDB3(where, database)
+    if engine == "mongodb":
+        return _MongoDB(where, database)
+    if engine == "timestream":
+        return _Timestream(where)
+    return None if engine == "influxdb2" else Statements(engine, where, target)
 
 
 class Statements:
-    """Runs statements on a SQL database, one after the other on one connection, until it is closed."""
+    """Runs statements on a SQL database, each on a connection of its own."""
 
     def __init__(self, engine: str, where: Any, target: Target) -> None:
         """`where`: the place that the database was written to."""
-        self._server = where if engine == "greptimedb" else None
-        self._connect = where.connect if engine == "postgresql" else _opener(engine, target)
-        self._open: Any = None
+        self._engine, self._where = engine, where
+        self._file = target.url.get_secret_value().partition("///")[2]
 
-    def __call__(self, statement: str) -> Any:
+    def run(self, step: Step) -> int:
+        """The statements of SQL."""
+        statements = split(step.text) if step.language == "sql" else []
+        for statement in statements:
+            self.rows(statement)
+        return len(statements)
+
+    def rows(self, statement: str) -> list[Any]:
         """Its rows; none for what returns none."""
-        if self._server is not None:
-            return _on_greptimedb(self._server, statement)
-        self._open = self._open or self._connect()
-        answer = self._open.execute(statement)
-        return answer.fetchall() if answer.description else []
+        if self._engine == "greptimedb":
+            if not statement.startswith("SELECT"):
+                execute_greptimedb(self._where, statement)
+                return []
+            return [tuple(row.values()) for row in self._where.read(statement.rstrip(";")).to_pylist()]
+        connection = self._connected()
+        try:
+            answer = connection.execute(statement)
+            return answer.fetchall() if answer.description else []
+        finally:
+            connection.close()
 
-    def close(self) -> None:
-        """Lets go of the database: the next statement opens it again."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+    def _connected(self) -> Any:
+        if self._engine == "postgresql":
+            return self._where.connect()
+        # Each statement is a transaction of its own, as in the shell.
+        return (
+            duckdb.connect(self._file)
+            if self._engine == "duckdb"
+            else sqlite3.connect(self._file, isolation_level=None)
+        )
+
+    def held(self, profile: Profile) -> Held:
+        """Counts of rows and of values."""
+        found = {}
+        for m in profile.measurements:
+            counts = [f"count({quote_name(self._engine, column)})" for column in m.columns]
+            name = quote_name(self._engine, Qualified(m.database, m.name))
+            ((rows, *values),) = self.rows(f"SELECT count(*), {', '.join(counts)} FROM {name}")
+            found[m.name] = Counter({ROWS: rows} | dict(zip(m.columns, values, strict=True)))
+        return found
 
 
-def _opener(engine: str, target: Target) -> Callable[[], Any]:
-    file = target.url.get_secret_value().partition("///")[2]
-    if engine == "duckdb":
-        return lambda: duckdb.connect(file)
-    # Each statement is a transaction of its own, as in the shell.
-    return lambda: sqlite3.connect(file, isolation_level=None)
+def split(text: str) -> list[str]:
+    """The statements of a text, each of which ends a line."""
+    return [one.strip() for one in re.split(r"(?<=;)\n", text) if one.strip()]
 
 
-def _on_greptimedb(server: GreptimeDB, statement: str) -> Any:
-    """What only reads is a query of the stand-in's."""
-    if statement.startswith("SELECT"):
-        return [tuple(row.values()) for row in server.read(statement.rstrip(";")).to_pylist()]
-    return execute_greptimedb(server, statement)
+def _counted(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for row in rows:
+        found.update([ROWS, *(key for key, value in row.items() if value is not None and value != "")])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _InfluxDB1:
+    url: str
+    database: str
+
+    def run(self, step: Step) -> int:
+        if step.language != "influxql":
+            return 0
+        influxql(self.url, step.text, db=self.database)
+        return len(split(step.text))
+
+    def held(self, profile: Profile) -> Held:
+        names = {m.name for m in profile.measurements}
+        return {name: _counted(self._points(profile.engine, name)) for name in names}
+
+    def _points(self, engine: str, name: str) -> Iterator[dict[str, Any]]:
+        statement = f"SELECT * FROM {quote_identifier(engine, name)} GROUP BY *"
+        for result in influxql(self.url, statement, db=self.database)["results"]:
+            for series in result.get("series", ()):
+                for row in series["values"]:
+                    yield series.get("tags", {}) | dict(zip(series["columns"], row, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _InfluxDB3:
+    server: Any
+    database: str
+
+    def run(self, step: Step) -> int:
+        if step.language == "sql":
+            for statement in (found := split(step.text)):
+                self.server.rows(self.database, statement.rstrip(";"))
+            return len(found)
+        commands = step.text.splitlines() if step.language == "sh" else []
+        for command in commands:
+            cli.run(command, self.server)
+        return len(commands)
+
+    def held(self, profile: Profile) -> Held:
+        return {
+            m.name: _counted(
+                self.server.rows(self.database, f"SELECT * FROM {quote_identifier(profile.engine, m.name)}")
+            )
+            for m in profile.measurements
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _MongoDB:
+    url: str
+    database: str
+
+    def run(self, step: Step) -> int:
+        if step.language != "mongosh":
+            return 0
+        mongosh.run([step.text], self.url)
+        return 1
+
+    def held(self, profile: Profile) -> Held:
+        with pymongo.MongoClient[dict[str, Any]](self.url) as client:
+            names = [n for n in client[self.database].list_collection_names() if not n.startswith("system.")]
+            return {name: _counted(client[self.database][name].find()) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class _Timestream:
+    server: Any
+
+    def run(self, step: Step) -> int:
+        if step.language not in ("sql", "sh"):
+            return 0
+        return proposals.works(step.text, self.server)
+
+    def held(self, profile: Profile) -> Held:
+        databases = {m.database for m in profile.measurements}
+        stored = ((name, rows) for one in databases for name, rows in self.server.stored(one).items())
+        return {name: _counted(rows.to_pylist()) for name, rows in stored}

@@ -1,61 +1,57 @@
-"""What the changes of a plan would do, by the figures of a profile: only what was looked at as a whole is exact."""
+"""What the changes of a plan achieve, by the figures of a profile: only what was looked at as a whole is exact."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from tests.builders import a_field, a_finding, a_measurement, a_profile, a_rule_result, a_source, a_tag
-from tsaudit.engines.rendering import Place, renderers_of
+from tests.builders import a_count, a_field, a_finding, a_measurement, a_source, a_tag
 from tsaudit.model.change import MakeField
-from tsaudit.model.plan import Effect, Step
-from tsaudit.model.profile import (
-    Contribution,
-    How,
-    Listed,
-    Measurement,
-    Profile,
-    RowsApart,
-    Selection,
-    SetApart,
-    TagSets,
-)
+from tsaudit.model.finding import Finding, Limit
+from tsaudit.model.plan import Effect, Loss
+from tsaudit.model.profile import Contribution, How, Measurement, RowsApart, SetApart, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.planning import words
-from tsaudit.planning.effects import effect_of
-from tsaudit.planning.plans import plans_of
+from tsaudit.planning.effects import effect_of, tags_ended, together, with_next
 
+AT = Subject("main", "cpu")
 PART = "at least; by 1,000 of 90,000 rows"
+NEWEST = "the newest rows"
 
 
-def measurement(how: How, scope: str = "", sampled: int | None = None, apart: RowsApart | None = None) -> Measurement:
+def measurement(how: How = How.EXACT, scope: str = "", sampled: int | None = None, **changes: Any) -> Measurement:
     """`host` alone tells its 30 series apart; `rack` follows from it."""
     left = (Contribution("rack", (), 30), Contribution("host", (), 3))
     sets = TagSets(30, 90, 30, (), ("host",), left, left, a_source(how, scope=scope), sampled=sampled)
     tags = (a_tag("host", 30), a_tag("rack", 3))
-    return a_measurement("cpu", 300, tags=tags, fields=(a_field("usage"),), tag_sets=sets, rows_apart=apart)
+    return a_measurement("cpu", 30, tags=tags, fields=(a_field("usage"),), tag_sets=sets, **changes)
 
 
-def compared(how: How, rows: int = 0, complete: bool = True) -> RowsApart:
-    """Rows read, so many of which would be like another one without `host`."""
-    return RowsApart(
-        5_000, (SetApart(("host",), rows),) if rows else (), complete, a_source(how, scope="the newest rows")
-    )
+def compared(rows: int = 0, complete: bool = True, scope: str = NEWEST) -> RowsApart:
+    """5,000 rows read, so many of which would be like another one without `host`."""
+    apart = (SetApart(("host",), rows),) if rows else ()
+    return RowsApart(5_000, apart, complete, a_source(How.EXACT, scope=scope))
 
 
-def without(tag: str, found: Measurement) -> Effect:
-    return effect_of(found, [MakeField(Subject("main", "cpu"), tag)])
+def without(tag: str, found: Measurement, engine: str = "influxdb1") -> Effect:
+    return effect_of(engine, found, [MakeField(AT, tag)])
 
 
-def test_all_series_are_known() -> None:
-    effect = without("rack", measurement(How.EXACT))
-    assert (effect.series_after, effect.is_exact, effect.collisions, effect.keeps_rows) == (30, True, 0, True)
-    assert "no two series become one" in words.effect(effect)
+def test_nothing_is_lost_where_no_two_series_become_one() -> None:
+    effect = without("rack", measurement())
+    assert (effect.series_now, effect.series_after, effect.is_exact, effect.loss) == (30, 30, True, None)
+    assert effect.keeps_rows
+    assert words.effect(effect) == "Series: 30 now, 30 afterward."
 
 
-def test_interval_is_named() -> None:
-    assert without("rack", measurement(How.EXACT, "rows of May")).collisions_how == (
-        "no two series become one in rows of May"
-    )
+def test_series_of_a_period_say_nothing_about_older_rows() -> None:
+    effect = without("rack", measurement(scope="rows of May", rows=a_count(700)))
+    assert effect.loss == Loss(0, 700, "rows of May")
+    assert not effect.keeps_rows
+    whole = without("rack", measurement(scope="rows of May", rows=a_count(700), rows_total=a_count(700)))
+    assert whole.keeps_rows
 
 
 @pytest.mark.parametrize(
@@ -65,7 +61,7 @@ def test_part_of_the_series_proves_nothing(how: How, scope: str, sampled: int | 
     """What tells the series of a part apart may not tell those apart that nobody looked at."""
     effect = without("rack", measurement(how, scope, sampled))
     assert not effect.is_exact
-    assert effect.collisions is None
+    assert effect.loss_unknown == "no rows with times were read"
     assert not effect.keeps_rows
 
 
@@ -75,64 +71,100 @@ def test_series_of_a_part_are_compared_with_those_of_the_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("apart", "keeps"),
+    ("apart", "total", "keeps", "said"),
     [
-        (compared(How.EXACT), True),
-        (compared(How.SAMPLED), False),
-        (compared(How.EXACT, rows=7), False),
-        (compared(How.SAMPLED, rows=7), False),
-        (compared(How.EXACT, complete=False), False),
-        (None, False),
+        (compared(), 5_000, True, "No rows would overwrite each other."),
+        (compared(), 9_000, False, f"None of the 5,000 rows compared ({NEWEST}) would overwrite another."),
+        (compared(), None, False, f"None of the 5,000 rows compared ({NEWEST}) would overwrite another."),
+        (compared(7), 5_000, False, "7 of the 5,000 rows compared would overwrite another."),
+        (compared(7), None, False, f"7 of the 5,000 rows compared ({NEWEST}) would overwrite another."),
+        (compared(complete=False), 5_000, False, "None of the 5,000 rows compared is known to overwrite another."),
+        (None, None, False, "Rows that would overwrite each other were not counted: no rows with times were read."),
+        (
+            replace(compared(), rows=0),
+            None,
+            False,
+            "Rows that would overwrite each other were not counted: there are no rows within the window.",
+        ),
     ],
 )
-def test_none_in_a_sample_is_not_none(apart: RowsApart | None, keeps: bool) -> None:
-    """`host` tells the series apart: without it rows may become one, which only all of the rows can deny."""
-    effect = without("host", measurement(How.EXACT, apart=apart))
+def test_rows_are_kept_only_if_all_of_them_were_compared(
+    apart: RowsApart | None, total: int | None, keeps: bool, said: str
+) -> None:
+    """`host` tells the series apart: without it rows may become one."""
+    found = measurement(rows_apart=apart, rows_total=None if total is None else a_count(total))
+    effect = without("host", found)
     assert effect.keeps_rows is keeps
+    assert words.effect(effect).endswith(said)
 
 
-@pytest.mark.parametrize("engine", ["influxdb1", "influxdb2", "influxdb3", "timestream", "greptimedb"])
-@pytest.mark.parametrize(("how", "decides"), [(How.EXACT, False), (How.SAMPLED, True)])
-def test_what_is_not_known_stays_a_decision(engine: str, how: How, decides: bool) -> None:
-    found = measurement(How.EXACT, apart=compared(how))
-    profile = a_profile(found, engine=engine)
-    change = MakeField(Subject("main", "cpu"), "host")
-    place = Place(profile, "main", found, effect_of(found, [change]))
-    steps: list[Step] = list(renderers_of(engine)[MakeField](place, [change]))
-    said = [step.loses for step in steps if "the newest rows" in step.loses]
-    assert bool(said) is decides
-    assert all("if there are any" in loses for loses in said)
+def test_documents_have_no_key_that_others_could_share() -> None:
+    effect = without("host", measurement(), "mongodb")
+    assert (effect.loss, effect.loss_unknown, effect.keeps_rows) == (None, "", True)
 
 
 def test_changes_that_touch_no_tag_do_nothing() -> None:
-    assert without("usage", measurement(How.EXACT)) == Effect()
+    assert without("usage", measurement()) == Effect()
     assert Effect().keeps_rows
+    assert words.effect(Effect()) == ""
 
 
-def steps_with(change: MakeField, profile: Profile) -> list[Step]:
-    result = a_rule_result(a_finding(change.at, changes=(change,)))
-    (plan,) = plans_of(profile, [result])
-    return list(plan.steps)
+# --- What comes next --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ["influxdb1", "influxdb2"])
-@pytest.mark.parametrize(
-    ("selection", "left_out", "is_told"),
-    [
-        (Selection(), 0, False),
-        (Selection(exclude=("tmp_*",)), 4, False),  # `cpu_new` would have been looked at
-        (Selection(exclude=("*_new",)), 4, True),
-        (Selection(include=("cpu",)), 4, True),
-        (Selection(include=("cpu",)), 0, False),  # it left nothing out
-    ],
-)
-def test_name_that_may_be_there_unseen_is_looked_up_first(
-    engine: str, selection: Selection, left_out: int, is_told: bool
-) -> None:
-    found = measurement(How.EXACT)
-    profile = a_profile(found, engine=engine, selection=selection, listed=(Listed("main", 1 + left_out, left_out),))
-    steps = steps_with(MakeField(Subject("main", "cpu"), "rack"), profile)
-    assert any("cpu_new" in step.text or "cpu_new" in step.words for step in steps)
-    told = [step for step in steps if step.words.startswith("Make sure that")]
-    assert bool(told) is is_told
-    assert not told or (steps[0] == told[0] and "cpu_new" in told[0].words)
+def _driven() -> Measurement:
+    """60,000 series of `path` (2,500), `id` (24), and `host` (1 left without all others)."""
+    curve = (Contribution("path", ("area",), 24), Contribution("id", (), 2), Contribution("host", (), 1))
+    each = (*curve[:1], Contribution("id", (), 59_000), Contribution("host", (), 60_000))
+    sets = TagSets(60_000, 90_000, 60_000, (), ("path", "id"), each, curve, a_source())
+    tags = tuple(a_tag(key) for key in ("area", "host", "id", "path"))
+    return a_measurement("cpu", 60_000, tags=tags, tag_sets=sets)
+
+
+def _next(tag: str, *findings: Finding) -> Effect:
+    found = _driven()
+    changes = [MakeField(AT, tag)]
+    return with_next(effect_of("influxdb1", found, changes), found, tags_ended(found, changes), findings)
+
+
+def _limited(limit: float, observed: float) -> Finding:
+    return a_finding(
+        AT, observed=observed, unit="series", limit=Limit("high-series-cardinality.max_series", limit, "series", "", "")
+    )
+
+
+def test_next_tag_is_named_if_most_series_are_left() -> None:
+    effect = _next("id")
+    assert (effect.series_after, effect.next_tag, effect.enough) == (59_000, "path", ("id", "path", "area"))
+    assert "That is still too many: change path next; id, path and area together suffice." in words.effect(effect)
+
+
+def test_nothing_is_next_if_few_series_are_left() -> None:
+    found, changes = _driven(), [MakeField(AT, "path"), MakeField(AT, "area")]
+    effect = effect_of("influxdb1", found, changes)
+    assert with_next(effect, found, tags_ended(found, changes), []).next_tag == ""
+
+
+def test_limit_decides_whether_the_rest_is_too_much() -> None:
+    found, changes = _driven(), [MakeField(AT, "path"), MakeField(AT, "area")]
+    effect = with_next(
+        effect_of("influxdb1", found, changes), found, tags_ended(found, changes), [_limited(10, observed=60_000)]
+    )
+    assert (effect.series_after, effect.limit, effect.next_tag, effect.enough) == (24, 10, "id", ("area", "path", "id"))
+    assert "That is still too many (the limit is 10): change id next" in words.effect(effect)
+
+
+def test_other_measurements_take_their_share_of_a_limit() -> None:
+    """The database has 30,000 series more, so the limit leaves this measurement none."""
+    effect = _next("path", _limited(20_000, observed=90_000))
+    assert effect.next_tag == "area"
+    assert effect.enough == ()
+
+
+def test_same_changes_in_several_measurements_have_one_effect() -> None:
+    one = Effect(30, 3, True, loss=Loss(7, 100))
+    assert together([one]) == one
+    both = together([one, Effect(50, 5, False, loss=Loss(1, 200, NEWEST, False))])
+    assert both == Effect(80, 8, False, loss=Loss(8, 300, NEWEST, False))
+    assert together([one, Effect(None, None)]).series_now is None
+    assert together([one, Effect(9, 9, loss_unknown="no rows")]).loss_unknown == "no rows"

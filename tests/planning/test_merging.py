@@ -1,88 +1,75 @@
-"""Changes of several findings: same ones fall together, contradictions are resolved by the written rules."""
+"""Changes of several findings about one measurement: equal ones are one, of contradictory ones the first stays."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.model.change import (
-    AddIndex,
-    Change,
-    ChangeType,
-    DropIndex,
-    Inspect,
-    LeaveOut,
-    MakeField,
-    MakeTag,
-    Merged,
-    MergeMeasurements,
-    Rename,
-)
-from tsaudit.model.finding import Severity
+from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, LeaveOut, MakeField, MakeTag, Rename
 from tsaudit.model.subject import Subject
-from tsaudit.planning.merging import Wanted, apart, merge, without_repeats
+from tsaudit.planning.merging import Wanted, merge
 
 AT = Subject("shop", "requests")
 
 
-def _merged(*wanted: Wanted) -> tuple[list[tuple[Change, tuple[str, ...]]], list[tuple[Change, str]]]:
-    asked, aside = merge(wanted)
-    return [(a.change, a.rules) for a in without_repeats(asked)], [(a.change, a.reason) for a in aside]
-
-
-def _by(rule: str, change: Change, severity: Severity = Severity.WARN) -> Wanted:
-    return Wanted(change, rule, severity)
+def _merged(*wanted: tuple[str, Change]) -> tuple[list[tuple[Change, tuple[str, ...]]], list[tuple[Change, str]]]:
+    kept, left_out = merge(Wanted(change, rule) for rule, change in wanted)
+    return [(one.change, one.rules) for one in kept], [(one.change, one.reason) for one in left_out]
 
 
 def test_two_findings_that_ask_for_the_same_are_one_change() -> None:
-    kept, aside = _merged(_by("TAG002", MakeField(AT, "url")), _by("CAR001", MakeField(AT, "url"), Severity.CRITICAL))
+    kept, left_out = _merged(("CAR001", MakeField(AT, "url")), ("TAG002", MakeField(AT, "url")))
     assert kept == [(MakeField(AT, "url"), ("CAR001", "TAG002"))]
-    assert not aside
+    assert not left_out
 
 
 def test_the_change_that_says_more_stays() -> None:
-    kept, _ = _merged(_by("TAG002", MakeField(AT, "load")), _by("TAG006", MakeField(AT, "load", "float")))
-    assert kept == [(MakeField(AT, "load", "float"), ("TAG002", "TAG006"))]
+    typed, plain = ("TAG006", MakeField(AT, "load", "float")), ("TAG002", MakeField(AT, "load"))
+    assert _merged(plain, typed)[0] == [(MakeField(AT, "load", "float"), ("TAG002", "TAG006"))]
+    assert _merged(typed, plain)[0] == [(MakeField(AT, "load", "float"), ("TAG006", "TAG002"))]
 
 
-def test_what_is_dropped_and_made_is_left_alone() -> None:
-    kept, aside = _merged(_by("STO001", DropIndex(AT, "i", ("host",))), _by("STO007", AddIndex(AT, ("host",))))
-    assert not kept
-    assert [reason for _, reason in aside] == [
-        "STO007 asks for something else for the index of host: decide between the two, then audit again",
-        "STO001 asks for something else for the index of host: decide between the two, then audit again",
-    ]
-
-
-def test_the_worse_finding_decides() -> None:
-    kept, aside = _merged(
-        _by("FLD001", MakeTag(AT, "region"), Severity.INFO), _by("CAR001", LeaveOut(AT, "region"), Severity.CRITICAL)
-    )
+def test_the_first_of_two_that_contradict_each_other_stays() -> None:
+    kept, left_out = _merged(("CAR001", LeaveOut(AT, "region")), ("FLD001", MakeTag(AT, "region")))
     assert kept == [(LeaveOut(AT, "region"), ("CAR001",))]
-    assert aside == [
-        (MakeTag(AT, "region"), "CAR001 asks for something else for the role of region: its finding is worse")
+    assert left_out == [
+        (MakeTag(AT, "region"), "CAR001 asks for something else for the role of region, and comes first")
+    ]
+    kept, left_out = _merged(("STO001", DropIndex(AT, "i", ("host",))), ("STO007", AddIndex(AT, ("host",))))
+    assert [rules for _, rules in kept] == [("STO001",)]
+    assert left_out[0][1] == "STO001 asks for something else for the index of host, and comes first"
+
+
+def test_what_says_more_is_left_out_where_it_contradicts_a_third_change() -> None:
+    kept, left_out = _merged(
+        ("TAG002", MakeField(AT, "load")),
+        ("FLD002", ChangeType(AT, "load", "integer")),
+        ("TAG006", MakeField(AT, "load", "float")),
+    )
+    assert [rules for _, rules in kept] == [("TAG002",), ("FLD002",)]
+    assert left_out == [
+        (MakeField(AT, "load", "float"), "FLD002 asks for something else for the type of load, and comes first")
     ]
 
 
 def test_a_tag_that_another_change_relies_on_is_gone() -> None:
-    kept, aside = _merged(
-        _by("LAY002", MakeField(AT, "pod", tags_kept=("session",))), _by("TAG002", MakeField(AT, "session"))
-    )
+    relying, dropping = ("LAY002", MakeField(AT, "pod", tags_kept=("session",))), ("TAG002", MakeField(AT, "session"))
+    kept, left_out = _merged(dropping, relying)
     assert kept == [(MakeField(AT, "session"), ("TAG002",))]
-    assert aside[0][1] == "it depends on the role of session, which TAG002 changes: do that first, then audit again"
+    assert left_out[0][1] == "it depends on the role of session, which TAG002 changes"
+    kept, left_out = _merged(relying, dropping)
+    assert [rules for _, rules in kept] == [("LAY002",)]
+    assert left_out[0][1] == "LAY002 depends on the role of session"
 
 
 def test_what_another_finding_asks_for_anyway_relies_on_nothing() -> None:
-    kept, aside = _merged(
-        _by("LAY002", MakeField(AT, "pod", tags_kept=("session",))),
-        _by("TAG002", MakeField(AT, "session")),
-        _by("TAG001", MakeField(AT, "pod")),
+    kept, left_out = _merged(
+        ("LAY002", MakeField(AT, "pod", tags_kept=("session",))),
+        ("TAG001", MakeField(AT, "pod")),
+        ("TAG002", MakeField(AT, "session")),
     )
-    assert [(change.claims(), rules) for change, rules in kept] == [
-        ({("role", "pod"): "field"}, ("LAY002", "TAG001")),
-        ({("role", "session"): "field"}, ("TAG002",)),
-    ]
-    assert not aside
+    assert kept == [(MakeField(AT, "pod"), ("LAY002", "TAG001")), (MakeField(AT, "session"), ("TAG002",))]
+    assert not left_out
 
 
 _CHANGES = st.one_of(
@@ -94,45 +81,14 @@ _CHANGES = st.one_of(
 )
 
 
-@given(st.lists(st.tuples(_CHANGES, st.sampled_from(("TAG001", "CAR001")), st.sampled_from(list(Severity)))))
-def test_no_plan_holds_two_changes_that_contradict_each_other(wanted: list[tuple[Change, str, Severity]]) -> None:
-    kept, aside = _merged(*(Wanted(*one) for one in wanted))
+@given(st.lists(st.tuples(st.sampled_from(("TAG001", "CAR001")), _CHANGES)))
+def test_no_plan_holds_two_changes_that_contradict_each_other(wanted: list[tuple[str, Change]]) -> None:
+    kept, left_out = _merged(*wanted)
     decided: dict[tuple[str, str], str] = {}
     for change, _ in kept:
         for claim, value in change.claims().items():
             assert decided.setdefault(claim, value) == value
     # Nothing that was asked for is gone without a word.
-    said = {change for change, _ in kept} | {change for change, _ in aside}
-    for change, _, _ in wanted:
+    said = {change for change, _ in kept} | {change for change, _ in left_out}
+    for _, change in wanted:
         assert any(change.claims().items() <= one.claims().items() for one in said)
-
-
-def _wanted(*ones: Wanted) -> dict[Subject, list[Wanted]]:
-    found: dict[Subject, list[Wanted]] = {}
-    for one in ones:
-        found.setdefault(one.change.at, []).append(one)
-    return found
-
-
-_MERGE = MergeMeasurements(
-    Subject("shop"), "visits", "visits_{day}", (Merged("visits_01", ()), Merged("visits_02", ()))
-)
-_MEMBER, _OTHER = Subject("shop", "visits_02"), Subject("shop", "orders")
-
-
-def test_what_is_merged_is_not_changed_as_well() -> None:
-    other, look = _by("TAG002", MakeField(_OTHER, "id")), _by("DRF001", Inspect(_MEMBER, "schema"))
-    found = apart(_wanted(_by("NAM002", _MERGE), _by("RET001", MakeField(_MEMBER, "id"), Severity.INFO), other, look))
-    assert found.wanted == {Subject("shop"): (_by("NAM002", _MERGE),), _MEMBER: (look,), _OTHER: (other,)}
-    assert [one.reason for one in found.aside[_MEMBER]] == [
-        "NAM002 merges it into visits: do that first, then audit again"
-    ]
-
-
-def test_what_a_worse_finding_wants_changed_is_not_merged() -> None:
-    urgent = _by("CAR001", MakeField(_MEMBER, "id"), Severity.CRITICAL)
-    found = apart(_wanted(_by("NAM002", _MERGE), urgent))
-    assert found.wanted == {Subject("shop"): (), _MEMBER: (urgent,)}
-    assert [one.reason for one in found.aside[Subject("shop")]] == [
-        "CAR001 wants visits_02 changed, and its finding is worse: do that first"
-    ]

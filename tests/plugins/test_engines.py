@@ -162,16 +162,17 @@ def test_changes_are_said_as_by_the_engine_it_speaks(acme: None, tsaudit: Comman
     assert "cannot say" not in plan.steps[0].words
 
 
-@pytest.mark.parametrize("module", ["nowhere_to_be_found", "acme_changes"])
-def test_renderers_that_break_are_a_step_that_says_so(
+@pytest.mark.parametrize("module", ["nowhere_to_be_found", "acme_advice"])
+def test_advice_that_breaks_is_a_step_that_says_so(
     acme: None, tsaudit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    (tmp_path / "site" / "acme_changes.py").write_text(
-        "from tsaudit.model.change import LeaveOut\n"
-        "def broken(place, changes):\n    raise ZeroDivisionError('oops')\nRENDERERS = {LeaveOut: broken}\n"
+    (tmp_path / "site" / "acme_advice.py").write_text(
+        "from tsaudit.engines.advice import Advice\nfrom tsaudit.model.change import LeaveOut\n"
+        "class ADVICE(Advice):\n    handles = frozenset({LeaveOut})\n"
+        "    def writer(self):\n        raise ZeroDivisionError\n"
     )
     profile = collect(load_settings("tsaudit.yaml").targets[0])
-    monkeypatch.setitem(ENGINES._known, "acmedb", replace(ENGINES["acmedb"], changes=module))
+    monkeypatch.setitem(ENGINES._known, "acmedb", replace(ENGINES["acmedb"], advice=module))
     (plan,) = audit(profile, rules=[left_out]).plans
     (step,) = plan.steps
     assert step.words.startswith("acme 1.0 cannot say how acmedb makes this change: ")

@@ -23,7 +23,7 @@ from tests.examples import examples
 from tests.report import sample
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, fingerprint
-from tsaudit.model.plan import Phase, Plan, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Count, Gap, How, MeasureName, MeasureNames, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -257,8 +257,9 @@ def test_statement_is_offered_to_be_copied_only_as_it_is() -> None:
 
 def plans_with(text: str) -> dict[str, Any]:
     at = Subject("main", "cpu")
-    plan = Plan(at, (), (Step(Phase.LOOK, "Look.", text, "sql"),))
-    items = findings.items_of(a_result(a_rule_result(a_finding(at, changes=(MakeField(at, "host"),)))), None, ())
+    change = MakeField(at, "host")
+    plan = Plan(at, (Requested(change, ("CAR001",)),), (Step(StepKind.FIND, "Look.", text, "sql"),))
+    items = findings.items_of(a_result(a_rule_result(a_finding(at, changes=(change,)))), None, ())
     return {"plans": plans.arrange((plan,), items), "noun": definitions.noun("duckdb"), "findings": None, "day": DAY,
             "result": a_result()}  # fmt: skip
 
@@ -383,7 +384,12 @@ def test_ten_thousand_findings_with_everything_stay_below_a_megabyte(name: str, 
         for at in places
     ]  # fmt: skip
     made = tuple(
-        Plan(change[at][0].at, (), (Step(Phase.LOOK, "Look. " * 20, "SELECT 1" * 50, "sql"),) * 5) for at in places
+        Plan(
+            change[at][0].at,
+            (Requested(change[at][0], ("CAR001",)),),
+            (Step(StepKind.FIND, "Look. " * 20, "SELECT 1" * 50, "sql"),) * 5,
+        )
+        for at in places
     )
     incidents = [sample.an_incident("CAR001", f.subject, f) for f in found]
     week = tuple(Point(DAY - timedelta(days=back), 9.0 + back) for back in range(90, 0, -1))

@@ -11,7 +11,7 @@ from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
 from tsaudit.audit import audit
 from tsaudit.model.finding import Finding, RuleResult, Severity
-from tsaudit.model.plan import Plan
+from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -98,10 +98,23 @@ def history_of(profile: Profile, factors: Sequence[float], tag: str | None = Non
     return Timeline(points=points)
 
 
-def plans(rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None) -> tuple[Plan, ...]:
-    """The plans that come of what one rule finds in the profile."""
-    policy = LimitPolicy(target={f"{rule.name}.{name}": value for name, value in (limits or {}).items()})
-    return audit(profile, None, policy, [rule]).plans
+def plans(
+    rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None, timeline: Timeline | None = None
+) -> tuple[Plan, ...]:
+    """The plans that come of what one rule finds in the profile, as they would if its notes were warnings."""
+    result = judge(rule, profile, limits, timeline)
+    return plans_of(profile, [replace(result, findings=tuple(map(as_warning, result.findings)))])
+
+
+def as_warning(finding: Finding) -> Finding:
+    """The finding, at least as a warning."""
+    return replace(finding, severity=max(finding.severity, Severity.WARN, key=lambda one: one.rank))
+
+
+def text_of(kind: StepKind, rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None) -> str:
+    """The text of that step of the only plan."""
+    ((text,),) = ([step.text for step in plan.steps if step.kind is kind] for plan in plans(rule, profile, limits))
+    return text
 
 
 def planned(rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None) -> str:
@@ -117,7 +130,8 @@ def with_steps(
     result = judge(rule, profile, limits, timeline)
     found = []
     for finding in result.findings:
-        steps = [s for plan in plans_of(profile, [replace(result, findings=(finding,))]) for s in plan.steps]
+        own = replace(result, findings=(as_warning(finding),))
+        steps = [step for plan in plans_of(profile, [own]) for step in plan.steps]
         lines = "\n".join(f"{step.words}\n{step.text}" for step in steps)
         found.append(replace(finding, fix=f"{finding.fix}\n{lines}"))
     return tuple(found)

@@ -15,20 +15,16 @@ import pytest
 
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, influxql, write
-from tests.engines.greptimedb.double import GreptimeDB
-from tests.engines.influxdb2.conversations import Conversation
-from tests.engines.influxdb3.double import InfluxDB3
-from tests.engines.influxdb3.server import RealInfluxDB3
-from tests.engines.timestream import proposals as timestream
-from tests.engines.timestream.double import Timestream
-from tests.rules.cases import Case, History
-from tests.servers import Influxd, Postgresql, without_unsupported
+from tests.planning import runner
+from tests.planning.places import server_of
+from tests.rules.cases import Case, History, as_warning
+from tests.servers import without_unsupported
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
+from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
-from tsaudit.model.plan import Plan
+from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning.plans import plans_of
@@ -36,7 +32,6 @@ from tsaudit.rule import LimitPolicy, Rule
 from tsaudit.rules import all_rules
 
 _numbers = itertools.count()
-Collector = Callable[[Dataset, str, "Profile | None", frozenset[str]], Profile]
 
 
 def cases_of(rule: Rule) -> tuple[Case, ...]:
@@ -56,62 +51,66 @@ def _each() -> Iterator[Any]:
 CASES = tuple(_each())
 
 
-@pytest.fixture
-def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
-    """Writes a data set and collects it; a second call replaces the first, as if a day had passed."""
-    name = f"rules_{next(_numbers)}"
+@dataclasses.dataclass(slots=True)
+class Database:
+    """Holds one data set after the other; a second one replaces the first, as if a day had passed."""
 
-    def run(dataset: Dataset, engine: str, previous: Profile | None, wanted: frozenset[str]) -> Profile:
+    request: pytest.FixtureRequest
+    folder: Path
+    name: str
+    where: Any = None
+    target: Target | None = None
+    wanted: frozenset[str] = frozenset()
+
+    def collected(self, dataset: Dataset, engine: str, previous: Profile | None, wanted: frozenset[str]) -> Profile:
+        """Write the data set and collect it."""
+        writing = importlib.import_module(f"tests.engines.{engine}.writing")
+        own = self.folder / str(next(_numbers))
+        own.mkdir()
+        self.where, self.wanted = writing.place(self.request, own), wanted
         if engine == "influxdb1":
-            server: Influxd = request.getfixturevalue("influxd")
-            influxql(server.url, f'DROP DATABASE "{name}"')
-            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, server.url)
-        elif engine == "influxdb2":
-            conversation: Conversation = request.getfixturevalue("influxdb2")
-            conversation.metrics = "stored_bytes" in wanted
-            named = dataclasses.replace(dataset, database=dataset.database or "rules")
-            target = write(named, engine, conversation)
-        elif engine == "influxdb3":
-            third: InfluxDB3 | RealInfluxDB3 = request.getfixturevalue("influxdb3")
-            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, third)
-        elif engine == "postgresql":
-            postgresql: Postgresql = request.getfixturevalue("postgresql")
-            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, postgresql)
-        elif engine == "greptimedb":
-            own: GreptimeDB = request.getfixturevalue("greptimedb")
-            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, own)
-        elif engine == "mongodb":
-            server = request.getfixturevalue("mongodb")
-            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, server)
-        elif engine == "timestream":
-            account: Timestream = request.getfixturevalue("timestream")
-            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, account)
-        else:
-            target = write(dataset, engine, tmp_path / f"{next(_numbers)}.db")
-        day = DAY if previous is None else previous.day + timedelta(days=1)
-        with open_connection(target) as connection:
-            profile = collect(target, connection, day=day, previous=previous, wanted=wanted, now=NOW)
-        return without_unsupported(profile) if engine == "mongodb" else profile
+            influxql(self.where, f'DROP DATABASE "{self.name}"')
+        if engine == "influxdb2":
+            self.where.metrics = "stored_bytes" in wanted
+        if engine not in ("duckdb", "sqlite"):
+            name = "rules" if engine == "influxdb2" else self.name
+            dataset = dataclasses.replace(dataset, database=dataset.database or name)
+        self.target = write(dataset, engine, self.where)
+        return self.again(previous)
 
-    return run
+    def again(self, previous: Profile | None) -> Profile:
+        """Collect what is there, on the day after `previous`."""
+        assert self.target is not None
+        day = DAY if previous is None else previous.day + timedelta(days=1)
+        with open_connection(self.target) as connection:
+            profile = collect(self.target, connection, day=day, previous=previous, wanted=self.wanted, now=NOW)
+        return without_unsupported(profile) if self.target.engine == "mongodb" else profile
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    return Database(request, tmp_path, f"rules_{next(_numbers)}")
 
 
 def _judge(
-    rule: Rule, case: Case, engine: str, dataset: Dataset, history: History | None, collected: Collector
-) -> tuple[RuleResult, tuple[Plan, ...], Profile]:
+    rule: Rule, case: Case, engine: str, dataset: Dataset, history: History | None, database: Database
+) -> tuple[AuditResult, Profile, Callable[[Profile], AuditResult]]:
+    """The audit, its profile, and what audits another profile in the same way."""
     wanted = required_facts(engine, [rule])
-    before = collected(case.before, engine, None, wanted) if case.before else None
-    profile = collected(dataset, engine, before, wanted)
+    before = database.collected(case.before, engine, None, wanted) if case.before else None
+    profile = database.collected(dataset, engine, before, wanted)
     timeline = history(profile) if history else Timeline(previous=before)
-    audited = audit(profile, timeline, LimitPolicy(target=case.limits), [rule])
-    return audited.results[0], audited.plans, profile
+
+    def audited(one: Profile) -> AuditResult:
+        return audit(one, timeline, LimitPolicy(target=case.limits), [rule])
+
+    return audited(profile), profile, audited
 
 
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)
-def test_finding_when_broken(
-    rule: Rule, case: Case, engine: str, collected: Collector, request: pytest.FixtureRequest
-) -> None:
-    result, plans, profile = _judge(rule, case, engine, case.breaks, case.history, collected)
+def test_finding_when_broken(rule: Rule, case: Case, engine: str, database: Database) -> None:
+    audited, profile, again = _judge(rule, case, engine, case.breaks, case.history, database)
+    (result,) = audited.results
     assert not result.gaps, result.gaps
     assert result.outcome is Outcome.FAIL, result.reason
     named = bool(case.subject.database) or case.whole_target
@@ -122,12 +121,30 @@ def test_finding_when_broken(
     assert case.guilty is None or found[0].guilty == case.guilty
     for finding in result.findings:
         _complete(finding, rule)
-        _can_be_done(finding, result, profile)
     if engine in _ONLY_READS:
         assert not _CHANGES.search(found[0].fix), found[0].fix
-    steps = [step.text for plan in plans for step in plan.steps if step.text]
-    if engine == "timestream":
-        timestream.works("\n".join([found[0].fix, *steps]), request.getfixturevalue("timestream"))
+    # A note has no plan, but its changes are the same as those of a worse case: their steps have to be right as well.
+    worse = dataclasses.replace(result, findings=tuple(map(as_warning, result.findings)))
+    plans = plans_of(profile, [worse])
+    assert not audited.plans or any(finding.severity is not Severity.INFO for finding in result.findings)
+    _fit(dataclasses.replace(audited, results=(worse,), plans=plans), profile, database, again)
+
+
+def _fit(result: AuditResult, profile: Profile, database: Database, again: Callable[[Profile], AuditResult]) -> None:
+    """Every plan fits on a screen, and its statements run and do what they say."""
+    assert [line for plan in result.plans for line in runner.misshapen(plan, profile, result)] == []
+    assert all(left.reason for plan in result.plans for left in plan.left_out)
+    assert database.target is not None
+    server = server_of(profile.engine, database.where, database.target)
+    if server is None or not result.plans:
+        return
+
+    def audited() -> tuple[Profile, AuditResult]:
+        latest = database.again(profile)
+        return latest, again(latest)
+
+    ran = runner.run(server, profile, result, audited)
+    assert (ran.refused, ran.lost, ran.left) == ([], [], [])
 
 
 _ONLY_READS = {"influxdb3", "timestream"}
@@ -137,25 +154,17 @@ _CHANGES = re.compile(r"\b(ALTER|CREATE|DROP|UPDATE|INSERT|DELETE) (TABLE|INTO|C
 
 def _complete(finding: Finding, rule: Rule) -> None:
     """All that a reader of the finding needs is there."""
+    assert finding.fix, finding.message
     assert finding.message.endswith(".")
     assert not re.search(r"\{\w+(:q)?\}", finding.fix), finding.fix
     assert finding.evidence
     assert set(finding.facts) <= rule.requires | rule.uses | {"columns"}
 
 
-def _can_be_done(finding: Finding, result: RuleResult, profile: Profile) -> None:
-    """The reader is told what to do, and the engine says how it makes each change, or why it does not."""
-    assert finding.fix, finding.message
-    for change in finding.changes:
-        alone = dataclasses.replace(result, findings=(dataclasses.replace(finding, changes=(change,)),))
-        (plan,) = plans_of(profile, [alone])
-        assert any(step.words for step in plan.steps) or plan.set_aside, change
-        assert all(aside.reason for aside in plan.set_aside)
-
-
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)
-def test_silence_when_kept(rule: Rule, case: Case, engine: str, collected: Collector) -> None:
-    result, _, _ = _judge(rule, case, engine, case.keeps, case.quiet_history, collected)
+def test_silence_when_kept(rule: Rule, case: Case, engine: str, database: Database) -> None:
+    audited, _, _ = _judge(rule, case, engine, case.keeps, case.quiet_history, database)
+    (result,) = audited.results
     assert result.outcome is Outcome.PASS, [f.message for f in result.findings] or result.reason
 
 
@@ -171,12 +180,12 @@ def test_cases_when_compared_with_what_rules_declare() -> None:
 
 
 @pytest.mark.parametrize("engine", sorted(ENGINES))
-def test_no_warning_when_the_database_is_healthy(engine: str, collected: Collector) -> None:
+def test_no_warning_when_the_database_is_healthy(engine: str, database: Database) -> None:
     from tests.rules.healthy import HEALTHY
 
     wanted = required_facts(engine)
-    before = collected(HEALTHY, engine, None, wanted)
-    profile = collected(HEALTHY, engine, before, wanted)
+    before = database.collected(HEALTHY, engine, None, wanted)
+    profile = database.collected(HEALTHY, engine, before, wanted)
     result = audit(profile, Timeline(previous=before))
     assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
     assert {r.code: r.reason for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}

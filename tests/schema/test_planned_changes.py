@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,7 @@ from tsaudit.model.change import (
     SplitMeasurement,
 )
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.plan import Asked, Phase, Plan, SetAside, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile, Tag
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
@@ -37,11 +38,16 @@ PARTS = SplitColumn(AT, "host", ".", (Part("site", "a"), Part("rack", "b")), "a.
 
 
 def plan(*changes: Change, steps: tuple[Step, ...] = ()) -> Plan:
-    return Plan(changes[0].at, tuple(Asked(change, ("X001",)) for change in changes), steps)
+    return Plan(changes[0].at, tuple(Requested(change, ("X001",)) for change in changes), steps)
+
+
+def wanted(plans: Iterable[Plan]) -> tuple[Requested, ...]:
+    """As a result says it of its plans."""
+    return tuple(one for made in plans for one in made.changes)
 
 
 def found(before: Profile, after: Profile, *plans: Plan) -> list[Finding]:
-    (result,) = audit(after, Timeline(previous=before, plans=plans), rules=[rule]).results
+    (result,) = audit(after, Timeline(previous=before, plans=plans, wanted=wanted(plans)), rules=[rule]).results
     return list(result.findings)
 
 
@@ -119,12 +125,22 @@ def test_what_nobody_asked_for_is_drift(before: Measurement, after: list[Measure
     assert warned(a_profile(before), a_profile(*after), plan(change))
 
 
+def test_what_a_plan_is_for_is_about_its_other_measurements_too() -> None:
+    """Their own findings ask for it; a statement about one of them is part of the same plan."""
+    mem = Subject("main", "mem")
+    steps = (Step(StepKind.SCHEMA, "Drop.", 'ALTER TABLE "cpu" DROP COLUMN "a";\nALTER TABLE "mem" DROP COLUMN "b";'),)
+    both = replace(plan(ChangeType(AT, "usage", "float"), steps=steps), also=(mem,))
+    before, after = (a_profile(a_measurement("mem", tags=(a_tag(), *more))) for more in ((a_tag("b"),), ()))
+    assert warned(before, after, replace(both, also=()))
+    assert warned(before, after, both) == []
+
+
 @pytest.mark.parametrize("name", ["usage_text", 'or"der', "select", "a b"])
 def test_what_a_plan_makes_on_the_way_is_planned_too(name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
     steps = (
-        Step(Phase.SWITCH, "Switch.", f'ALTER TABLE "main"."cpu" RENAME COLUMN "usage" TO {quoted};', rules=("X001",)),
-        Step(Phase.REMOVE, "Drop.", f'ALTER TABLE "main"."cpu" DROP COLUMN {quoted};', rules=("X001",)),
+        Step(StepKind.SCHEMA, "Switch.", f'ALTER TABLE "main"."cpu" RENAME COLUMN "usage" TO {quoted};'),
+        Step(StepKind.STORED, "Drop.", f'ALTER TABLE "main"."cpu" DROP COLUMN {quoted};'),
     )
     asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
     between = cpu(tags=(a_tag(), a_tag(name)))
@@ -138,7 +154,7 @@ def test_what_a_plan_makes_on_the_way_is_planned_too(name: str) -> None:
 
 
 def test_a_statement_that_only_looks_explains_nothing() -> None:
-    look = Step(Phase.LOOK, "Look.", 'ALTER TABLE "cpu" DROP COLUMN "host";', rules=("X001",))
+    look = Step(StepKind.FIND, "Look.", 'ALTER TABLE "cpu" DROP COLUMN "host";')
     assert warned(a_profile(), a_profile(cpu(tags=())), plan(ChangeType(AT, "usage", "float"), steps=(look,)))
 
 
@@ -155,8 +171,6 @@ def test_a_reported_tag_that_ended_in_another_way_is_good_news() -> None:
     for after in (_after(a_tag()), _after(a_tag(), ROUTE), _after(a_tag(), ROUTE, series=4500)):
         assert warned(a_profile(BEFORE), after, UNWANTED) == []
         assert warned(a_profile(BEFORE), after), "nobody had reported it"
-    aside = SetAside(MakeField(AT, "request_id"), ("X001",), "it contradicts another one")
-    assert warned(a_profile(BEFORE), _after(a_tag()), replace(plan(LeaveOut(AT, "other")), set_aside=(aside,))) == []
     (news,) = found(a_profile(BEFORE), _after(a_tag()), UNWANTED)
     assert news.message == "Tag request_id was removed, and most series with it, as wanted by X001."
     assert not news.changes
@@ -202,15 +216,15 @@ MAKING = [
         "aws timestream-write create-table --database-name d --table-name 'cpu_new'",
         "aws timestream-write delete-table --database-name d --table-name 'cpu'",
     ),
-    ("influxdb3", 'name_override = "cpu_new"', "influxdb3 delete table --database d cpu"),
-    ("influxdb3", 'name_override = "cpu_new"', "influxdb3 delete table --database d 'cpu'"),
+    ("influxdb3", 'dest = "cpu_new"', "influxdb3 delete table --database d cpu"),
+    ("influxdb3", 'dest = "cpu_new"', "influxdb3 delete table --database d 'cpu'"),
     ("duckdb", 'CREATE TABLE "main"."cpu_new" (x INTEGER)', 'DROP TABLE "main"."cpu"'),
 ]
 
 
 @pytest.mark.parametrize(("engine", "made", "ended"), MAKING)
 def test_a_measurement_that_a_plan_makes_or_ends_is_planned(engine: str, made: str, ended: str) -> None:
-    steps = (Step(Phase.COPY, "Copy.", made, rules=("X001",)), Step(Phase.REMOVE, "Drop.", ended, rules=("X001",)))
+    steps = (Step(StepKind.STORED, "Copy.", made), Step(StepKind.STORED, "Drop.", ended))
     asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
     old, new = (a_profile(a_measurement(name), engine=engine) for name in ("cpu", "cpu_new"))
     assert [f.severity for f in found(old, new)] != [Severity.INFO, Severity.INFO]
@@ -223,9 +237,33 @@ def test_a_measurement_that_a_plan_makes_or_ends_is_planned(engine: str, made: s
     assert warned(a_profile(a_measurement("cpu2"), engine=engine), new, asked)
 
 
+def test_measurements_that_a_setting_renames_are_planned() -> None:
+    """One setting for all measurements of a plan adds an end to their names."""
+    steps = (Step(StepKind.WRITER, "Write.", '[[processors.override]]\n  name_suffix = "_new"', "toml"),)
+    asked = replace(plan(MakeField(AT, "host"), steps=steps), also=(Subject("main", "mem"),))
+    before, after = a_profile(engine="influxdb1"), a_profile(cpu(), a_measurement("mem_new"), engine="influxdb1")
+    assert any("as planned for X001" in f.message for f in found(before, after, asked))
+    assert not any("as planned" in f.message for f in found(before, after, replace(asked, also=())))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        MergeMeasurements(DATABASE, "all", "{host}", (Merged("cpu", ()),)),
+        SplitMeasurement(AT, "all", ("usage",)),
+        Rename(AT, "", "all"),
+    ],
+)
+def test_measurement_that_a_change_names_is_planned(change: Change) -> None:
+    """Writers make it; no statement does."""
+    before, after = a_profile(), a_profile(cpu(), a_measurement("all"))
+    (news,) = found(before, after, plan(change))
+    assert "as planned for X001" in news.message
+
+
 def test_statements_are_those_of_the_engine() -> None:
     """What an engine of another package does not declare explains nothing, and what it declares does."""
-    steps = (Step(Phase.COPY, "Copy.", 'SELECT * INTO "cpu_new" FROM "cpu"', rules=("X001",)),)
+    steps = (Step(StepKind.STORED, "Copy.", 'SELECT * INTO "cpu_new" FROM "cpu"'),)
     asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
     for engine, explained in (("influxdb1", True), ("duckdb", False)):
         old, new = (a_profile(*map(a_measurement, names), engine=engine) for names in (("cpu",), ("cpu", "cpu_new")))

@@ -23,7 +23,7 @@ from tsaudit.alerts.message import alert
 from tsaudit.cli import block, results
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Severity
-from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
@@ -105,8 +105,8 @@ def twin_of(told: html.ReportContents) -> bytes:
 
 AT = Subject("main", "http_requests")
 CHANGE = MakeField(AT, "request_id")
-LOOK = Step(Phase.LOOK, "Find what writes it.", "SELECT count(*) FROM t;", "sql")
-PLAN = Plan(AT, (Asked(CHANGE, ("CAR004",)),), (LOOK, Step(Phase.REMOVE, "Drop it.", "DROP TABLE t;", "sql")))
+LOOK = Step(StepKind.FIND, "Find what writes it.", "SELECT count(*) FROM t;", "sql")
+PLAN = Plan(AT, (Requested(CHANGE, ("CAR004",)),), (LOOK, Step(StepKind.STORED, "Drop it.", "DROP TABLE t;", "sql")))
 STORIES = {
     "growth": dataclasses.replace(GROWING, changes=(CHANGE,), severity_reason="47 times as many", per_day=9.0),
     "over its limit": dataclasses.replace(GROWING, forecast=None, since=None),
@@ -188,23 +188,23 @@ def test_complete_is_one_thing_in_every_output(gaps: tuple[Gap, ...], capsys: py
 
 
 URLS = Subject("main", "http requests")
-SEE = Step(Phase.LOOK, "See which paths the tag has.", "SHOW TAG VALUES FROM x WITH KEY = url;", "influxql")
-DROP = Step(Phase.REMOVE, "Drop the old points.", "DROP MEASUREMENT x;", "influxql", can_undo=False, loses="all points")
-MANY_LINES = Step(Phase.COPY, "Copy them day by day.", "SELECT 1;\nSELECT 2;", "sql")
+SEE = Step(StepKind.FIND, "See which paths the tag has.", "SHOW TAG VALUES FROM x WITH KEY = url;", "influxql")
+DROP = Step(StepKind.STORED, "Drop the old points.", "DROP MEASUREMENT x;", "influxql", loses="all points")
+MANY_LINES = Step(StepKind.STORED, "Copy them day by day.", "SELECT 1;\nSELECT 2;", "sql")
 
 
 def planned_result(*steps: Step) -> AuditResult:
     change = MakeField(URLS, "url")
     finding = a_finding(Subject("main", "http requests", "url"), message="Tag url holds paths.", changes=(change,))
-    return a_result(a_rule_result(finding), plans=(Plan(URLS, (Asked(change, ("TAG002",)),), steps),))
+    return a_result(a_rule_result(finding), plans=(Plan(URLS, (Requested(change, ("TAG002",)),), steps),))
 
 
 @pytest.mark.parametrize(
     ("steps", "heading", "shows_statement"),
     [
-        ((SEE, MANY_LINES, DROP), "First step of 3: ", True),
-        ((MANY_LINES, DROP), "First step of 2: ", False),
-        ((DROP,), "Only step, which needs a decision: ", False),
+        ((SEE, MANY_LINES, DROP), "Step 1 of 3: ", True),
+        ((MANY_LINES, DROP), "Step 1 of 2: ", False),
+        ((DROP,), "Only step: ", False),
     ],
 )
 def test_every_output_begins_with_the_same_step(
@@ -228,6 +228,6 @@ def test_every_output_begins_with_the_same_step(
 
 def test_slack_leads_to_the_plan_in_the_report() -> None:
     result = planned_result(SEE, DROP)
-    anchor = words.anchor(URLS)
+    anchor = words.anchor(result.plans[0])
     assert f"#{anchor}|" in slack(result)
     assert f'id="{anchor}"' in html.page(contents(result, PROFILE))

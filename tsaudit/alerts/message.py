@@ -190,23 +190,23 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
     begun: set[str] = set()
     for incident in ranked:
         story = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
-        step = story.rest or story.first_step
+        plan = words.of_finding(incident.finding, context.plans)
+        step = words.anchor(plan) if plan else story.first_step
         is_first = step not in begun
         begun.add(step)
         sign = SIGNS[incident.severity]
         block = story_block(incident, story, sign, full_values=full_values, with_step=is_first)
-        yield [block, small(_references(incident, story, context, with_plan=is_first))]
+        yield [block, small(_references(incident, story, context, plan if is_first else None))]
 
 
-def _references(incident: Incident, story: Story, context: RunContext, *, with_plan: bool) -> str:
-    """How to name the incident, and where the rest of it is."""
+def _references(incident: Incident, story: Story, context: RunContext, plan: Plan | None) -> str:
+    """How to name the incident, and where the rest of it is. `plan`: None if there is none, or if it is named above."""
     parts = [f"{incident.code} {inert(incident.rule, 100)}", code(short_fingerprint(incident.fingerprint), 40)]
     page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
     if page:
         parts.append(link(f"{page}#f-{incident.fingerprint}", "details"))
-    plan = words.of_finding(incident.finding, context.plans) if with_plan else None
     if plan is not None:
-        whole = link(f"{page}#{words.anchor(plan.subject)}", "whole plan") if page else "whole plan"
+        whole = link(f"{page}#{words.anchor(plan)}", "whole plan") if page else "whole plan"
         parts.append(f"{whole}: {code(story.rest, 300)}")
     return " · ".join(parts)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tsaudit.cli import options, show, stored
-from tsaudit.text import short_fingerprint
+from tsaudit.text import listed, short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult
     from tsaudit.model.plan import Plan, Step
+
+_COLUMNS: Final = 100
+_MOST_CODES: Final = 6
 
 
 @click.command()
@@ -25,20 +28,18 @@ if TYPE_CHECKING:
 def plan(target: str, measurement: str | None, config: str | None, day: date | None, form: str) -> None:
     """Print what to do about the findings of an audit.
 
-    There is one plan for each measurement that findings ask to change: what is wrong there, then the steps in order.
-    The plan of the worst finding is first. A step that loses data is a decision for you to make: it is printed without
-    its statement, which the JSON format includes.
+    There is one plan for each measurement that warnings and critical findings ask to change, and one for all that need
+    the same changes. It fits on a screen: what is wrong, what the changes achieve, and at most five steps. The plan of
+    the worst finding is first.
     """
-    from tsaudit.planning import words
-
     settings = options.load_settings(config)
     with options.open_store(settings) as store:
         result = stored.result_of(store, target, day)
-    chosen = [one for one in words.worst_first(result) if measurement in (None, one.subject.measurement)]
+    chosen = [one for one in result.plans if measurement is None or measurement in _names(one)]
     if measurement is not None and not chosen:
         from tsaudit.text import nearest
 
-        names = {one.subject.measurement for one in result.plans}
+        names = {name for one in result.plans for name in _names(one)}
         raise click.BadParameter(
             f"no finding asks to change `{measurement}`{nearest(measurement, names)}", param_hint="MEASUREMENT"
         )
@@ -51,7 +52,15 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
         print_plan(one, result)
         show.line()
     if not chosen:
-        show.line("Nothing to do: no finding asks for a change that tsaudit can describe step by step.")
+        show.line("Nothing to do: no warning or critical finding asks for a change that tsaudit can describe.")
+
+
+def _names(found: Plan) -> set[str]:
+    """Measurements that the plan is about, those that it merges included."""
+    from tsaudit.model.change import MergeMeasurements
+
+    merged = (one.change.members for one in found.changes if isinstance(one.change, MergeMeasurements))
+    return {at.measurement for at in found.subjects} | {member.measurement for members in merged for member in members}
 
 
 def _print_problem(found: Plan, result: AuditResult) -> None:
@@ -67,39 +76,41 @@ def _print_problem(found: Plan, result: AuditResult) -> None:
     rule, finding = behind[0]
     told = of_finding(finding, rule.code, result.plans, result.target, result.day)
     click.echo(f"  {show.word(severity_word(finding.severity))}  {rule.code}  {short_fingerprint(told.fingerprint)}")
-    show.paragraph(told.headline, "  ")
-    for line in show.figures(((figure.label, figure.text) for figure in told.figures), "    "):
+    show.paragraph(told.headline, "  ", most=_COLUMNS)
+    for line in show.figures(((figure.label, figure.text) for figure in told.figures), "    ", _COLUMNS):
         click.echo(line)
     if others := behind[1:]:
-        codes = ", ".join(dict.fromkeys(rule.code for rule, _ in others))
+        codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)
         show.line(f"  and {many(len(others), 'other finding')} ({codes})")
 
 
 def print_plan(found: Plan, why: AuditResult | None = None) -> None:
-    """Print all steps of the plan, what they do together, and what was left out.
+    """Print all steps of the plan, what they achieve, and what was left out.
 
     `why`: the audit whose worst finding is printed above them; None where that finding has been printed already.
     """
     from tsaudit.planning import words
 
-    show.line(f"{found.subject}  {words.summary(found)}")
+    show.paragraph(f"{found.subject}  {words.summary(found)}", "", most=_COLUMNS)
     if why is not None:
         _print_problem(found, why)
+    if found.also:
+        show.paragraph(f"The same in {words.others(found)}.", "  ", most=_COLUMNS)
     if said := words.effect(found.effect):
-        show.paragraph(said, "  ")
+        show.paragraph(said, "  ", most=_COLUMNS)
     for number, step in enumerate(found.steps, start=1):
         _print_step(number, step)
-    for one in found.set_aside:
-        show.paragraph(f"Left out: a change that {', '.join(one.rules)} asks for, because {one.reason}.", "  ")
+    for line in words.left_out(found):
+        show.paragraph(line, "  ", most=_COLUMNS)
 
 
 def _print_step(number: int, step: Step) -> None:
     from tsaudit.planning import words
 
-    notes = "; ".join((*words.marks(step), *step.rules))
-    show.paragraph(f"{number}. {step.words}", "  ")
-    show.paragraph(f"({notes})", "     ")
+    show.paragraph(f"{number}. {step.words}", "  ", "   ", _COLUMNS)
+    if marks := words.marks(step):
+        show.paragraph(f"({'; '.join(marks)})", "     ", most=_COLUMNS)
     if step.loses:
-        show.paragraph(f"Loses {step.loses}.", "     ")
-    elif step.text:
+        show.paragraph(f"Loses {step.loses}.", "     ", most=_COLUMNS)
+    if step.text:
         show.statement(step.text, "     ")

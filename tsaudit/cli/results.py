@@ -144,15 +144,15 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, settled:
 
 
 def _plan(plan: Plan, target: str) -> dict[str, Any]:
-    """The subject of the plan, its first step, and its length; `tsaudit plan` prints all steps."""
+    """What the plan is about, its first step, and its length; `tsaudit plan` prints all steps."""
     from tsaudit.planning import words
 
     begins = words.beginning(plan, target)
     return {
         "subject": str(plan.subject),
+        "also": [str(one) for one in plan.also],
         "steps": len(plan.steps),
-        "need_a_decision": sum(step.needs_decision for step in plan.steps),
-        "first_step": begins and begins.sentence,
-        "statement": begins.statement if begins else "",
-        "command": words.command(plan.subject, target),
+        "first_step": begins.sentence,
+        "statement": begins.statement,
+        "command": begins.rest,
     }

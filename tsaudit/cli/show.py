@@ -57,9 +57,13 @@ def width() -> int | None:
     return max(40, shutil.get_terminal_size().columns - 1)
 
 
-def wrapped(text: str, indent: str, below: str = "") -> list[str]:
-    """Text of any length: wrapped for a terminal, one line otherwise. `below`: further indent of all lines but one."""
-    safe, room = printable(text, _LONGEST_PARAGRAPH), width()
+def wrapped(text: str, indent: str, below: str = "", most: int | None = None) -> list[str]:
+    """Text of any length: wrapped for a terminal, one line otherwise. `below`: further indent of all lines but one.
+
+    `most`: characters of a line, terminal or not; None: no limit.
+    """
+    safe = printable(text, _LONGEST_PARAGRAPH)
+    room = min((one for one in (width(), most) if one is not None), default=None)
     if room is None:
         return [indent + safe]
     return textwrap.wrap(
@@ -96,9 +100,9 @@ def rows(text: str) -> int:
     return 1 if room is None else max(1, -(-len(click.unstyle(text)) // (room + 1)))
 
 
-def paragraph(text: str, indent: str) -> None:
-    """Print text of any length."""
-    for one in wrapped(text, indent) or [""]:
+def paragraph(text: str, indent: str, below: str = "", most: int | None = None) -> None:
+    """Print text of any length: see `wrapped`."""
+    for one in wrapped(text, indent, below, most) or [""]:
         click.echo(one)
 
 
@@ -135,9 +139,9 @@ def table(
             paragraph(text, f"{indent}    ")
 
 
-def figures(told: Iterable[tuple[str, str]], indent: str) -> list[str]:
-    """The figures of a story as lines: label and text of each."""
-    return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent, " " * 15)]
+def figures(told: Iterable[tuple[str, str]], indent: str, most: int | None = None) -> list[str]:
+    """The figures of a story as lines: label and text of each. `most`: see `wrapped`."""
+    return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent, " " * 15, most)]
 
 
 def as_json(value: Any) -> None:

@@ -126,7 +126,7 @@ def _points(found: Answer) -> list[tuple[str, str]]:
     points = found.collisions
     if points is None:
         return [("collisions", found.collisions_how)]
-    text = f"{number(points.after)} of {many(points.rows, 'row')} read would share tags and time with another"
+    text = f"{number(points.after)} of {many(points.rows, 'row')} read would repeat the tags and time of another"
     return [("collisions", f"{text}; {number(points.now)} do now"), ("measured", found.collisions_how)]
 
 

@@ -14,6 +14,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.label_columns import note_unopened_labels
 from tsaudit.collect.listing import list_tables_ahead, list_tag_sets, listing_of
 from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
+from tsaudit.collect.row_slice import read_slice
 from tsaudit.collect.rows import count_nulls, count_nulls_ahead, describe_fields
 from tsaudit.collect.series_rows import count_points, count_points_ahead, read_points, read_points_ahead
 from tsaudit.collect.together import list_ahead
@@ -107,6 +108,8 @@ def _by_tag_listing(climb: Climb) -> Iterator[Rung]:
         )
     if "row_sample" in asked:
         yield Rung("row_sample", functools.partial(describe_fields, asker))
+    if "row_slice" in asked:
+        yield Rung("row_slice", functools.partial(read_slice, asker))
 
 
 def _by_measure_names(climb: Climb) -> Iterator[Rung]:
@@ -141,8 +144,12 @@ _DECIDED_BY: Final[Mapping[Ladder, tuple[frozenset[str], frozenset[str]]]] = {
         frozenset({"series_listing", "null_counts", "row_sample"}),
         frozenset({"column_statistics", "scan_estimate", "time_extents"}),
     ),
-    # Rows are read for listed series, and from retention policies.
-    Ladder.TAG_LISTING: (frozenset({"row_sample", "row_count"}), frozenset({"series_listing", "retention"})),
+    # Rows are read for listed series, and from retention policies. Those of a few series do not show which rows of
+    # others share their time.
+    Ladder.TAG_LISTING: (
+        frozenset({"row_sample", "row_count"}),
+        frozenset({"series_listing", "retention", "row_slice"}),
+    ),
     # Whether a listing is worthwhile, and how long a period the newest rows cover.
     Ladder.MEASURE_NAMES: (frozenset({"series_listing", "row_sample"}), frozenset({"measure_name_counts"})),
     # How a collection is stored, and its number of documents, decide how it is read.

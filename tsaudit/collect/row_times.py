@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags
+from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
 from tsaudit.collect.figures import as_codes, series_of_rows
-from tsaudit.model.profile import Repeats, RowsApart, SetApart, Source, TimeLag
+from tsaudit.model.profile import Repeats, RowsApart, SetApart, Source, TagSets, TimeLag
 
 _PER_SECOND: Final = 1e6
 _PERCENTILES: Final = (10, 50, 90)
 _SHORTEST_H: Final = 6
 """Sessions and containers often live for hours, and would seem to last within less time."""
 _ROWS_PER_VALUE: Final = 1.5
+_MOST_COUNTED: Final = 8
 
 
 def repeats(
@@ -32,14 +33,45 @@ def repeats(
     return Repeats(rows, rows - keys, rows - whole, source)
 
 
-def rows_apart(tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source) -> RowsApart:
-    """Which tags distinguish rows with the same time. Rows without a time are left out."""
+def rows_apart(
+    tags: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray,
+    source: Source,
+    wanted: Iterable[frozenset[str]] = (),
+    *,
+    also: pa.ChunkedArray | None = None,
+    whole: bool = True,
+    within: str = "",
+) -> RowsApart:
+    """Which tags distinguish rows with the same time. Rows without a time are left out.
+
+    `wanted`: sets of tags that are counted even if they are not among the smallest. `also`: another column that
+    identifies a row, and cannot be dropped. `whole`, `within`: see `RowsApart`.
+    """
     timed = times.is_valid()
     moments = as_codes(times.filter(timed)).to_numpy()
-    codes = {key: as_codes(column.filter(timed)).fill_null(-1).to_numpy() for key, column in tags.items()}
-    found, complete = distinguishing_tags(codes, moments)
-    by = tuple(SetApart(tuple(sorted(names)), rows) for names, rows in found.items())
-    return RowsApart(len(moments), by, complete, source)
+    if also is not None:
+        codes = as_codes(also.filter(timed)).fill_null(-1).to_numpy()
+        _, moments = np.unique(moments.astype(np.int64) * (codes.max(initial=0) + 2) + codes, return_inverse=True)
+    columns = {key: as_codes(column.filter(timed)).fill_null(-1).to_numpy() for key, column in tags.items()}
+    found, complete = distinguishing_tags(columns, moments)
+    each = () if complete else (frozenset({tag}) for tag in tags)
+    sets = sorted({*found, *wanted, *each}, key=lambda names: (len(names), sorted(names)))
+    counts = overwritten(columns, moments, sets)
+    by = tuple(SetApart(tuple(sorted(names)), counts[names]) for names in sets)
+    return RowsApart(len(moments), by, complete, source, whole, within)
+
+
+def likely_drops(tag_sets: TagSets | None) -> list[frozenset[str]]:
+    """Sets of tags that a plan is likely to drop: each of those that contribute most, and the first ones together."""
+    if tag_sets is None:
+        return []
+    found = [frozenset((one.tag, *one.together_with)) for one in tag_sets.contributions[:_MOST_COUNTED]]
+    so_far: frozenset[str] = frozenset()
+    for one in tag_sets.drop_curve[:_MOST_COUNTED]:
+        so_far |= {one.tag, *one.together_with}
+        found.append(so_far)
+    return list(dict.fromkeys(found))
 
 
 def recurring(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:

@@ -177,7 +177,7 @@ def _over_time(
 ) -> Sampled:
     """The same with what the times of the rows show. `fields`: as far as they are known without times."""
     from tsaudit.collect import points
-    from tsaudit.collect.row_times import recurring, repeats, rows_apart, time_lag
+    from tsaudit.collect.row_times import recurring, repeats, time_lag
     from tsaudit.collect.tag_changes import tag_changes
 
     assert draft.time is not None
@@ -204,9 +204,30 @@ def _over_time(
         rhythms=rhythms,
         point_sample=point_sample,
         repeats=repeats(tags, values, times, source),
-        # Rows of a few series say nothing about the rows of other series at the same instant.
-        rows_apart=None if draft.sampled_series else rows_apart(tags, times, source),
+        rows_apart=_apart(asker, draft, times, times_us, source),
     )
+
+
+def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source) -> RowsApart:
+    """What distinguishes the rows read with the same time. `times`: as stored, and in microseconds."""
+    import pyarrow.compute as pc
+
+    from tsaudit.collect.row_times import likely_drops, rows_apart
+
+    assert draft.sample is not None
+    columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
+    also = draft.sample.column("measure_name") if draft.measure_names is not None else None
+    # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
+    whole = not draft.sampled_series and (draft.excerpt is None or draft.excerpt.newest)
+    if whole and not is_complete(asker, draft):
+        # The oldest instant may have more rows than were read.
+        ends = pc.min_max(times_us).as_py()
+        whole = bool(ends["min"] != ends["max"])
+        if whole:
+            later = pc.greater(times_us, ends["min"])
+            columns = {key: column.filter(later) for key, column in columns.items()}
+            times, also = times.filter(later), None if also is None else also.filter(later)
+    return rows_apart(columns, times, source, likely_drops(draft.tag_sets), also=also, whole=whole)
 
 
 def row_figures(

@@ -130,9 +130,9 @@ class Engine:
     """`{name}` stands for the name of the database."""
     ladder: Ladder = Ladder.COLUMNS
     """How its measurements are measured."""
-    changes: str = ""
-    """The module that renders changes in the engine's languages: see `tsaudit.engines.rendering`. Empty: changes are
-    only described in words.
+    advice: str = ""
+    """The module whose `ADVICE` says how changes are made: a subclass of `tsaudit.engines.advice.Advice`. Empty: that
+    of the engine it `speaks`, or no plans at all.
     """
     statements: Statements = field(default_factory=Statements)
     """How its statements, and settings of writers, name what they make and remove."""

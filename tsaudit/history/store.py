@@ -18,7 +18,6 @@ from tsaudit.history.schema import duration, figure, incident_day, snapshot
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.plan import Plan
 from tsaudit.model.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day
@@ -30,9 +29,9 @@ T = TypeVar("T")
 
 _WHOLE_WITHIN: Final = timedelta(days=7)
 _CARRIED_OUT_WITHIN: Final = timedelta(days=14)
-"""How long after a finding is gone the last steps of its plan may be made, such as dropping the old column."""
-_PLANS_FROM: Final = 8
-"""Most results that are read for their plans."""
+"""How long after a finding is gone the last step of its plan may be taken, such as dropping the old column."""
+_MOST_ASKING: Final = 8
+"""Most results that are read for what they asked for."""
 
 LONGEST_SUBJECT_BYTES: Final = 2000
 """PostgreSQL cannot index text longer than about 2,700 bytes; figures and values with longer names are not stored."""
@@ -170,9 +169,11 @@ class Store:
         with self.reading() as connection:
             previous = _previous(connection, target, before)
             episodes = _episodes(connection, target, before - timedelta(days=days), before - timedelta(days=1))
+            results = _asking(connection, target, previous.day, before, episodes) if previous else []
             return Timeline(
                 previous=previous,
-                plans=_plans(connection, target, previous.day, before, episodes) if previous else (),
+                plans=tuple(plan for result in results for plan in result.plans),
+                wanted=tuple(one for result in results for one in result.wanted()),
                 points=_points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
                 episodes=episodes,
             )
@@ -272,19 +273,20 @@ def _previous(connection: Connection, target: str, before: date) -> Profile | No
     return None
 
 
-def _plans(
+def _asking(
     connection: Connection, target: str, previous: date, before: date, episodes: tuple[Episode, ...]
-) -> tuple[Plan, ...]:
-    """Plans that may have been carried out between the two days: those of the audits since the first, and those that
-    an audit gave last before the finding was gone."""
+) -> list[AuditResult]:
+    """Audits whose advice may have been followed between the two days: those since the first, and those that an audit
+    gave last before the finding was gone.
+    """
     query = select(snapshot.c.day).where(snapshot.c.target == target, snapshot.c.day < before)
     days = list(connection.execute(query.order_by(snapshot.c.day.desc())).scalars())
     ended = {e.resolved for e in episodes if e.resolved >= before - _CARRIED_OUT_WITHIN}
     chosen = [day for day in days if day >= previous]
     # An incident is resolved by an audit that finds nothing, and perhaps only by the second one.
     chosen += [day for end in sorted(ended, reverse=True) for day in [d for d in days if d < end][:2]]
-    results = (_result(connection, target, day) for day in list(dict.fromkeys(chosen))[:_PLANS_FROM])
-    return tuple(plan for result in results if result for plan in result.plans)
+    results = (_result(connection, target, day) for day in list(dict.fromkeys(chosen))[:_MOST_ASKING])
+    return [result for result in results if result is not None]
 
 
 def _episodes(connection: Connection, target: str, first: date, last: date) -> tuple[Episode, ...]:

@@ -1,14 +1,14 @@
 """Changes to a schema: values that a rule attaches to its finding, independent of the engine.
 
-A change says what, never how. The audit merges the changes of all findings about one measurement into a plan
-(`tsaudit.planning`), and the engine renders it (`tsaudit/engines/<engine>/changes.py`). A new kind of change is one
-class here, or in another package, and one renderer for each engine that can make it.
+A change says what, never how. The audit puts the changes of all findings about one measurement into a plan
+(`tsaudit.planning`), and the engine says how to make them (`tsaudit/engines/<engine>/advice.py`). A new kind of change
+is one class here, or in another package, and what each engine that can make it says of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 Claim = tuple[str, str]
 """One aspect of a measurement that can have only one state, such as `("role", "host")`: the aspect and its name."""
-
-OLD_TEXT: Final = "_text"
-"""The end of the name of a field that keeps stored texts, where values of another type get the name itself."""
 
 _KINDS: Final[dict[str, type[Change]]] = {}
 
@@ -48,6 +45,10 @@ class Change:
     def relies_on(self) -> Mapping[Claim, str]:
         """What it assumes. A change that decides otherwise makes it invalid."""
         return {}
+
+    def likeness(self) -> Hashable:
+        """What it has in common with the same change of another measurement: one plan says how to make both."""
+        return tuple(sorted(self.claims().items()))
 
 
 def kind_of(change: Change | type[Change]) -> str:
@@ -144,6 +145,10 @@ class Rename(Change):
         name = {("name", self.old): self.new}
         return name | {("new column", self.new): self.old} if self.old else name
 
+    def likeness(self) -> Hashable:
+        # Names of measurements always differ.
+        return Change.likeness(self) if self.old else ()
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeType(Change):
@@ -219,6 +224,10 @@ class DropIndex(Change):
         # Of two indexes on the same columns, one can be dropped while the other stays.
         return {_index(self.method, self.columns, self.index): "absent", ("index called", self.index): "absent"}
 
+    def likeness(self) -> Hashable:
+        # Names of indexes contain those of their tables.
+        return self.method, self.columns
+
 
 @dataclass(frozen=True, slots=True)
 class AddIndex(Change):
@@ -268,8 +277,6 @@ class SetKey(Change):
     time: str | None = None
     partitions: int | None = None
     """1: no partitions; None: unchanged."""
-    only_with_copy: bool = False
-    """By itself, it does not justify a copy of the table."""
 
     def claims(self) -> Mapping[Claim, str]:
         found = {("time", ""): self.time, ("key", ""): None if self.key is None else "\x1f".join(self.key)}
@@ -279,15 +286,18 @@ class SetKey(Change):
 
 @dataclass(frozen=True, slots=True)
 class Inspect(Change):
-    """Change nothing yet: examine something first."""
+    """Change nothing yet: what the query of the plan's first step looks for."""
 
     what: str
-    """What the engine renders a query for: `new values` of a column, its `types`, the `schema` of a measurement, the
-    existing `measurements` or `databases`, `sources` whose rows lack a column, rows of one of the `customers`.
+    """`new values` of a column, its `types`, the `schema` of a measurement, the existing `measurements` or `databases`,
+    `sources` whose rows lack a column, or rows of one of the `customers`.
     """
     column: str = ""
     values: tuple[str, ...] = ()
     """What to look for: the types of a field; the beginning and the end of the databases' names."""
+
+    def likeness(self) -> Hashable:
+        return self.what, self.column, self.values
 
 
 def to_data(change: Change) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Final
 
 from tsaudit.model.change import AnyChange
-from tsaudit.model.plan import Plan
+from tsaudit.model.plan import Plan, Requested
 from tsaudit.model.profile import Gap, Profile, Source
 from tsaudit.model.subject import Subject
 
@@ -238,7 +238,9 @@ class AuditResult:
     tsaudit_version: str
     results: tuple[RuleResult, ...]
     plans: tuple[Plan, ...] = ()
-    """What to do, by subject: one plan per measurement, whatever the number of findings about it."""
+    """What to do about warnings and critical findings, that about the worst one first. Findings that ask for the same
+    changes share a plan, and so do those about one measurement.
+    """
 
     @property
     def verdict(self) -> Verdict:
@@ -254,6 +256,11 @@ class AuditResult:
     def findings(self) -> Iterator[tuple[RuleResult, Finding]]:
         """All findings, worst first."""
         yield from ordered(self.results)
+
+    def wanted(self) -> Iterator[Requested]:
+        """Changes that findings ask for, notes included, and those of the plans, which may say more."""
+        yield from (one for plan in self.plans for one in plan.changes)
+        yield from (Requested(change, (rule.code,)) for rule, finding in self.findings() for change in finding.changes)
 
     def is_complete(self, profile: Profile | None) -> bool:
         """Whether everything needed was measured: no gap, no rule that failed or lacked something, no code in

@@ -1,114 +1,51 @@
-"""A plan: all changes to one measurement, their effect, and how the engine makes them, step by step."""
+"""A plan: what to do about findings that ask for the same changes, in at most five steps that fit on a screen."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from datetime import timedelta
 
-from tsaudit.model.change import AnyChange
+from tsaudit.model.change import AnyChange, Change
 from tsaudit.model.subject import Subject
 
 
-class Phase(enum.StrEnum):
-    """When a step is made; the steps of a plan are in this order."""
+class StepKind(enum.StrEnum):
+    """What a step is for. A plan has at most one step of each kind, in this order."""
 
-    LOOK = "look"
-    """Only reads."""
-    WRITE = "write"
-    """Changes what writers send from now on."""
-    PREPARE = "prepare"
-    """Adds something new, such as an index or a table."""
-    COPY = "copy"
-    CHECK = "check"
-    """Proves that nothing was lost."""
-    SWITCH = "switch"
-    """Puts the new in place of the old."""
-    REMOVE = "remove"
-
-    @property
-    def rank(self) -> int:
-        return list(Phase).index(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """What a program writes of one column that it reads."""
-
-    column: str
-    """As the statement returns it."""
-    was_tag: bool
-    name: str
-    """As it is to be written."""
-    is_tag: bool
-    type: str = ""
-    """Of a field as it is stored: `float`, `integer`, `string`, or `boolean`; answers in JSON do not tell 1 from 1.0.
-    """
-    to: str = ""
-    """What its values are converted to: `integer`, `float`, `boolean`, or `time`, which is an integer, in nanoseconds
-    since 1970. Empty: they are not.
-    """
-    pattern: str = ""
-    """A regular expression for the whole value, with a group for each of `parts`; empty: values are not split."""
-    parts: tuple[str, ...] = ()
-    """What the groups are written as, in place of the column."""
-    unfit: str = ""
-    """What a value that does not convert, or that the pattern does not match, is written as, with the type and the role
-    it has; empty: all values fit.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """What a program writes where no statement copies rows: of each row that the step's statement reads, one row."""
-
-    place: tuple[str, ...]
-    """Where it writes: the database, and the retention policy if the engine has them."""
-    into: str
-    """The measurement."""
-    columns: tuple[Copied, ...]
-    """All columns to write, the time aside. Of a row that has none of these fields, nothing is written."""
-    tags: tuple[tuple[str, str], ...] = ()
-    """Tags that are the same for all rows."""
+    FIND = "find"
+    """A query that shows who writes the data. It only reads."""
+    WRITER = "writer"
+    """What writers send from now on, with the setting of the program that writes it."""
+    SCHEMA = "schema"
+    """The statement that changes the schema or, where the engine cannot alter it, the DDL of a new table."""
+    STORED = "stored"
+    """What becomes of the data stored until then, and how much of it is lost."""
+    VERIFY = "verify"
+    """How to see that it worked: a figure, and after how many days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of a plan."""
 
-    phase: Phase
+    kind: StepKind
     words: str
-    """What is done and why: complete sentences, in the engine's terms."""
+    """What to do and why: complete sentences, in the engine's terms."""
     text: str = ""
     """The statement, command, or setting, ready to use; empty if the words are enough."""
     language: str = ""
-    """Language of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, or `yaml`."""
-    can_undo: bool = True
+    """Of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, `yaml`, `alloy`, or `text` for an example."""
     locks: str = ""
-    """Who has to wait meanwhile; empty: nobody."""
+    """Who has to wait while the statement runs; empty: nobody."""
     cost: str = ""
     """What it reads or writes; empty: almost nothing."""
     loses: str = ""
-    """What is lost, and how much of it; empty: nothing. A step that loses something is a decision to make, not a
-    statement to paste.
-    """
-    repeat_every: timedelta | None = None
-    """`text` covers this period, the newest one, and has to be repeated for each earlier one. None: it covers
-    all rows.
-    """
-    rules: tuple[str, ...] = ()
-    """Codes of the rules that require it."""
-    copy: Copy | None = None
-    """What a program writes of the rows that `text` reads. None: `text` does all itself, or `words` have to do."""
-
-    @property
-    def needs_decision(self) -> bool:
-        return bool(self.loses)
+    """What is lost, and how much of it; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A change, and the rules that require it."""
+class Requested:
+    """A change, and the rules that ask for it."""
 
     change: AnyChange
     rules: tuple[str, ...]
@@ -116,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class LeftOut:
     """A change that is not part of the plan."""
 
     change: AnyChange
@@ -125,8 +62,26 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """Stored rows that would end up with the same tags and time as another one, and overwrite it."""
+
+    rows: int
+    compared: int
+    """Rows that were compared."""
+    scope: str = ""
+    """Which rows those are, such as `10 minutes on 2026-11-24`; empty: all rows."""
+    is_exact: bool = True
+    """Whether `rows` is exact for the rows compared; otherwise at least as many."""
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is proven that no row would overwrite another one."""
+        return self.rows == 0 and self.is_exact and not self.scope
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
-    """The combined effect of the changes of a plan."""
+    """What the changes of a plan achieve together."""
 
     series_now: int | None = None
     """None: the changes do not affect the series, or the series were not counted."""
@@ -134,28 +89,62 @@ class Effect:
     """None: not known."""
     is_exact: bool = True
     """Whether exactly this many series are left; otherwise at most this many."""
-    collisions: int | None = None
-    """Rows that would have the same tags and time as another row; None: not known, see `collisions_how`."""
-    collisions_how: str = ""
-    """Among which rows, or why it is not known; empty where no change could make rows collide."""
-    collisions_exact: bool = True
-    """Whether `collisions` is about all rows that `collisions_how` names, and not about a sample of them: only then
-    does 0 mean that nothing is lost."""
-    series_how: str = ""
+    scope: str = ""
     """Among which rows the series were counted; empty where all of them were."""
+    limit: float | None = None
+    """The limit on series that a finding of the plan compares with; None: none."""
+    next_tag: str = ""
+    """The tag to change next, if too many series are left (over the limit, or more than half); empty: none, or none
+    is known.
+    """
+    enough: tuple[str, ...] = ()
+    """The tags that suffice together, those of the plan included; empty if the plan suffices, or if none are known."""
+    loss: Loss | None = None
+    """Of stored rows, without the tags that the plan drops or turns into fields. None: no change could make rows
+    overwrite each other, or no rows were compared (`loss_unknown`).
+    """
+    loss_unknown: str = ""
+    """Why no rows were compared, though a change could make rows overwrite each other; empty otherwise."""
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether it is known that no row gets the tags and the time of another one."""
-        return not self.collisions_how or (self.collisions == 0 and self.collisions_exact)
+        """Whether no row could overwrite another one: no change touches what identifies a row, or it is proven."""
+        return not self.loss_unknown and (self.loss is None or self.loss.is_none)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do about one measurement, or about a database as a whole."""
+    """What to do about one measurement, about several that need the same changes, or about a database as a whole."""
 
     subject: Subject
-    changes: tuple[Asked, ...]
+    """The measurement of the worst finding, or the database."""
+    changes: tuple[Requested, ...]
+    """Of `subject`; the same apply to each of `also`."""
     steps: tuple[Step, ...]
+    """At most one of each kind, in the order of `StepKind`; never empty."""
     effect: Effect = Effect()
-    set_aside: tuple[SetAside, ...] = ()
+    also: tuple[Subject, ...] = ()
+    """Other measurements that need the same changes."""
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """All that it is about."""
+        return (self.subject, *self.also)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The codes of the rules that ask for it."""
+        return tuple(dict.fromkeys(rule for one in self.changes for rule in one.rules))
+
+    def makes(self, change: Change) -> bool:
+        """Whether the change, as a finding asks for it, is part of the plan."""
+        return change.at in self.subjects and any(_says(one.change, change) for one in self.changes)
+
+
+def _says(made: Change, change: Change) -> bool:
+    """Whether the change is made, or one that decides more."""
+    if type(made) is not type(change):
+        return False
+    claims = change.claims()
+    return made.likeness() == change.likeness() or (bool(claims) and claims.items() <= made.claims().items())

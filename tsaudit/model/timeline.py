@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.engines.engine import Language
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.plan import Plan
+from tsaudit.model.plan import Plan, Requested
 from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
 from tsaudit.model.subject import Subject
 
@@ -67,7 +67,9 @@ class Timeline:
     """(figure name, subject) to its values, oldest first."""
     episodes: tuple[Episode, ...] = ()
     plans: tuple[Plan, ...] = ()
-    """What earlier audits asked for, and somebody may have done since `previous`."""
+    """Those of earlier audits, which somebody may have followed since `previous`."""
+    wanted: tuple[Requested, ...] = ()
+    """Changes that findings of these audits asked for, notes included."""
 
     @property
     def is_empty(self) -> bool:

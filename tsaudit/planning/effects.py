@@ -1,32 +1,100 @@
-"""What the changes of a plan would do together, by the figures of the profile."""
+"""What the changes of a plan do together, by the figures of the profile."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
 
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Change
-from tsaudit.model.plan import Effect
+from tsaudit.model.finding import Finding
+from tsaudit.model.plan import Effect, Loss
 from tsaudit.model.profile import How, Measurement, TagSets
-from tsaudit.text import many
+
+_TOO_MANY: Final = 0.5
+"""Share of the series: if more are left, the plan names what to change next."""
 
 
-def effect_of(measurement: Measurement, changes: Iterable[Change]) -> Effect:
-    """Series left, and rows that would collide, without the tags that the changes drop or turn into fields."""
-    gone = {name for change in changes for (aspect, name), to in change.claims().items() if _ends_tag(aspect, to)}
-    gone &= {tag.key for tag in measurement.tags}
+def effect_of(engine: str, measurement: Measurement, changes: Iterable[Change]) -> Effect:
+    """Series left, and rows that would overwrite each other, without the tags that the changes drop or turn into
+    fields.
+    """
+    gone = tags_ended(measurement, changes)
     if not gone:
         return Effect()
     now, tag_sets = measurement.series.value if measurement.series else None, measurement.tag_sets
     after, exact = _series_left(tag_sets, gone)
-    part = tag_sets.source.scope if tag_sets and tag_sets.source.how is How.SAMPLED else ""
-    if tag_sets is not None and part:
+    scope = tag_sets.source.scope if tag_sets and tag_sets.source.how is How.SAMPLED else ""
+    if tag_sets is not None and scope:
         # A part has fewer series than all rows, before as well as afterwards.
         now = tag_sets.series
-    return Effect(now, after, exact, *_collisions(measurement, gone), series_how=part)
+    loss, unknown = (None, "") if ENGINES[engine].keeps_documents else _loss(measurement, gone)
+    return Effect(now, after, exact, scope, loss=loss, loss_unknown=unknown)
 
 
-def _ends_tag(aspect: str, to: str) -> bool:
-    return aspect == "role" and to in ("field", "none")
+def tags_ended(measurement: Measurement, changes: Iterable[Change]) -> frozenset[str]:
+    """Tags that the changes drop or turn into fields."""
+    claims = {claim: to for change in changes for claim, to in change.claims().items()}
+    ended = {name for (aspect, name), to in claims.items() if aspect == "role" and to in ("field", "none")}
+    return frozenset(ended & {tag.key for tag in measurement.tags})
+
+
+def with_next(effect: Effect, measurement: Measurement, gone: Collection[str], findings: Iterable[Finding]) -> Effect:
+    """The effect with what else to change if too many series are left: more than half, or more than the limit of a
+    finding about them.
+    """
+    now, after = effect.series_now, effect.series_after
+    if now is None or after is None or measurement.tag_sets is None:
+        return effect
+    limits = list(_limits(findings, now))
+    effect = replace(effect, limit=min((limit for limit, _ in limits), default=None))
+    most = min([_TOO_MANY * now, *(room for _, room in limits)])
+    if after <= most:
+        return effect
+    next_tag, together = "", list(dict.fromkeys(sorted(gone)))
+    for one in measurement.tag_sets.drop_curve:
+        further = [tag for tag in (one.tag, *one.together_with) if tag not in together]
+        together += further
+        next_tag = next_tag or next(iter(further), "")
+        if one.series_left <= most and len(together) < len(measurement.tags):
+            return replace(effect, next_tag=next_tag, enough=tuple(together))
+    return replace(effect, next_tag=next_tag)
+
+
+def _limits(findings: Iterable[Finding], now: int) -> Iterator[tuple[float, float]]:
+    """The limits on series that findings compare with, each with the series that this measurement may have."""
+    for finding in findings:
+        if finding.limit is not None and finding.unit == "series" and finding.observed is not None:
+            others = max(0.0, finding.observed - now)
+            yield finding.limit.value, finding.limit.value - others
+
+
+def together(effects: Collection[Effect]) -> Effect:
+    """The effect of the same changes in several measurements. What comes next is that of the first."""
+    first, *others = effects
+    if not others:
+        return first
+    now = [one.series_now for one in effects if one.series_now is not None]
+    after = [one.series_after for one in effects if one.series_after is not None]
+    losses = [one.loss for one in effects if one.loss is not None]
+    return replace(
+        first,
+        series_now=sum(now) if len(now) == len(effects) else None,
+        series_after=sum(after) if len(after) == len(effects) else None,
+        is_exact=all(one.is_exact for one in effects),
+        loss=_sum(losses) if losses else None,
+        loss_unknown=next((one.loss_unknown for one in effects if one.loss_unknown), ""),
+    )
+
+
+def _sum(losses: Collection[Loss]) -> Loss:
+    return Loss(
+        sum(one.rows for one in losses),
+        sum(one.compared for one in losses),
+        next((one.scope for one in losses if one.scope), ""),
+        all(one.is_exact for one in losses),
+    )
 
 
 def _series_left(tag_sets: TagSets | None, gone: Collection[str]) -> tuple[int | None, bool]:
@@ -52,22 +120,26 @@ def _is_whole(tag_sets: TagSets) -> bool:
     return tag_sets.sampled is None and tag_sets.source.how is How.EXACT
 
 
-def _collisions(measurement: Measurement, gone: Collection[str]) -> tuple[int | None, str, bool]:
-    """Rows that would collide; among which, or why that is not known; and whether those are all there are."""
+def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None, str]:
+    """Rows that would overwrite another one; or why no rows were compared."""
     tag_sets, apart = measurement.tag_sets, measurement.rows_apart
     if (
         tag_sets is not None
         and _is_whole(tag_sets)
         and tag_sets.minimal_key
-        and not set(tag_sets.minimal_key) & set(gone)
+        and not set(tag_sets.minimal_key) & {*gone}
     ):
-        scope = f" in {tag_sets.source.scope}" if tag_sets.source.scope else ""
-        return 0, f"no two series become one{scope}", True
-    if apart is None:
-        return None, "no rows were read, or those of a few series only", False
-    found = apart.without(gone)
-    which = f"{apart.source.how}: {apart.source.scope}" if apart.source.scope else f"{many(apart.rows, 'row')} read"
-    if found or (apart.complete and apart.rows):
-        return found, which, apart.source.how is How.EXACT
-    why = "too many rows share an instant to compare them all" if apart.rows else "no rows within the window"
-    return None, why, False
+        # No two series become one: neither those of an index, nor those of the rows that were read.
+        read = measurement.rows.value if measurement.rows else 0
+        scope = tag_sets.source.scope
+        return (Loss(0, read, _beyond(measurement, read, scope)) if scope else None), ""
+    if apart is None or not apart.rows:
+        return None, "no rows with times were read" if apart is None else "there are no rows within the window"
+    rows, exact = apart.lost(gone)
+    return Loss(rows, apart.rows, _beyond(measurement, apart.rows, apart.source.scope), exact), ""
+
+
+def _beyond(measurement: Measurement, read: int, scope: str) -> str:
+    """Which rows were read; empty if there are no others, not even older ones."""
+    total = measurement.rows_total
+    return "" if total is not None and total.source.how is How.EXACT and total.value <= read else scope

@@ -1,168 +1,208 @@
-"""The plans of an audit: what all its findings ask for, by measurement, as steps of the engine."""
+"""The plans of an audit: what its warnings and critical findings ask for, as steps of the engine."""
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tsaudit import plugins
+from tsaudit.engines.advice import advice_of
+from tsaudit.engines.place import Place
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.rendering import Place, Renderer, renderers_of
 from tsaudit.engines.sql.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
-from tsaudit.model.change import AnyChange, ChangeType, MakeField, MakeTag
-from tsaudit.model.finding import Finding, RuleResult, worst_first
-from tsaudit.model.plan import Asked, Phase, Plan, SetAside, Step
+from tsaudit.model.change import Change, ChangeType, MakeField, MakeTag, MergeMeasurements, kind_of
+from tsaudit.model.finding import Finding, RuleResult, Severity, worst_first
+from tsaudit.model.plan import LeftOut, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.planning.effects import effect_of
-from tsaudit.planning.merging import Wanted, apart, merge, without_repeats
-from tsaudit.text import listed
+from tsaudit.planning import words
+from tsaudit.planning.effects import effect_of, tags_ended, together, with_next
+from tsaudit.planning.merging import Wanted, merge
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What is to be changed at one measurement, or of one database as a whole."""
+
+    subject: Subject
+    changes: tuple[Requested, ...]
+    left_out: tuple[LeftOut, ...]
+    findings: tuple[Finding, ...]
+    """Those that ask for it."""
+
+    @property
+    def likeness(self) -> Hashable:
+        """Units with the same one are one plan."""
+        return bool(self.subject.measurement), tuple(sorted(_key(one.change) for one in self.changes))
+
+
+def _key(change: Change) -> tuple[str, str]:
+    """The same for changes of several measurements that one plan makes."""
+    return kind_of(change), repr(change.likeness())
 
 
 def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...]:
-    """One plan for each measurement, and for each database, that findings want changed; by subject."""
-    wanted: dict[Subject, list[Wanted]] = defaultdict(list)
-    pairs = [(result, finding) for result in results for finding in result.findings]
+    """The plans, that of the worst finding first. Notes have none, and none of their changes is in another one's."""
+    pairs = [(r, f) for r in results for f in r.findings if f.severity is not Severity.INFO]
+    units: dict[Hashable, list[tuple[str, Finding, Change]]] = defaultdict(list)
     for result, finding in sorted(pairs, key=lambda pair: worst_first(pair[0].code, pair[1])):
         for change in finding.changes:
-            wanted[change.at].append(Wanted(change, result.code, finding.severity))
+            # Families of names in one database have nothing to do with each other.
+            alone = change.likeness() if isinstance(change, MergeMeasurements) else None
+            units[change.at, alone].append((result.code, finding, change))
     measurements = {Subject(m.database, m.name): m for m in profile.measurements}
-    each = apart(wanted)
-    plans = (_plan(profile, at, measurements.get(at), each.wanted[at]) for at in sorted(each.wanted))
-    return tuple(replace(plan, set_aside=(*each.aside.get(plan.subject, ()), *plan.set_aside)) for plan in plans)
+    groups: dict[Hashable, list[_Unit]] = defaultdict(list)
+    for asked in units.values():
+        unit = _unit(profile, measurements.get(asked[0][2].at), asked)
+        groups[unit.likeness].append(unit)
+    plans = (_plan(profile, measurements, group) for group in groups.values() if group[0].changes)
+    return tuple(plan for plan in plans if plan.steps)
 
 
-def _plan(profile: Profile, at: Subject, measurement: Measurement | None, wanted: Sequence[Wanted]) -> Plan:
-    asked, aside = merge(_typed(profile, measurement, wanted))
-    asked, unknown = _rendered_by(profile, without_repeats(asked))
-    asked, last = _with_a_field(profile, measurement, asked)
-    place = _place(profile, at, measurement, asked)
-    steps = list(_steps(place, asked))
-    steps = sorted([*_free_names(place), *steps], key=lambda step: step.phase.rank)
-    return Plan(at, asked, tuple(steps), place.effect, (*aside, *unknown, *last))
+def _unit(profile: Profile, measurement: Measurement | None, asked: Sequence[tuple[str, Finding, Change]]) -> _Unit:
+    changes = _typed(profile, measurement, [change for _, _, change in asked])
+    kept, left_out = merge(Wanted(change, code) for (code, _, _), change in zip(asked, changes, strict=True))
+    kept, fieldless = _with_a_field(profile, measurement, kept)
+    kept, unknown = _handled(profile, kept)
+    findings = tuple(dict.fromkeys(finding for _, finding, _ in asked))
+    return _Unit(asked[0][2].at, kept, (*left_out, *fieldless, *unknown), findings)
 
 
-def _rendered_by(profile: Profile, asked: Sequence[Asked]) -> tuple[tuple[Asked, ...], tuple[SetAside, ...]]:
+def _handled(profile: Profile, changes: Sequence[Requested]) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
     """The changes that the engine has steps for, and the others with the reason."""
     try:
-        known = set(renderers_of(profile.engine))
+        handled = advice_of(profile.engine).handles
     except (Exception, SystemExit):
-        return tuple(asked), ()  # The steps say so, or the error is raised there.
-    reason = f"tsaudit knows no steps for this on {profile.engine}"
-    others = tuple(SetAside(one.change, one.rules, reason) for one in asked if type(one.change) not in known)
-    return tuple(one for one in asked if type(one.change) in known), others
+        # The module of another package's engine cannot be imported: the plan's only step says so.
+        if not ENGINES[profile.engine].package:
+            raise
+        return tuple(changes), ()
+    reason = f"tsaudit knows no statement for this on {profile.engine}"
+    others = tuple(LeftOut(one.change, one.rules, reason) for one in changes if type(one.change) not in handled)
+    return tuple(one for one in changes if type(one.change) in handled), others
 
 
-def _typed(profile: Profile, measurement: Measurement | None, wanted: Sequence[Wanted]) -> Sequence[Wanted]:
+def _broken(engine: str, error: BaseException) -> str:
+    return f"{ENGINES[engine].package} cannot say how {engine} makes this change: {plugins.why(error)}"
+
+
+def _typed(profile: Profile, measurement: Measurement | None, changes: Sequence[Change]) -> Sequence[Change]:
     """With the type for tags that are text only because they are tags: as fields, they would be found to lack it."""
     if measurement is None or profile.engine not in ENGINES:
-        return wanted
+        return changes
     types = {
         tag.key: kind_of_texts(tag.key, tag.sample, ENGINES[profile.engine])
         for tag in measurement.tags
         if is_text(tag.data_type)
     }
-    typed = {one.change.column for one in wanted if isinstance(one.change, ChangeType)}
+    typed = {change.column for change in changes if isinstance(change, ChangeType)}
     return [
-        replace(one, change=replace(one.change, to=types.get(one.change.tag, "")))
-        if isinstance(one.change, MakeField) and not one.change.to and one.change.tag not in typed
-        else one
-        for one in wanted
+        replace(change, to=types.get(change.tag, ""))
+        if isinstance(change, MakeField) and not change.to and change.tag not in typed
+        else change
+        for change in changes
     ]
 
 
 def _with_a_field(
-    profile: Profile, measurement: Measurement | None, asked: tuple[Asked, ...]
-) -> tuple[tuple[Asked, ...], tuple[SetAside, ...]]:
+    profile: Profile, measurement: Measurement | None, changes: tuple[Requested, ...]
+) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
     """The changes without those that make tags of all fields, if the engine keeps no row without a field."""
     if measurement is None or profile.engine not in ENGINES or not ENGINES[profile.engine].takes_line_protocol:
-        return asked, ()
-    gone = {name for one in asked for (aspect, name), to in one.change.claims().items() if _ends_field(aspect, to)}
-    made = any(isinstance(one.change, MakeField) for one in asked)
+        return changes, ()
+    gone = {name for one in changes for (aspect, name), to in one.change.claims().items() if _ends_field(aspect, to)}
+    made = any(isinstance(one.change, MakeField) for one in changes)
     if made or not measurement.fields or any(field.key not in gone for field in measurement.fields):
-        return asked, ()
+        return changes, ()
     reason = "no field would be left, and a row without a field is not stored"
-    tags = [one for one in asked if isinstance(one.change, MakeTag)]
-    return tuple(one for one in asked if one not in tags), tuple(SetAside(o.change, o.rules, reason) for o in tags)
+    tags = [one for one in changes if isinstance(one.change, MakeTag)]
+    return tuple(one for one in changes if one not in tags), tuple(LeftOut(o.change, o.rules, reason) for o in tags)
 
 
 def _ends_field(aspect: str, to: str) -> bool:
     return aspect == "role" and to in ("tag", "none")
 
 
-def _free_names(place: Place) -> Iterator[Step]:
-    """What to look up first: names that the steps give and that the audit cannot have seen."""
-    if place.unproven:
-        noun = place.engine.words.measurement
-        yield Step(
-            Phase.LOOK,
-            f"Make sure that the database has no {noun} {listed(place.unproven, 8)}: the audit did not look at all of "
-            f"its {noun}s, and one of that name would be replaced or mixed with others.",
-        )
+def _plan(profile: Profile, measurements: Mapping[Subject, Measurement], units: Sequence[_Unit]) -> Plan:
+    places = [
+        _place(profile, measurements.get(unit.subject), unit.subject, [one.change for one in unit.changes])
+        for unit in units
+    ]
+    first, place = units[0], places[0]
+    effect = together([one.effect for one in places])
+    if place.measurement is not None:
+        gone = tags_ended(place.measurement, [one.change for one in first.changes])
+        findings = [finding for unit in units for finding in unit.findings]
+        own = with_next(place.effect, place.measurement, gone, findings)
+        effect = replace(effect, limit=own.limit, next_tag=own.next_tag, enough=own.enough)
+    if ENGINES[profile.engine].infers_roles:
+        # A column stays in its row, whatever it is called; a key that needs it keeps it.
+        effect = replace(effect, loss=None, loss_unknown="")
+    rules: dict[Hashable, dict[str, None]] = defaultdict(dict)
+    for one in (one for unit in units for one in unit.changes):
+        rules[_key(one.change)] |= dict.fromkeys(one.rules)
+    left_out = {(_key(one.change), one.reason): one for unit in reversed(units) for one in unit.left_out}
+    return Plan(
+        first.subject,
+        tuple(replace(one, rules=tuple(rules[_key(one.change)])) for one in first.changes),
+        tuple(_steps(places, units)),
+        effect,
+        tuple(unit.subject for unit in units[1:]),
+        tuple(left_out.values()),
+    )
 
 
-def _place(profile: Profile, at: Subject, measurement: Measurement | None, asked: Iterable[Asked]) -> Place:
+def _place(profile: Profile, measurement: Measurement | None, at: Subject, changes: Iterable[Change]) -> Place:
     place = Place(profile, at.database, measurement)
-    if measurement is None:
-        return place
-    return replace(place, effect=effect_of(measurement, (one.change for one in asked)))
+    return place if measurement is None else replace(place, effect=effect_of(profile.engine, measurement, changes))
 
 
-def _steps(place: Place, asked: Sequence[Asked]) -> Iterator[Step]:
-    """What the engine says of the changes. Each step carries the rules that ask for what it is about."""
-    groups: dict[Renderer, list[Asked]] = defaultdict(list)
+def _steps(
+    places: Sequence[Place], units: Sequence[_Unit], kinds: Sequence[StepKind] = tuple(StepKind)
+) -> Iterator[Step]:
+    """What the engine says, a step of each of these kinds at most."""
+    engine = places[0].profile.engine
     try:
-        renderers = dict(renderers_of(place.profile.engine))
+        make = advice_of(engine)
+        each = [make(p, [one.change for one in u.changes]) for p, u in zip(places, units, strict=True)]
+        advice = replace(each[0], also=each[1:])
+        # Each kind is the name of its method.
+        yield from (replace(step, kind=kind) for kind in kinds if (step := getattr(advice, kind)()) is not None)
     except (Exception, SystemExit) as error:
-        if not place.engine.package:
+        # What another package brings may break.
+        if not ENGINES[engine].package:
             raise
-        yield _unsaid(place, error)
-        return
-    for kind, renderer in renderers.items():
-        groups[renderer] += [one for one in asked if type(one.change) is kind]
-    for renderer, group in groups.items():
-        if group:
-            rules = tuple(dict.fromkeys(rule for one in group for rule in one.rules))
-            for step in _rendered(place, renderer, [one.change for one in group]):
-                yield replace(step, rules=step.rules or rules)
-
-
-def _rendered(place: Place, renderer: Renderer, changes: Sequence[AnyChange]) -> Sequence[Step]:
-    """What the renderer says of the changes; one of another package that breaks is a step that says so."""
-    try:
-        return list(renderer(place, changes))
-    except (Exception, SystemExit) as error:
-        if not place.engine.package:
-            raise
-        return [_unsaid(place, error)]
-
-
-def _unsaid(place: Place, error: BaseException) -> Step:
-    words = f"{place.engine.package} cannot say how {place.engine.name} makes this change: {plugins.why(error)}."
-    return Step(Phase.LOOK, words)
+        yield Step(StepKind.FIND, f"{_broken(engine, error)}.")
 
 
 def with_words(profile: Profile, result: RuleResult) -> RuleResult:
-    """The result, each finding of which says in the engine's words what is to change; statements stand in the plans."""
+    """The result, each finding of which says in the engine's words what is to change; the plans have the statements."""
+    if not result.findings:
+        return result
     measurements = {Subject(m.database, m.name): m for m in profile.measurements}
-    findings = tuple(_said(profile, measurements, finding) for finding in result.findings)
-    return replace(result, findings=findings) if findings else result
+    return replace(result, findings=tuple(_said(profile, measurements, finding) for finding in result.findings))
 
 
 def _said(profile: Profile, measurements: Mapping[Subject, Measurement], finding: Finding) -> Finding:
-    words: list[str] = []
-    changes: dict[Subject, list[Asked]] = defaultdict(list)
+    changes: dict[Subject, list[Change]] = defaultdict(list)
     for change in finding.changes:
-        changes[change.at].append(Asked(change, ()))
-    for at, asked in changes.items():
-        place = _place(profile, at, measurements.get(at), asked)
-        words += [step.words for step in _first(list(_steps(place, asked)))]
-    return replace(finding, fix=" ".join(filter(None, (*dict.fromkeys(words), finding.fix)))) if words else finding
+        changes[change.at].append(change)
+    said: dict[str, None] = {}
+    for at, own in changes.items():
+        said |= dict.fromkeys(_sentence(profile, measurements.get(at), at, own))
+    return replace(finding, fix=" ".join(filter(None, (*said, finding.fix))))
 
 
-def _first(steps: Sequence[Step]) -> Sequence[Step]:
-    """The steps that say what it is about: what is to be written, or else what is to be done first."""
-    written = [step for step in steps if (step.phase is Phase.WRITE and not step.text) or step.language == "yaml"]
-    return written or [step for step in steps if step.phase is not Phase.LOOK][:1] or steps[:1]
+def _sentence(
+    profile: Profile, measurement: Measurement | None, at: Subject, changes: Sequence[Change]
+) -> Iterator[str]:
+    """What is to change, in the engine's words: the first sentence of the step that says it."""
+    handled, _ = _handled(profile, [Requested(change, ()) for change in changes])
+    if not handled:
+        return
+    place, unit = _place(profile, measurement, at, changes), _Unit(at, handled, (), ())
+    says_most = (StepKind.WRITER, StepKind.SCHEMA, StepKind.STORED, StepKind.FIND)
+    yield from (words.brief(step.words) for step in itertools.islice(_steps([place], [unit], says_most), 1))

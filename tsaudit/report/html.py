@@ -105,8 +105,7 @@ class ReportContents:
     def fix_beyond_step(self, item: findings.Item) -> str | None:
         """The rest of the fix if it begins with the plan's first step, which is not printed twice; None otherwise."""
         plan = self.plan_of(item)
-        begins = words.beginning(plan, self.result.target) if plan else None
-        return words.beyond(item.finding.fix, begins) if begins else None
+        return words.beyond(item.finding.fix, words.beginning(plan, self.result.target)) if plan else None
 
 
 def contents_of(

@@ -109,7 +109,7 @@ def _environment() -> Environment:
         last_day=lambda window: foreign.unbroken(day(window.end - timedelta(microseconds=1))),
         trend_note=_trend_note,
         spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
-        anchor_of_plan=lambda plan: words.anchor(plan.subject),
+        anchor_of_plan=words.anchor,
         steps_in_words=words.summary,
         effect_in_words=words.effect,
         tally=_tally,

@@ -116,8 +116,9 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
     changes = finding.changes
     if all(isinstance(change, Inspect) for change in changes):
-        # Changes of the others would otherwise be about what this one changes anyway.
-        changes = (*changes, *(change for _, other in under for change in other.changes))
+        # Changes of the others would otherwise be about what this one changes anyway. Those of notes stay theirs.
+        worse = (other for _, other in under if other.severity is not Severity.INFO)
+        changes = (*changes, *(change for other in worse for change in other.changes))
     return replace(finding, changes=changes, evidence=(*finding.evidence, *shown))
 
 

@@ -1,7 +1,8 @@
-"""Schema changes that somebody made because a plan of an earlier audit asked for them.
+"""Schema changes that somebody made because an earlier audit asked for them.
 
-A difference is planned if it is what a change of that plan decides, in the same measurement, or if a statement of the
-plan makes it. Anything else about the same column, such as another type than the one asked for, is not.
+A difference is planned if it is what a change that a finding asked for decides, in the same measurement, or if a
+statement or a setting of a plan makes it. Anything else about the same column, such as another type than the one asked
+for, is not.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from tsaudit.engines.engine import NAME_IN_FORM, Statements
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.types import is_integer
 from tsaudit.model.change import Change, Claim, MergeMeasurements
-from tsaudit.model.plan import Copy, Phase, Plan
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn
 
 _KINDS: Final[dict[str, Callable[[str], object]]] = {
@@ -28,35 +30,35 @@ _KINDS: Final[dict[str, Callable[[str], object]]] = {
 }
 """Whether an engine's type is one for values of the kind that a change asks for."""
 
+_READ: Final = (StepKind.FIND, StepKind.VERIFY)
+_NAME: Final = ("name", "")
+"""What a change of a measurement's name decides."""
 _EASED: Final = 0.5
 """Share of the series that may be left."""
 _UNWANTED: Final = frozenset({("role", "field"), ("role", "none")})
 """What a change decides about a tag that should be none."""
 
 
-def asked_by(difference: Difference, plans: Iterable[Plan], after: Profile) -> tuple[str, ...]:
-    """The rules whose plan made the difference, as their codes; none where no plan asked for it."""
-    codes: dict[str, None] = {}
-    for plan in plans:
-        if plan.subject.database == difference.subject.database:
-            codes |= dict.fromkeys(_asked_by(difference, plan, after))
+def asked_by(difference: Difference, timeline: Timeline, after: Profile) -> tuple[str, ...]:
+    """The rules that asked for the difference, as their codes; none where nobody did."""
+    at, codes = difference.subject, dict[str, None]()
+    for one in timeline.wanted:
+        where = one.change.at
+        if where.database == at.database and (not at.column or where.measurement in ("", at.measurement)):
+            codes |= dict.fromkeys(one.rules if _decides(one.change, difference, after) else ())
+    known = _statements(after.engine)
+    for plan in timeline.plans:
+        about = {subject for subject in plan.subjects if subject.database == at.database}
+        if about and (not at.column or Subject(at.database, at.measurement) in about):
+            texts = [step.text for step in plan.steps if step.kind not in _READ]
+            is_made = any(_states(text, difference, known) for text in texts) or _replaces(texts, difference, about)
+            codes |= dict.fromkeys(plan.rules if is_made else ())
     return tuple(codes)
 
 
-def _asked_by(difference: Difference, plan: Plan, after: Profile) -> Iterator[str]:
-    for asked in plan.changes:
-        if _decides(asked.change, difference, after):
-            yield from asked.rules
-    about, known = difference.subject.measurement if difference.subject.column else None, _statements(after.engine)
-    if about in (None, plan.subject.measurement):
-        for step in plan.steps:
-            makes = step.phase not in (Phase.LOOK, Phase.CHECK) and _states(step.text, difference, known)
-            if makes or (step.copy is not None and _is_written(step.copy, difference)):
-                yield from step.rules
-
-
-def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after: Profile) -> tuple[str, ...]:
-    """The rules whose finding about a tag was settled in another way than their plan's, as their codes; none otherwise.
+def eased(difference: Difference, timeline: Timeline, before: Profile, after: Profile) -> tuple[str, ...]:
+    """The rules whose finding about a tag was settled in another way than they asked for, as their codes; none
+    otherwise.
 
     The tag they did not want is no tag any more, and the measurement has at most half of its series. That is good news
     about the tag, and about the one that is new beside it.
@@ -70,13 +72,10 @@ def eased(difference: Difference, plans: Iterable[Plan], before: Profile, after:
     ended = {tag.key for tag in was.tags} - {tag.key for tag in now.tags}
     is_new_tag = difference.kind is DifferenceKind.NEW and now.tag(at.column) is not None
     codes: dict[str, None] = {}
-    for plan in plans:
-        if plan.subject == Subject(at.database, at.measurement):
-            wanted = [(one.change, one.rules) for one in plan.changes]
-            wanted += [(one.change, one.rules) for one in plan.set_aside]
-            for change, rules in wanted:
-                if _unwanted(change) & ended & (ended if is_new_tag else {at.column}):
-                    codes |= dict.fromkeys(rules)
+    for one in timeline.wanted:
+        own = _unwanted(one.change) if one.change.at == Subject(at.database, at.measurement) else set[str]()
+        if own & ended & (ended if is_new_tag else {at.column}):
+            codes |= dict.fromkeys(one.rules)
     return tuple(codes)
 
 
@@ -90,9 +89,7 @@ def _unwanted(change: Change) -> set[str]:
 
 def _decides(change: Change, difference: Difference, after: Profile) -> bool:
     if not difference.subject.column:
-        return _ends_measurement(change, difference, after)
-    if change.at.measurement != difference.subject.measurement:
-        return False
+        return _makes_measurement(change, difference) or _ends_measurement(change, difference, after)
     claims, column = change.claims(), difference.subject.column
     if difference.kind is DifferenceKind.NEW:
         return any(aspect == "new column" and _is_called(column, name) for aspect, name in claims)
@@ -151,6 +148,14 @@ def _above(column: str) -> Iterator[str]:
         yield column
 
 
+def _makes_measurement(change: Change, difference: Difference) -> bool:
+    names = {to for (aspect, name), to in change.claims().items() if aspect == "measurement" or (aspect, name) == _NAME}
+    names |= {change.into} if isinstance(change, MergeMeasurements) else set()
+    return difference.kind is DifferenceKind.NEW and any(
+        _is_called(difference.subject.measurement, name) for name in names
+    )
+
+
 def _ends_measurement(change: Change, difference: Difference, after: Profile) -> bool:
     name = difference.subject.measurement
     if difference.kind is not DifferenceKind.GONE or not name:
@@ -174,12 +179,17 @@ def _measurement(profile: Profile, database: str, name: str) -> Measurement | No
 # --- By what is stated -----------------------------------------------------------------------------------------------
 
 
-def _states(text: str, difference: Difference, known: Statements) -> bool:
-    """Whether a statement drops, or adds, what is gone, or new.
+def _replaces(texts: Iterable[str], difference: Difference, about: Iterable[Subject]) -> bool:
+    """Whether it is new, and has the name of one of the measurements with an end that a setting of the plan adds."""
+    if difference.kind is not DifferenceKind.NEW or difference.subject.column:
+        return False
+    name = difference.subject.measurement
+    ends = {name.removeprefix(at.measurement) for at in about if name.startswith(at.measurement)} - {""}
+    return any(f'"{end}"' in text for text in texts for end in ends)
 
-    What a plan makes on the way, such as the old column under another name, is nobody's decision; only its statements
-    know what it is called.
-    """
+
+def _states(text: str, difference: Difference, known: Statements) -> bool:
+    """Whether a statement drops, or adds, what is gone, or new, such as the table that rows are copied to."""
     if difference.kind not in (DifferenceKind.GONE, DifferenceKind.NEW):
         return False
     is_new = difference.kind is DifferenceKind.NEW
@@ -188,12 +198,6 @@ def _states(text: str, difference: Difference, known: Statements) -> bool:
     if not difference.subject.column:
         forms += known.make if is_new else known.remove
     return any(re.search(f"(?i){form.replace(NAME_IN_FORM, name)}", text) for form in forms)
-
-
-def _is_written(copy: Copy, difference: Difference) -> bool:
-    """Whether the program that a step wants makes the measurement."""
-    at = difference.subject
-    return difference.kind is DifferenceKind.NEW and not at.column and at.measurement == copy.into
 
 
 _IN_SQL: Final = r"(?:\S+\.)?(?:\"<name>\"|`<name>`|<name>(?![\w.\"`-]))"

@@ -57,19 +57,19 @@ def test_series_left_are_the_distinct_tag_sets_after_the_change(
 
 @settings(deadline=None, max_examples=examples(60))
 @given(ROWS, CHANGES, st.data())
-def test_rows_collide_which_share_tags_and_time(
+def test_rows_collide_which_repeat_tags_and_time(
     rows: list[tuple[str | None, ...]], change: TagReduction, data: st.DataObject
 ) -> None:
     times = data.draw(st.lists(st.none() | st.integers(1, 3), min_size=len(rows), max_size=len(rows)))
     batch = a_batch(rows)
     found = collisions({tag: batch.column(tag) for tag in TAGS}, pa.array(times, pa.int64()), change)
 
-    def sharing(tag_sets: list[tuple[str | None, ...]]) -> int:
+    def repeating(tag_sets: list[tuple[str | None, ...]]) -> int:
         counts = Counter((t, *tags) for t, tags in zip(times, tag_sets, strict=True) if t is not None)
-        return sum(n for n in counts.values() if n > 1)
+        return sum(n - 1 for n in counts.values())
 
     timed = sum(t is not None for t in times)
-    assert found == Collisions(timed, sharing(rows), sharing(changed(rows, change)))
+    assert found == Collisions(timed, repeating(rows), repeating(changed(rows, change)))
 
 
 @settings(deadline=None, max_examples=examples(60))

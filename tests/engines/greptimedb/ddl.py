@@ -22,7 +22,8 @@ _NAMES: Final = rf"{_NAME}(?:, {_NAME})*"
 _TEXT: Final = r"'(?:''|[^'])*'"
 _TABLE: Final = rf"(?P<database>{_NAME})\.(?P<name>{_NAME})"
 _INDEXES: Final = r"(?P<indexes>(?: (?:INVERTED|SKIPPING|FULLTEXT) INDEX)*)"
-_COLUMN: Final = re.compile(rf"(?P<name>{_NAME}) (?P<type>[A-Z]+(?: UNSIGNED)?(?:\(\d\))?)( NOT NULL)?{_INDEXES}")
+_TYPE: Final = r"[A-Z]+(?: UNSIGNED)?(?:\(\d\))?"
+_COLUMN: Final = re.compile(rf"(?P<name>{_NAME}) (?P<type>{_TYPE})( NOT NULL)?{_INDEXES}")
 _OPTIONS: Final = frozenset(
     {"append_mode", "comment", "merge_mode", "skip_wal", "sst_format", "ttl", "write_buffer_size"}
 )
@@ -31,16 +32,13 @@ _KINDS: Final = {name.upper(): kind for kind, (name, _) in TYPES.items()}
 
 def execute(server: GreptimeDB, statement: str) -> None:
     """Run it; MysqlError where the server's version refuses it."""
+    # Outside of quotes, a line break is a blank.
+    on_one_line = re.sub(rf"({_NAME}|{_TEXT})|\s+", lambda found: found[1] or " ", statement.strip().rstrip(";"))
     for form, run in _FORMS.items():
-        if found := re.fullmatch(form, statement.strip().rstrip(";"), re.DOTALL):
+        if found := re.fullmatch(form, on_one_line, re.DOTALL):
             run(server, found.groupdict())
             return
     raise MysqlError(1064, f"(InvalidSyntax): {statement}", "42000")
-
-
-def statements(fix: str) -> list[str]:
-    """Those that a fix proposes, in its order."""
-    return re.findall(rf"(?:CREATE TABLE|INSERT INTO|ALTER TABLE|DROP TABLE) {_NAME}(?:{_NAME}|{_TEXT}|[^;\"'])*;", fix)
 
 
 def _table(server: GreptimeDB, words: Mapping[str, str]) -> Stored:
@@ -51,7 +49,7 @@ def _table(server: GreptimeDB, words: Mapping[str, str]) -> Stored:
 
 
 def _create(server: GreptimeDB, words: Mapping[str, str]) -> None:
-    *columns, time = (line.strip() for line in words["body"].split(",\n"))
+    *columns, time = _parts(words["body"])
     key: list[str] = []
     if time.startswith("PRIMARY KEY"):
         key, time = _list(time), columns.pop()
@@ -66,7 +64,7 @@ def _create(server: GreptimeDB, words: Mapping[str, str]) -> None:
     made = Stored(
         _plain(words["database"]), _plain(words["name"]), 0, "mito", described, key, _settings(words["options"] or "")
     )
-    bounds = [line.strip() for line in (words["bounds"] or "").split(",\n") if line]
+    bounds = [one.strip() for one in (words["bounds"] or "").split(", ") if one]
     _check(server, made, index)
     made = dataclasses.replace(made, indexes=indexes, partition_by=partition_by)
     server.keep(made, pa.table([pa.array([], c.type) for c in described], [c.name for c in described]), bounds)
@@ -143,6 +141,48 @@ def _drop(server: GreptimeDB, words: Mapping[str, str]) -> None:
     server.drop(_table(server, words))
 
 
+def _add_column(server: GreptimeDB, words: Mapping[str, str]) -> None:
+    table, column = _table(server, words), _plain(words["column"])
+    kind = _KINDS.get(words["type"]) or _refuse("a type that is none")
+    if column in [c.name for c in table.columns]:
+        _refuse("(ColumnExists)")
+    added = Column(column, kind, "TAG" if words["key"] else "FIELD")
+    key = [*table.key, *([column] if words["key"] else [])]
+    rows = server.rows(table)
+    rows = rows.append_column(column, pa.nulls(len(rows), added.type))
+    server.keep(dataclasses.replace(table, columns=[*table.columns, added], key=key), rows)
+
+
+def _modify_type(server: GreptimeDB, words: Mapping[str, str]) -> None:
+    """A value that does not convert reads as null (tests/cases/standalone/common/alter/change_col_type.result)."""
+    table, column = _table(server, words), _plain(words["column"])
+    kind = _KINDS.get(words["type"]) or _refuse("a type that is none")
+    if column in (*table.key, table.time):
+        _refuse("(InvalidArguments): Not allowed to change primary key index column")
+    columns = [dataclasses.replace(c, type=kind) if c.name == column else c for c in table.columns]
+    rows = server.rows(table)
+    place = rows.column_names.index(column)
+    changed = dataclasses.replace(table, columns=columns)
+    values = pa.array([_cast(value, columns[place].type) for value in rows.column(column).to_pylist()], kind)
+    server.keep(changed, rows.set_column(place, column, values))
+
+
+def _cast(value: Any, kind: pa.DataType) -> Any:
+    try:
+        return None if value is None else pa.scalar(value).cast(kind).as_py()
+    except pa.ArrowInvalid:
+        return None
+
+
+def _show(server: GreptimeDB, words: Mapping[str, str]) -> None:
+    _table(server, words)
+
+
+def _parts(body: str) -> list[str]:
+    """What commas separate, but those within quotes and parentheses."""
+    return [one.strip() for one in re.findall(rf"(?:{_NAME}|\([^()]*\)|[^,\"()])+", body) if one.strip()]
+
+
 def _kinds(clauses: str) -> list[str]:
     return re.findall(r"inverted|skipping|fulltext", clauses.lower())
 
@@ -169,14 +209,17 @@ def _refuse(text: str) -> Any:
 
 
 _FORMS: Final[Mapping[str, Callable[[GreptimeDB, Mapping[str, str]], None]]] = {
-    rf"CREATE TABLE {_TABLE} \(\n(?P<body>.*?)\n\)"
-    rf"(?: PARTITION ON COLUMNS \((?P<partition_by>{_NAMES})\) \(\n(?P<bounds>.*?)\n\))?"
+    rf"CREATE TABLE {_TABLE} \( (?P<body>.*?) \)"
+    rf"(?: PARTITION ON COLUMNS \((?P<partition_by>{_NAMES})\) \( (?P<bounds>.*?) \))?"
     rf"(?: WITH \((?P<options>{_TEXT}={_TEXT}(?:, {_TEXT}={_TEXT})*)\))?": _create,
     rf"INSERT INTO {_TABLE} \((?P<columns>{_NAMES})\) (?P<select>SELECT .*)": _insert,
     rf"ALTER TABLE {_TABLE} RENAME (?P<new>{_NAME})": _rename,
     rf"ALTER TABLE {_TABLE} SET '(?P<option>\w+)'='(?P<value>[^']*)'": _set_option,
     rf"ALTER TABLE {_TABLE} MODIFY COLUMN (?P<column>{_NAME}) (?P<change>SET|UNSET) (?P<kind>\w+) INDEX": _change_index,
     rf"ALTER TABLE {_TABLE} DROP COLUMN (?P<column>{_NAME})": _drop_column,
+    rf"ALTER TABLE {_TABLE} ADD COLUMN (?P<column>{_NAME}) (?P<type>{_TYPE})(?P<key> PRIMARY KEY)?": _add_column,
+    rf"ALTER TABLE {_TABLE} MODIFY COLUMN (?P<column>{_NAME}) (?P<type>{_TYPE})": _modify_type,
     rf"DROP TABLE {_TABLE}": _drop,
+    rf"SHOW CREATE TABLE {_TABLE}": _show,
 }
 """Form of a statement to what it does."""

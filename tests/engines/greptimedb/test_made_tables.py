@@ -156,5 +156,5 @@ def test_label_of_ids_is_left_out_by_its_sender(server: GreptimeDB) -> None:
     fixes = {k.split()[0]: f.fix for k, f in found.items() if f.guilty == "trace_id" and f.changes}
     assert {"CAR001", "TAG002"} <= set(fixes)
     for code, fix in fixes.items():
-        assert fix.startswith("The metric engine makes its columns out of what is written: leave out trace_id"), code
+        assert fix.startswith("Stop writing trace_id to greptime_physical_table."), code
         assert "TABLE" not in fix, code

@@ -7,17 +7,15 @@ proposed statements are run, and the audit is silent on them afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from typing import Final
 
 import pytest
 
-from tests import plans
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Table, write
-from tests.engines.greptimedb.ddl import execute
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.greptimedb.seed_tables import MISUSED, TABLES
+from tests.planning.places import Statements
 from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
@@ -82,7 +80,6 @@ filtered by, and nothing says how long rows are kept."""
 
 def test_tables_of_the_guide_are_in_order(server: GreptimeDB) -> None:
     found = _audited(server, *TABLES.tables)
-    print([(k, f.message) for k, f in found.items()], "<<<")
     assert {f.severity for f in found.values()} == {Severity.INFO}
     assert set(found) == SAID
 
@@ -119,12 +116,19 @@ def test_what_the_guide_warns_against_is_reported_and_nothing_else(server: Grept
 def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) -> None:
     target = write(Dataset([MISUSED[name]], database="guide"), "greptimedb", server)
     rows = len(server.rows(server.tables["guide", name]))
-    (plan,) = (
+    plans = [
         plan
         for plan in audit(_collected(target), policy=LimitPolicy(target=SMALL)).plans
         if plan.subject.measurement == name
-    )
-    plans.run(plan, lambda statement: execute(server, statement), NOW - timedelta(days=2), NOW)
+    ]
+    if name == "compared_logs" and server.version.number < (1, 0):
+        assert not plans, "a note has none"
+        return
+    (plan,) = plans
+    for step in plan.steps:
+        Statements("greptimedb", server, target).run(step)
+    if ("guide", f"{name}_old") in server.tables:
+        server.drop(server.tables["guide", f"{name}_old"])
     found = _found(target, SMALL)
     assert {k: f.message for k, f in found.items() if f.severity is not Severity.INFO} == {}
     assert len(server.rows(server.tables["guide", name])) == (rows - 200 if name == "metrics_kept_twice" else rows)

@@ -51,7 +51,12 @@ def comparable(profile: Profile) -> Any:
             return {k: stripped(v) for k, v in value.items() if k not in DIFFERENT}
         return [stripped(v) for v in value] if isinstance(value, list) else value
 
-    return stripped(json.loads(to_json(profile)))
+    found = stripped(json.loads(to_json(profile)))
+    for measurement in found["measurements"]:
+        if measurement["name"] == "requests":
+            # Of many series: the conversation with InfluxDB 2.x has no row slice.
+            del measurement["rows_apart"]
+    return found
 
 
 DIFFERENT = {

@@ -21,13 +21,18 @@ from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.policies import with_own_series
 from tsaudit.config.settings import Target
+from tsaudit.engines.advice import advice_of
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.place import Place
 from tsaudit.engines.quoting import quote_identifier
+from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Verdict
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import stored_bytes
 from tsaudit.rule import LimitPolicy
 
@@ -142,7 +147,7 @@ def test_measurement_is_in_two_policies(server: Server) -> None:
     assert result.verdict is Verdict.WARN
     assert said(result, "TAG002") == {("TAG002", "raw/req", "request_id")}
     assert said(result, "NAM003") == set()
-    assert run_copies(server, target, result) == {"raw"}
+    assert run_queries(server, target, result) == {"raw"}
 
 
 def test_all_data_is_in_a_policy_that_is_not_the_default_one(server: Server) -> None:
@@ -154,7 +159,7 @@ def test_all_data_is_in_a_policy_that_is_not_the_default_one(server: Server) -> 
     assert said(result, "TAG002") == {("TAG002", "raw/req", "request_id")}
     assert said(result, "RET001") == {("RET001", "raw", "")}, "nothing is kept by the default policy"
     assert not [r for r in result.results if r.outcome == "open"]
-    assert run_copies(server, target, result) == {"raw"}
+    assert run_queries(server, target, result) == {"raw"}
 
 
 def test_old_data_is_kept_coarser_in_a_further_policy(server: Server) -> None:
@@ -179,7 +184,7 @@ def test_old_data_is_kept_coarser_in_a_further_policy(server: Server) -> None:
     assert {subject.partition("/")[0] for _, subject, _ in found} == {"year"}
     (finding,) = [f for rule, f in result.findings() if rule.code == "CAR001"]
     assert finding.observed == 10_000
-    assert run_copies(server, target, result) == {"year"}
+    assert run_queries(server, target, result) == {"year"}
 
 
 def test_policies_hold_the_same_measurements(server: Server) -> None:
@@ -203,7 +208,7 @@ def test_data_is_made_coarser_step_by_step(server: Server) -> None:
     assert tags(profile)["10y", "cpu"] == ["host"]
     result = audit(profile)
     assert said(result, "TAG002") == {("TAG002", "2w/cpu", "request")}
-    assert run_copies(server, target, result) == {"2w"}
+    assert run_queries(server, target, result) == {"2w"}
 
 
 def test_policies_have_odd_names_and_fields_of_different_types(server: Server) -> None:
@@ -227,29 +232,36 @@ def test_policies_have_odd_names_and_fields_of_different_types(server: Server) -
         assert probe(target, connection).profile.gaps == ()
 
 
-_COPY = re.compile(
-    r'SELECT \* INTO (".*?) FROM ("([^"]+)"\."([^"]+)"\.".*?") WHERE (time >= .*? AND time < \S+)'
-    r'(?: GROUP BY (?:\*|"[^"]+"(?:, "[^"]+")*))?'
-)
-"""A copy, with its target, its source, and the source's database and policy."""
+_SOURCE = re.compile(r'FROM ("([^"]+)"\."([^"]+)"\."[^"]*")')
+"""A measurement, with its database and policy."""
 
 
-def run_copies(server: Server, target: Target, result: AuditResult) -> set[str]:
-    """Runs the copies that the result proposes, of all time, and looks where the points came out; the policies."""
+def run_queries(server: Server, target: Target, result: AuditResult) -> set[str]:
+    """Runs the queries that the plans propose; the policies that they are about."""
     (database,) = target.databases
-    steps = [step.text for plan in result.plans for step in plan.steps]
-    copies = {m[0]: m for text in steps for m in _COPY.finditer(text)}
-    for statement, parts in copies.items():
-        into, source, policy = parts[1], parts[2], parts[4]
-        assert parts[3] == database
-        assert into == source.removesuffix('"') + '_new"', "beside the source, in its policy"
+    steps = [step for plan in result.plans for step in plan.steps if step.kind is StepKind.FIND]
+    found = set()
+    for step in steps:
+        (source,) = _SOURCE.findall(step.text)
+        assert source[1] == database
         # With no database and no policy in the request: the statement says it all.
-        (answer,) = influxql(server.url, statement.replace(parts[5], "time >= 0"))["results"][0]["series"]
-        assert answer["values"][0][1] > 0
-        assert rows_in(server, into)
-        elsewhere = into.replace(f'."{policy}".', '."autogen".')
-        assert not rows_in(server, elsewhere)
-    return {parts[4] for parts in copies.values()}
+        assert influxql(server.url, step.text)["results"][0]["series"]
+        found.add(source[2])
+    return found
+
+
+def test_copies_stay_in_their_policy(server: Server) -> None:
+    target = written(server, {"": ["req,host=a,id=1 v=1"], 'ra "w': (f"req,host=a,id={i} v=1" for i in range(9))})
+    profile = collected(target)
+    raw = named(profile)['ra "w', "req"]
+    change = LeaveOut(Subject(raw.database, "req"), "id")
+    copy = advice_of("influxdb1")(Place(profile, raw.database, raw), [change]).stored()
+    assert copy is not None
+    (answer,) = influxql(server.url, copy.text)["results"][0]["series"]
+    assert answer["values"][0][1] == 9
+    (database,) = target.databases
+    assert rows_in(server, rf'"{database}"."ra \"w"."req_new"')
+    assert not rows_in(server, f'"{database}"."autogen"."req_new"')
 
 
 def rows_in(server: Server, place: str) -> bool:
@@ -321,8 +333,11 @@ def test_retention_and_bytes_are_those_of_the_policy(tsi1: Server) -> None:
     held = {d.name: d.storage.data_bytes for d in profile.databases if d.storage and d.storage.data_bytes}
     assert held[f"{database}/raw"] > 10 * held[database] > 0
     assert stored_bytes(profile) == sum(held.values())
-    steps = [step for plan in audit(profile).plans for step in plan.steps if "RET001" in step.rules]
-    assert [s.text for s in steps if f'ALTER RETENTION POLICY "autogen" ON "{database}" ' in s.text]
+    # A note, which has no plan.
+    (note,) = [finding for rule, finding in audit(profile).findings() if rule.code == "RET001"]
+    step = advice_of("influxdb1")(Place(profile, database, None), note.changes).schema()
+    assert step is not None
+    assert step.text.startswith(f'ALTER RETENTION POLICY "autogen" ON "{database}" ')
 
 
 def test_series_that_comes_to_a_further_policy_is_seen_the_next_day(tsi1: Server) -> None:

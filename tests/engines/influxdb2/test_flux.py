@@ -1,9 +1,9 @@
 """Flux of plans: what is shown is what was parsed, checked, and run.
 
 `flux.json` holds each statement. All of them were parsed and type-checked, with the library's signatures, by the
-language server 0.8.40, which is the server's own parser. Those that copy or count were also run, by the engine 0.50,
-on given rows in place of a bucket; what they write is recorded in place of being written: what is in the group key is
-the measurement and a tag, the rest fields.
+language server 0.8.40, which is the server's own parser. Those that read a bucket were also run, by the engine 0.50, on
+`GIVEN` in place of it, with its times as the range. What they would write is recorded: what is in the group key is the
+measurement and a tag, the rest fields.
 """
 
 from __future__ import annotations
@@ -12,134 +12,108 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-from unittest.mock import patch
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.engines.rendering import Place, renderers_of
-from tsaudit.model.change import (
-    Change,
-    Inspect,
-    MakeField,
-    Merged,
-    MergeMeasurements,
-    Rename,
-    SplitMeasurement,
-)
-from tsaudit.model.profile import Measurement
+from tsaudit.engines.advice import advice_of
+from tsaudit.engines.place import Place
+from tsaudit.model.change import Change, Inspect, LeaveOut, MakeField
+from tsaudit.model.plan import Effect
 from tsaudit.model.subject import Subject
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "flux.json").read_text(encoding="utf-8"))
 ODD: Final = 'a "b" \\ ${c} / é, d=1'
 """A name of what strings of Flux take for something else."""
-_MEASUREMENT: Final = a_measurement(
-    ODD,
-    database=ODD,
-    tags=(a_tag("host"), a_tag(ODD), a_tag("a-b"), a_tag("load")),
-    fields=(a_field("v"), a_field("n n"), a_field("alarm", ("string",))),
-)
-_DAYS: Final = [
-    a_measurement(f"cpu_{host}", tags=(a_tag("core"),), fields=(a_field("value"),)) for host in ("web1", "web2")
+FIRST, SECOND = "2026-03-31T01:00:00Z", "2026-03-31T02:00:00Z"
+TAGS: Final = {"host": "a", ODD: "p1", "a-b": "q", "load": "1.5"}
+GIVEN: Final[list[dict[str, Any]]] = [
+    {
+        "measurement": ODD,
+        "tags": TAGS,
+        "field": "v",
+        "type": "float",
+        "points": [[FIRST, "1"], [SECOND, "2"]],
+    },
+    {"measurement": ODD, "tags": TAGS, "field": "n n", "type": "float", "points": [[FIRST, "10"]]},
+    {"measurement": ODD, "tags": TAGS, "field": "alarm", "type": "string", "points": [[SECOND, "on"]]},
+    # Tags that some points lack.
+    {
+        "measurement": ODD,
+        "tags": {"host": "b", ODD: "p2", "load": "2"},
+        "field": "v",
+        "type": "float",
+        "points": [[FIRST, "3"]],
+    },
+    {
+        "measurement": ODD,
+        "tags": {"host": "a", ODD: "p3", "a-b": "q", "load": "1.5"},
+        "field": "v",
+        "type": "float",
+        "points": [["2026-03-31T03:00:00Z", "4"]],
+    },
+    {"measurement": "other", "tags": {"host": "z"}, "field": "v", "type": "float", "points": [[FIRST, "9"]]},
 ]
-
-
-REBUILT: Final = (
-    MakeField(Subject(ODD, ODD), ODD),
-    MakeField(Subject(ODD, ODD), "load", "float"),
-    Rename(Subject(ODD, ODD), "a-b", "a_b"),
-    Rename(Subject(ODD, ODD), "n n", "n_n"),
-    Rename(Subject(ODD, ODD), "", "new"),
-    SplitMeasurement(Subject(ODD, ODD), f"{ODD} events", ("alarm",)),
-)
-
-
-def _as_if_in_flux(measurements: list[Measurement], *changes: Change) -> list[tuple[str, str]]:
-    """What would be shown if nothing were left to a program: the recorded rows have no point that Flux would lose."""
-    with patch("tsaudit.engines.influxdb2.changes._beyond", return_value=[]):
-        return list(_statements(measurements, *changes))
-
-
-def _statements(measurements: list[Measurement], *changes: Change) -> Iterator[tuple[str, str]]:
-    here = next((m for m in measurements if m.name == changes[0].at.measurement), None)
-    place = Place(a_profile(*measurements, engine="influxdb2"), changes[0].at.database, here)
-    renderers = renderers_of("influxdb2")
-    for render in {renderers[type(change)]: None for change in changes}:
-        for step in render(place, changes):
-            if step.language == "flux":
-                yield step.phase, step.text
 
 
 def rendered() -> dict[str, str]:
     at, bucket = Subject(ODD, ODD), Subject(ODD, "")
-    whats = ("new values", "schema")
-    found = {
-        "one measurement": _as_if_in_flux([_MEASUREMENT], *REBUILT),
-        "names that hold data": _statements(
-            _DAYS,
-            MergeMeasurements(
-                Subject("main", ""),
-                "cpu",
-                "cpu_{host}",
-                tuple(Merged(m.name, (("host", m.name.removeprefix("cpu_")),), "usage") for m in _DAYS),
-            ),
-        ),
-        "looks": (
-            pair
-            for what in (
-                *(Inspect(at, what, column=ODD) for what in whats),
-                Inspect(bucket, "measurements"),
-                Inspect(bucket, "customers", column=ODD),
-                Inspect(bucket, "databases", values=(ODD, "(x")),
-            )
-            for pair in _statements([_MEASUREMENT], what)
-        ),
-    }
-    return {
-        f"{name}: {phase} {number}": text
-        for name, pairs in found.items()
-        for number, (phase, text) in enumerate(pairs, 1)
-    }
+    return dict(
+        [
+            *_statements("fields", MakeField(at, ODD), MakeField(at, "load", "float")),
+            *_statements("left out", LeaveOut(at, ODD), LeaveOut(at, "alarm")),
+            *_statements("schema", Inspect(at, "schema")),
+            *_statements("measurements", Inspect(bucket, "measurements")),
+            *_statements("tenants", Inspect(bucket, "customers", column=ODD)),
+            *_statements("buckets", Inspect(bucket, "databases", values=(ODD, "(x"))),
+            *_statements("sources", Inspect(at, "new values", ODD), known=True),
+        ]
+    )
+
+
+def _statements(name: str, *changes: Change, known: bool = False) -> Iterator[tuple[str, str]]:
+    """`known`: how many values the tags have, so that a tag shows who writes."""
+    counts = {ODD: 90, "host": 2} if known else {ODD: 1}
+    here = a_measurement(
+        ODD,
+        database=ODD,
+        tags=tuple(a_tag(key, values=counts.get(key, 1)) for key in TAGS),
+        fields=(a_field("v"), a_field("n n"), a_field("alarm", ("string",))),
+    )
+    about = here if changes[0].at.measurement else None
+    found = advice_of("influxdb2")(Place(a_profile(here, engine="influxdb2"), ODD, about, Effect()), changes)
+    for step in (found.find(), found.stored()):
+        if step is not None and step.language == "flux":
+            yield f"{name}: {step.kind}", step.text
 
 
 def test_statements_are_those_that_were_parsed_and_run() -> None:
     assert rendered() == {name: run["text"] for name, run in RECORDED.items()}
 
 
-def test_points_with_moved_fields_only_are_left_to_a_program() -> None:
-    """A former tag of theirs is in neither copy in Flux: one has none of these points, the other no such field."""
-    copies = [text for phase, text in _statements([_MEASUREMENT], *REBUILT) if phase == "copy"]
-    assert len(copies) == 2
-    assert not any("wideTo" in text or "filter(fn: (r) => r._field" in text for text in copies)
-
-
 def test_none_was_refused() -> None:
-    assert [name for name, run in RECORDED.items() if not run["parsed"] or "error" in run] == []
+    assert [name for name, run in RECORDED.items() if run["parsed"] is not True or "error" in run.get("out", ())] == []
 
 
 def test_nothing_was_lost() -> None:
     """What an expert expects: each value where the plan says, once; other measurements are not touched."""
-    first, second = "2026-03-31T01:00:00Z", "2026-03-31T02:00:00Z"
-    tags = {"_measurement": "new", "host": "a", "a_b": "q"}
-    was_tags = {ODD: "p1", "load_text": "1.5"}
-    assert _rows("one measurement: copy 1") == [
-        (tags, {"_time": first, "v": "1", "n_n": "10"} | was_tags),
-        (tags, {"_time": second, "v": "2"} | was_tags),
+    new = {"_measurement": f"{ODD}_new", "host": "a", "a-b": "q"}
+    assert _rows("fields: stored") == [
+        (new, {"_time": FIRST, "v": "1", "n n": "10", ODD: "p1", "load_text": "1.5"}),
+        (new, {"_time": SECOND, "v": "2", "alarm": "on", ODD: "p1", "load_text": "1.5"}),
+        (new, {"_time": "2026-03-31T03:00:00Z", "v": "4", ODD: "p3", "load_text": "1.5"}),
         # A tag that some points lack.
-        ({"_measurement": "new", "host": "b"}, {"_time": first, "v": "3", ODD: "p2", "load_text": "2"}),
+        ({"_measurement": f"{ODD}_new", "host": "b"}, {"_time": FIRST, "v": "3", ODD: "p2", "load_text": "2"}),
     ]
-    moved = {"_measurement": f"{ODD} events", "host": "a", "a_b": "q"}
-    assert _rows("one measurement: copy 2") == [(moved, {"_time": second, "alarm": "on"})]
-    assert _rows("one measurement: check 3") == [
-        ({"_field": "alarm"}, {"_value": "1"}),
-        ({"_field": "n n"}, {"_value": "1"}),
-        ({"_field": "v"}, {"_value": "3"}),
+    kept = new | {"load": "1.5"}
+    assert _rows("left out: stored") == [
+        (kept, {"_time": FIRST, "v": "1", "n n": "10"}),
+        (kept, {"_time": SECOND, "v": "2"}),
+        (kept, {"_time": "2026-03-31T03:00:00Z", "v": "4"}),
+        ({"_measurement": f"{ODD}_new", "host": "b", "load": "2"}, {"_time": FIRST, "v": "3"}),
     ]
-    for number in (1, 2):
-        series = {"_measurement": "cpu", "_field": "usage", "core": "0"}
-        # The tag is not in the group key; `to` writes all texts as tags.
-        assert _rows(f"names that hold data: copy {number}") == [
-            (series, {"_time": first, "_value": "1", "host": f"web{number}"}),
-            (series, {"_time": second, "_value": "2", "host": f"web{number}"}),
-        ]
+
+
+def test_the_source_that_writes_most_values_comes_first() -> None:
+    assert RECORDED["sources: find"]["out"] == [[{}, {"host": "a", "_value": "2"}], [{}, {"host": "b", "_value": "1"}]]
 
 
 def _rows(name: str) -> list[tuple[dict[str, str], dict[str, str]]]:

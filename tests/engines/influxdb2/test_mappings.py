@@ -54,5 +54,5 @@ def test_values_of_a_growing_tag_are_shown_in_their_bucket() -> None:
     profile = a_profile(growing, engine="influxdb2")
     timeline = history_of(profile, [0.02 + i * 0.98 / 40 for i in range(40)], "id")
     steps = [step.text for plan in audit(profile, timeline, rules=[RULES["CAR004"]]).plans for step in plan.steps]
-    assert f'schema.measurementTagValues(bucket: "{BUCKET}", measurement: "req", tag: "id")' in "\n".join(steps)
+    assert f'from(bucket: "{BUCKET}")' in "\n".join(steps)
     assert not any("DELETE FROM" in text for text in steps)

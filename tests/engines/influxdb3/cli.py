@@ -34,6 +34,8 @@ def run(command: str, server: InfluxDB3) -> None:
     if program != "influxdb3":
         raise RefusedCommandError(f"{program}: command not found")
     asked = _parser().parse_args(words)
+    if asked.verb == "show":
+        return
     if asked.verb == "delete":
         server.delete_table(asked.database, asked.name)
     else:
@@ -45,6 +47,7 @@ def run(command: str, server: InfluxDB3) -> None:
 def _parser() -> _Parser:
     parser = _Parser(prog="influxdb3", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("show").add_subparsers(dest="what", required=True).add_parser("databases")
     delete = verbs.add_parser("delete").add_subparsers(dest="what", required=True).add_parser("table")
     delete.add_argument("--database", "-d", required=True)
     delete.add_argument("name")

@@ -485,20 +485,19 @@ class MongoDB:
         return {}
 
     def _update(self, command: Document, session: Session) -> Document:
-        """Sets fields of the first document that matches, or inserts one."""
-        name, changed = command["update"], 0
+        """Changes the documents that match: by a pipeline, or by the operator `$unset`."""
+        del session
+        changed, inside = 0, self._existing(command["$db"], command["update"])
+        if inside.kind != "collection":
+            raise CommandError(72, "InvalidOptions", "time series measurements are hardly ever updated")
         for update in command["updates"]:
-            values = update["u"]["$set"]
-            inside = self.databases.get(command["$db"], {}).get(name, Collection())
+            asked = update["u"]
+            stages = asked if isinstance(asked, list) else [{"$unset": list(asked["$unset"])}]
             for place, document in enumerate(inside.read()):
-                if matches(document, update["q"]):
-                    inside.documents[place] = bson.encode({**document, **values})
+                if matches(document, update["q"]) and (update.get("multi") or not changed):
+                    (made,) = run([document], stages)
+                    inside.documents[place] = bson.encode(made)
                     changed += 1
-                    break
-            else:
-                if update.get("upsert"):
-                    added = {**update["q"], **values}
-                    self._insert({"insert": name, "documents": [added], "$db": command["$db"]}, session)
         return {"n": changed, "nModified": changed}
 
     def _renamecollection(self, command: Document, session: Session) -> Document:

@@ -17,7 +17,6 @@ _SHELL: Final = """
 const fs = require("fs");
 Date.prototype.toJSON = function () { return { $date: this.toISOString() }; };
 const ISODate = text => new Date(text);
-const print = () => {};
 let rest = "";
 const ask = (...call) => {
   fs.writeSync(1, JSON.stringify(call) + "\\n");
@@ -32,14 +31,13 @@ const ask = (...call) => {
   if ("error" in answer) throw new Error(answer.error);
   return answer.value;
 };
-const operations = ["aggregate", "countDocuments", "createIndex", "drop", "findOne", "getIndexes", "insertMany",
-  "renameCollection", "updateOne", "hideIndex", "dropIndex"];
+const operations = ["aggregate", "createIndex", "dropIndex", "renameCollection", "totalSize", "updateMany"];
 const collection = (database, name) => {
   const found = { find: filter => ({ limit: n => ask(database, name, "find", filter, n) }) };
   for (const one of operations) found[one] = (...rest) => ask(database, name, one, ...rest);
   return found;
 };
-const db = { getSiblingDB: database => ({
+const db = { adminCommand: command => ask("admin", "", "command", command), getSiblingDB: database => ({
   getCollection: name => collection(database, name),
   getCollectionNames: () => ask(database, "", "names"),
   runCommand: command => ask(database, "", "command", command),
@@ -105,24 +103,22 @@ def _called(
         return list(found.aggregate(arguments[0]))
     if operation == "find":
         return list(found.find(arguments[0]).limit(arguments[1]))
-    if operation == "findOne":
-        return found.find_one(arguments[0])
-    if operation == "countDocuments":
-        return found.count_documents(arguments[0] if arguments else {})
-    if operation == "insertMany":
-        found.insert_many(arguments[0])
-    elif operation == "createIndex":
+    if operation == "totalSize":
+        (stats,) = found.aggregate([{"$collStats": {"storageStats": {}}}])
+        return stats["storageStats"]["totalSize"]
+    if operation == "createIndex":
         found.create_index(list(arguments[0].items()), **(arguments[1] if len(arguments) > 1 else {}))
-    elif operation == "getIndexes":
-        return [dict(spec) for spec in found.list_indexes()]
     elif operation == "renameCollection":
-        found.rename(arguments[0], dropTarget=len(arguments) > 1 and arguments[1])
+        found.rename(arguments[0])
     elif operation == "dropIndex":
         found.drop_index(arguments[0])
-    elif operation == "drop":
-        found.drop()
-    elif operation == "updateOne":
-        found.update_one(arguments[0], arguments[1], upsert=bool(arguments[2].get("upsert")))
+    elif operation == "updateMany":
+        found.update_many(*arguments)
     else:
         raise AssertionError(f"the shell has no {operation}")
     return None
+
+
+def one_line(commands: str) -> str:
+    """The commands without their line breaks."""
+    return commands.replace("\n  ", " ")

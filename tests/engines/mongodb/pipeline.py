@@ -50,7 +50,6 @@ def matches(document: Document, condition: Mapping[str, Any]) -> bool:
 
 _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$eq": lambda value, wanted: value == wanted,
-    "$ne": lambda value, wanted: value != wanted,
     "$gte": lambda value, wanted: value is not _MISSING and value is not None and value >= wanted,
     "$gt": lambda value, wanted: value is not _MISSING and value is not None and value > wanted,
     "$lt": lambda value, wanted: value is not _MISSING and value is not None and value < wanted,
@@ -101,8 +100,8 @@ def _get_field(operand: Any, document: Document) -> Any:
 
 
 def _if_null(operand: Any, document: Document) -> Any:
-    values = (evaluate(one, document) for one in operand)
-    return next((v for v in values if v is not _MISSING and v is not None), None)
+    values = [evaluate(one, document) for one in operand]
+    return next((v for v in values if v is not _MISSING and v is not None), values[-1])
 
 
 def _condition(operand: Any, document: Document) -> Any:
@@ -129,12 +128,6 @@ def _type(operand: Any, document: Document) -> str:
     return changing.type_of(evaluate(operand, document))
 
 
-def _filter(operand: Any, document: Document) -> Any:
-    return [
-        item for item in evaluate(operand["input"], document) if evaluate(operand["cond"], {**document, "$$this": item})
-    ]
-
-
 def _convert(operand: Any, document: Document) -> Any:
     value = evaluate(operand["input"], document)
     if value is _MISSING or value is None:
@@ -154,45 +147,9 @@ def _switch(operand: Any, document: Document) -> Any:
     return evaluate(operand["default"], document)
 
 
-def _texts(operand: Any, document: Document, what: str) -> list[str] | None:
-    """The texts that a list of expressions says; None where one of them is null."""
-    found = [evaluate(one, document) for one in operand]
-    if any(value is _MISSING or value is None for value in found):
-        return None
-    if not all(isinstance(value, str) for value in found):
-        raise CommandError(16702, "Location16702", f"{what} only supports strings")
-    return found
-
-
-def _split(operand: Any, document: Document) -> Any:
-    texts = _texts(operand, document, "$split")
-    return None if texts is None else texts[0].split(texts[1])
-
-
-def _concat(operand: Any, document: Document) -> Any:
-    texts = _texts(operand, document, "$concat")
-    return None if texts is None else "".join(texts)
-
-
-def _element(operand: Any, document: Document) -> Any:
-    items, place = evaluate(operand[0], document), operand[1]
-    if items is None or items is _MISSING:
-        return None
-    return items[place] if place < len(items) else _MISSING
-
-
-def _part(operand: Any, document: Document) -> str:
-    text, begin, length = (evaluate(one, document) for one in operand)
-    return "" if text is None or text is _MISSING else str(text)[begin : begin + length]
-
-
-def _trunc(operand: Any, document: Document) -> Any:
+def _is_number(operand: Any, document: Document) -> bool:
     value = evaluate(operand, document)
-    if value is _MISSING or value is None:
-        return None
-    if not isinstance(value, int | float):
-        raise CommandError(51081, "Location51081", "$trunc only supports numeric types")
-    return float(int(value)) if isinstance(value, float) else value
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _EXPRESSIONS: Final[Mapping[str, Callable[[Any, Document], Any]]] = {
@@ -205,18 +162,10 @@ _EXPRESSIONS: Final[Mapping[str, Callable[[Any, Document], Any]]] = {
     "$type": _type,
     "$bsonSize": lambda operand, document: len(bson.encode(evaluate(operand, document))),
     "$literal": lambda operand, document: operand,
-    "$ne": lambda operand, document: evaluate(operand[0], document) != evaluate(operand[1], document),
     "$in": lambda operand, document: evaluate(operand[0], document) in evaluate(operand[1], document),
-    "$toLower": lambda operand, document: str(evaluate(operand, document)).lower(),
-    "$strLenCP": lambda operand, document: len(evaluate(operand, document)),
-    "$arrayElemAt": _element,
-    "$concat": _concat,
     "$convert": _convert,
-    "$filter": _filter,
-    "$split": _split,
-    "$substrCP": _part,
+    "$isNumber": _is_number,
     "$switch": _switch,
-    "$trunc": _trunc,
 }
 
 

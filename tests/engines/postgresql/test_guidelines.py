@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
 from datetime import timedelta
 
 import pytest
 
-from tests import plans
 from tests.builders import DAY, NOW
 from tests.collecting import collected
+from tests.planning.places import split
 from tests.servers import Postgresql
 from tsaudit.audit import audit
 from tsaudit.config.settings import Target
@@ -243,10 +242,6 @@ FOUND = (
 """Guideline, rule, severity, table, column."""
 FOLLOWS = {"A8": "CAR006"}
 """What the database breaks as a consequence: that `session` dominates is said with its IDs."""
-STATEMENT = re.compile(
-    r"(?:ALTER TABLE|CREATE TABLE|CREATE INDEX|DELETE FROM|DROP INDEX|SELECT(?! the )|UPDATE)\b"
-    r"(?:(?!\.\.\.)[^;])+;"
-)
 
 
 @pytest.fixture(scope="module")
@@ -263,15 +258,15 @@ def test_proposed_statements_when_run(postgresql: Postgresql, broken: AuditResul
     """All plans one after the other, by somebody whose session searches other schemas."""
     ran: set[str] = set()
     with postgresql.connect() as connection, connection.transaction(force_rollback=True):
-
-        def execute(statement: str) -> None:
-            # The server takes these outside of transactions only.
-            connection.execute(statement.replace(" CONCURRENTLY", "").encode())
-
         for plan in broken.plans:
-            if plans.run(plan, execute, NOW - timedelta(days=1), NOW, without=()):
+            for statement in (one for step in plan.steps if step.language == "sql" for one in split(step.text)):
+                # The server takes these outside of transactions only.
+                connection.execute(statement.replace(" CONCURRENTLY", "").encode())
                 ran.update(rule for asked in plan.changes for rule in asked.rules)
-    assert ran == {"CAR005", "DRF001", "FLD001", "FLD002", "LAY004", "NAM001", "NAM003", "STO001", "STO002", "TAG003"}
+    # Notes have no plan.
+    assert sorted(ran) == [
+        "CAR001", "CAR005", "FLD001", "FLD002", "LAY002", "LAY004", "STO002", "TAG001", "TAG002", "TAG003", "TAG006",
+    ]  # fmt: skip
 
 
 def test_every_guideline_that_a_rule_checks_is_broken() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-
-import pytest
 
 from tests.collecting import collected
 from tests.engines.postgresql.timescaledb import Timescaledb
+from tsaudit.engines.place import Place
+from tsaudit.engines.postgresql.advice import PostgresqlAdvice
 from tsaudit.model.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
-from tsaudit.rules.retention.unbounded_retention import unbounded_retention
 from tsaudit.rules.storage.missing_index import missing_index
 from tsaudit.rules.storage.needless_index import needless_index
 
@@ -125,23 +123,6 @@ def test_options_tell_what_is_compressed_and_when(timescaledb: Timescaledb) -> N
     }
 
 
-def test_policies_that_are_proposed_are_taken(timescaledb: Timescaledb) -> None:
-    from tests.rules.cases import judge
-
-    profile = collected(timescaledb.target, wanted=CATALOGUE | {"options"})
-    fixes = {f.subject.measurement: f.fix for f in judge(unbounded_retention, profile).findings}
-    assert set(fixes) == {"epochs", "spread"}
-    if not timescaledb.is_real:
-        pytest.skip("only the extension itself takes its statements")
-    with timescaledb.connect() as connection, connection.transaction(force_rollback=True):
-        for statement in re.findall(r"^(?:SELECT|ALTER) .*;$", fixes["spread"], re.MULTILINE):
-            connection.execute(statement.encode())
-        connection.execute("CREATE FUNCTION metrics.now_s() RETURNS BIGINT LANGUAGE SQL STABLE AS 'SELECT 0::BIGINT'")
-        connection.execute("SELECT set_integer_now_func('metrics.epochs', 'metrics.now_s')")
-        for statement in re.findall(r"^(?:SELECT|ALTER) .*;$", fixes["epochs"], re.MULTILINE):
-            connection.execute(statement.encode())
-
-
 def test_nothing_is_waited_for_when_a_chunk_is_locked(timescaledb: Timescaledb) -> None:
     before = _tables(collected(timescaledb.target, wanted=CATALOGUE))
     chunk = before["conditions"].partitioning.partitions[0].name
@@ -159,16 +140,19 @@ def test_nothing_is_waited_for_when_a_chunk_is_locked(timescaledb: Timescaledb) 
 
 
 def test_rules_when_the_table_is_divided_by_time(timescaledb: Timescaledb) -> None:
-    from tests.rules.cases import judge, with_steps
+    from tests.rules.cases import judge
 
     profile = collected(timescaledb.target, wanted=CATALOGUE)
     big = replace(profile, measurements=tuple(replace(m, indexes=()) for m in profile.measurements))
     found = judge(missing_index, big, {"min_bytes": 1}).findings
     assert {f.subject.measurement for f in found} <= {"plain", "spread"}
-    fixes = {f.subject.measurement: f.fix for f in with_steps(needless_index, profile)}
+    (twins,) = (f for f in judge(needless_index, profile).findings if f.subject.measurement == "conditions")
+    conditions = _tables(profile)["conditions"]
+    schema = PostgresqlAdvice(Place(profile, "metrics", conditions), twins.changes).schema()
     # It has the columns that another one starts with; and CONCURRENTLY is refused for it.
-    assert f'DROP INDEX "metrics"."{"y" * 60}0";' in fixes["conditions"]
-    assert "CONCURRENTLY" not in fixes["conditions"]
+    assert schema is not None
+    assert f'DROP INDEX "metrics"."{"y" * 60}0";' in schema.text
+    assert "CONCURRENTLY" not in schema.text
 
 
 def test_newest_rows_when_older_chunks_are_compressed(timescaledb: Timescaledb) -> None:

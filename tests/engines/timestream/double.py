@@ -109,8 +109,6 @@ class Timestream:
         """How many of the next calls are refused."""
         self.failing = 0
         """How many of the next calls end with an error of the service's own."""
-        self.rejected = 0
-        """Records that a scheduled query did not write."""
         self.statements: list[str] = []
         self.operations: list[str] = []
         """The calls that came, oldest first."""
@@ -173,32 +171,13 @@ class Timestream:
         self._tables[database][name] = self._stored(database, Table(name, timestream=described or {}), None)
         self._databases[database]["TableCount"] = len(self._tables[database])
 
-    def delete_table(self, database: str, name: str) -> None:
-        """Deletes a table with its rows."""
-        del self._tables[database][name]
-        self._databases[database]["TableCount"] = len(self._tables[database])
+    def update_table(self, database: str, name: str, described: Mapping[str, Any]) -> None:
+        """Changes the settings of a table, as UpdateTable does."""
+        self._tables[database][name].described.update(described)
 
     def stored(self, database: str) -> dict[str, pa.Table]:
         """Table to its rows, of those that have some."""
         return {name: table.data for name, table in self._tables[database].items() if table.data is not None}
-
-    def load(self, database: str, name: str, rows: pa.Table, dimensions: Sequence[str]) -> None:
-        """Writes rows into a table; counts those that share dimensions, measure name and time as rejected."""
-        if not rows.num_rows:
-            return
-        found = self._tables[database][name]
-        if found.data is not None:
-            rows = pa.concat_tables([found.data, rows], promote_options="permissive")
-        # A column exists once something was written to it.
-        rows = rows.select([n for n in rows.column_names if rows[n].null_count < rows.num_rows])
-        dimensions = [name for name in dimensions if name in rows.column_names]
-        kept = rows.group_by([*dimensions, "measure_name", "time"]).aggregate([]).num_rows
-        found.data, found.physical, found.dimensions = rows, f"t{next(_numbers)}", tuple(dimensions)
-        found.measures = _measures(Table(name, dimensions), rows)
-        self.rejected += rows.num_rows - kept
-        self._rows.register("written", rows)
-        self._rows.execute(f"CREATE TABLE {found.physical} AS SELECT * FROM written")
-        self._rows.unregister("written")
 
     # --- The operations ------------------------------------------------------------------------------------------
 

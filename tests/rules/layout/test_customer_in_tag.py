@@ -6,9 +6,10 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import influxql, write
-from tests.rules.cases import Case, dataset, judge, planned, table
+from tests.rules.cases import Case, dataset, judge, table, text_of
 from tests.servers import Influxd
 from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Documents, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.customer_in_tag import customer_in_tag as rule
@@ -122,7 +123,6 @@ def test_statement_that_shows_a_customer(influxd: Influxd) -> None:
     target = write(CASES[0].breaks, "influxdb1", influxd.url)
     (name,) = target.databases
     profile = a_profile(a_measurement("air", database=name, tags=(a_tag("customer_id"),)), engine="influxdb1")
-    steps = planned(rule, profile)
-    statement = steps[steps.index("SELECT ") :].replace("...", "byte")
+    statement = text_of(StepKind.FIND, rule, profile).replace("...", "byte")
     (series,) = influxql(influxd.url, statement, db=name)["results"][0]["series"]
     assert {row[series["columns"].index("customer_id")] for row in series["values"]} == {"byte"}

@@ -82,7 +82,8 @@ def test_measurement_tags_and_field_when_the_name_is_that_of_the_guideline() -> 
         "1 measurement named Cpu.{host}.{region}.usage_user should be "
         "measurement cpu, tags host and region, and field usage_user."
     )
-    assert f"Write cpu,host=server-5,region=us-west usage_user=... instead of {NAMES[0]}." in finding.fix
+    to = "field usage_user of cpu with host=server-5 and region=us-west"
+    assert f"Write to {to} instead of {NAMES[0]}." in finding.fix
     assert '"Cpu.*.*.usage_user measurement.host.region.field"' in planned(rule, profile)
 
 
@@ -102,7 +103,7 @@ def test_no_template_when_names_have_no_dots() -> None:
     profile = a_profile(*(a_measurement(f"events_2024_{m:02}") for m in range(1, 7)), engine="influxdb1")
     (finding,) = judge(rule, profile).findings
     assert "templates" not in planned(rule, profile)
-    assert finding.fix.startswith("Write events usage=... instead of events_2024_01.")
+    assert finding.fix.startswith("Write to events instead of events_2024_01.")
 
 
 def test_what_the_name_says_of_a_collection() -> None:

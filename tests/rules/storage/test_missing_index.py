@@ -11,11 +11,13 @@ import pytest
 from tests.builders import a_count, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, write
-from tests.rules.cases import Case, dataset, hosts, judge, planned, table
+from tests.planning.places import split
+from tests.rules.cases import Case, dataset, hosts, judge, table, text_of
 from tests.rules.storage.test_needless_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Index, Measurement, Partitioning, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.rules.storage.missing_index import missing_index as rule
@@ -96,9 +98,9 @@ def test_reason_when_the_engine_needs_no_index() -> None:
 
 def test_statement_when_run_on_sqlite(tmp_path: Path) -> None:
     target = write(dataset(table('or"der', hosts(2), key=False)), "sqlite", tmp_path / "t.db")
-    text = planned(rule, collected(target), {"min_rows": 1})
+    text = text_of(StepKind.SCHEMA, rule, collected(target), {"min_rows": 1})
     connection = sqlite3.connect(tmp_path / "t.db")
-    connection.execute(text.split("\n")[1])
+    connection.executescript(text)
     connection.close()
     assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
 
@@ -108,7 +110,7 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql, by: str) -> No
     parts = ["FOR VALUES WITH (MODULUS 1, REMAINDER 0)"] if by else []
     data = dataset(table('or"der', hosts(2), key=False, partition_by=by, partitions=parts))
     target = write(data, "postgresql", postgresql)
-    for statement in planned(rule, collected(target), {"min_rows": 1}).split("\n")[1:]:
+    for statement in split(text_of(StepKind.SCHEMA, rule, collected(target), {"min_rows": 1})):
         postgresql.execute(statement)
     assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
 

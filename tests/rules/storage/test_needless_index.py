@@ -14,9 +14,10 @@ import pytest
 from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
 from tests.collecting import collected
 from tests.databases import Greptime, write
-from tests.rules.cases import Case, dataset, hosts, judge, planned, table
+from tests.rules.cases import Case, dataset, hosts, judge, table, text_of
 from tests.servers import Postgresql
 from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Index, Partitioning, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
@@ -133,7 +134,9 @@ def test_columns_that_another_index_leads_with() -> None:
         "Index i on (time) is not needed: cpu_pkey (time, host) starts with the same column; it takes 12.3 MB."
     )
     assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "redundant or unused index")
-    assert planned(rule, _profile(KEY, an_index("i", "time"))).endswith('\nDROP INDEX "i";')
+    assert (
+        text_of(StepKind.SCHEMA, rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))) == 'DROP INDEX "i";'
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,8 +288,7 @@ def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
         "INVERTED_INDEX_host": "(host): rows are sorted by this column, the first of the key",
         "INVERTED_INDEX_time": "(time): rows are stored by time anyway",
     }
-    text = planned(rule, _profile(key, *inverted, engine="greptimedb"))
-    assert text.split("\n")[1::2] == [
+    assert text_of(StepKind.SCHEMA, rule, _profile(key, *inverted, engine="greptimedb")).splitlines() == [
         'ALTER TABLE "main"."cpu" MODIFY COLUMN "host" UNSET INVERTED INDEX;',
         'ALTER TABLE "main"."cpu" MODIFY COLUMN "time" UNSET INVERTED INDEX;',
     ]
@@ -294,19 +296,19 @@ def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
 
 def test_postgresql_when_the_index_can_be_dropped_beside_the_writers() -> None:
     same = [an_index('or"der', "host"), an_index("a", "host")]
-    text = planned(rule, _profile(*same, engine="postgresql"))
-    assert text.endswith('\nDROP INDEX CONCURRENTLY "main"."or""der";')
+    text = text_of(StepKind.SCHEMA, rule, _profile(*same, engine="postgresql"))
+    assert text == 'DROP INDEX CONCURRENTLY "main"."or""der";'
     cut = Partitioning(("time",), 0, ())
-    text = planned(rule, _profile(*same, engine="postgresql", partitioning=cut))
-    assert text.endswith('\nDROP INDEX "main"."or""der";')
+    text = text_of(StepKind.SCHEMA, rule, _profile(*same, engine="postgresql", partitioning=cut))
+    assert text == 'DROP INDEX "main"."or""der";'
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 def test_statement_when_run(engine: str, tmp_path: Path) -> None:
     target = write(dataset(table('or"der', hosts(2), indexes=[("time",)])), engine, tmp_path / "main.db")
-    text = planned(rule, collected(target))
+    text = text_of(StepKind.SCHEMA, rule, collected(target))
     connection: Any = (duckdb if engine == "duckdb" else sqlite3).connect(str(tmp_path / "main.db"))
-    connection.execute(text.split("\n")[1])
+    connection.execute(text)
     connection.close()
     assert judge(rule, collected(target)).outcome is Outcome.PASS
 
@@ -316,7 +318,7 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
     target = write(data, "postgresql", postgresql)
     # The one that the key starts with, and then the one that is not used.
     for name in ('or""der_time_idx', 'or""der_host_idx'):
-        (statement,) = planned(rule, _after_a_month(collected(target))).split("\n")[1:]
+        statement = text_of(StepKind.SCHEMA, rule, _after_a_month(collected(target)))
         assert statement.endswith(f'."{name}";')
         postgresql.execute(statement)
     assert judge(rule, _after_a_month(collected(target))).outcome is Outcome.PASS
@@ -392,7 +394,8 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
         "b and c may not be needed either."
     )
     assert finding.observed == 1
-    assert planned(rule, _profile(*indexes, engine="postgresql")).endswith('\nDROP INDEX CONCURRENTLY "main"."a";')
+    text = text_of(StepKind.SCHEMA, rule, _profile(*indexes, engine="postgresql"))
+    assert text == 'DROP INDEX CONCURRENTLY "main"."a";'
     assert {e.label for e in finding.evidence} == {"indexes", "a", "b", "c"}
 
 

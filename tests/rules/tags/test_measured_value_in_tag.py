@@ -9,8 +9,9 @@ from typing import Any
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table
-from tests.rules.cases import Case, dataset, judge, planned, table
+from tests.rules.cases import Case, dataset, judge, table, text_of
 from tsaudit.model.finding import Finding, Outcome
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.measured_value_in_tag import measured_value_in_tag as rule
@@ -96,7 +97,7 @@ def test_silence_when_another_rule_tells_by_the_type() -> None:
     )
     assert not judge(rule, a_profile(readings, engine="greptimedb")).findings
     text = dataclasses.replace(readings, tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),))))
-    assert 'THEN TRY_CAST(trim("level") AS DOUBLE)' in planned(rule, a_profile(text, engine="greptimedb"))
+    assert '"level" DOUBLE' in text_of(StepKind.SCHEMA, rule, a_profile(text, engine="greptimedb"))
 
 
 def test_silence_when_values_are_few() -> None:

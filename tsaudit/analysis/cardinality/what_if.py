@@ -49,9 +49,10 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Collisions:
-    """Rows that share all tags and the time with another row, among the rows read."""
+    """Rows that repeat the tags and the time of another one, and overwrite it where these identify a row."""
 
     rows: int
+    """The rows compared."""
     now: int
     after: int
 
@@ -115,7 +116,7 @@ def changed(columns: Mapping[str, pa.Array], change: TagReduction) -> dict[str, 
 
 
 def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: TagReduction) -> Collisions:
-    """How many rows share tags and time with another, before and after the change.
+    """How many rows repeat the tags and the time of another one, before and after the change.
 
     `tags` and `time`: one column each, for the same rows. Rows without a time are left out.
     """
@@ -125,8 +126,8 @@ def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: TagReductio
     after = changed(columns, change)
     return Collisions(
         rows=len(moments),
-        now=_sharing([moments, *columns.values()]),
-        after=_sharing([moments, *after.values()]),
+        now=_repeating([moments, *columns.values()]),
+        after=_repeating([moments, *after.values()]),
     )
 
 
@@ -135,12 +136,11 @@ def _count(counter: TagSetCounter, columns: dict[str, pa.Array]) -> None:
         counter.add(pa.record_batch(columns))
 
 
-def _sharing(columns: Sequence[pa.Array]) -> int:
-    """The number of rows that equal another row."""
+def _repeating(columns: Sequence[pa.Array]) -> int:
+    """The number of rows that equal an earlier one."""
     number: npt.NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         codes = column.dictionary_encode().indices.fill_null(_ABSENT).to_numpy().astype(np.int64) + 1
         # Renumbered after each column, so that the product of two small numbers never overflows.
         _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
-    counts = np.bincount(number)
-    return int(counts[counts > 1].sum())
+    return len(number) - len(np.unique(number))

@@ -1,8 +1,10 @@
-"""Finds the tags that distinguish rows with the same time, and so which rows would collide without some tags."""
+"""Finds the tags that distinguish rows with the same time, and counts the rows that would overwrite another one without
+some of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -10,7 +12,6 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.integer]
 Bits = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
 
 MOST_NEIGHBORS: Final = 2_048
 """Rows with the same time that each row is compared with. Work grows with it only if this many share a time."""
@@ -20,8 +21,8 @@ _MOST_COMPARED: Final = 20_000_000
 _WORD: Final = 64
 
 
-def distinguishing_tags(tags: Mapping[str, Integers], times: Integers) -> tuple[dict[frozenset[str], int], bool]:
-    """The smallest sets of tags that alone distinguish two rows with the same time, and the number of rows of each set.
+def distinguishing_tags(tags: Mapping[str, Integers], times: Integers) -> tuple[list[frozenset[str]], bool]:
+    """The smallest sets of tags that alone distinguish two rows with the same time; fewest tags first.
 
     `tags`: a number per row, the same for equal values, including one for an absent tag. `times`: a number per time.
     Rows that are equal in all tags and the time are left out, because no tag distinguishes them. Also returns whether
@@ -29,9 +30,9 @@ def distinguishing_tags(tags: Mapping[str, Integers], times: Integers) -> tuple[
     completely, no two rows become equal.
     """
     columns = np.array(list(tags.values()), np.int64).reshape(len(tags), len(times))
-    rows, alike, neighbors = _instants_that_differ(columns, times)
+    rows, neighbors = _instants_that_differ(columns, times)
     values, moments = columns[:, rows], times[rows]
-    found = _Found(len(rows))
+    found = _Found()
     complete, compared = True, 0
     for distance in range(1, int(neighbors.max(initial=0)) + 1):
         # Those of the biggest instants come first, so all that have a neighbor that far lie together.
@@ -42,47 +43,60 @@ def distinguishing_tags(tags: Mapping[str, Integers], times: Integers) -> tuple[
             break
         sets = _columns_that_differ(values[:, : end - distance], values[:, distance:end])
         sets[:, moments[: end - distance] != moments[distance:end]] = 0
-        found.note(sets, distance)
+        found.note(sets)
     names = list(tags)
-    counts = {frozenset(names[n] for n in _numbered(key)): int(alike[told].sum()) for key, told in found.smallest()}
-    kept = sorted(counts, key=lambda told: (len(told), sorted(told)))
-    return {told: counts[told] for told in kept[:MOST_SETS]}, complete and len(kept) <= MOST_SETS
+    smallest = [frozenset(names[n] for n in numbers) for numbers in found.smallest()]
+    smallest.sort(key=lambda one: (len(one), sorted(one)))
+    return smallest[:MOST_SETS], complete and len(smallest) <= MOST_SETS
+
+
+def overwritten(
+    tags: Mapping[str, Integers], times: Integers, sets: Iterable[frozenset[str]]
+) -> dict[frozenset[str], int]:
+    """For each set of tags, how many rows would overwrite another one without them.
+
+    `tags`, `times`: as above. Rows that are equal in all tags and the time today count as one.
+    """
+    random = np.random.default_rng(0)
+    # A row is the sum of random numbers, one for each value; without a tag, its number is subtracted.
+    numbers = {tag: _random_numbers(random, column) for tag, column in tags.items()}
+    whole = sum(numbers.values(), _random_numbers(random, times))
+    now = len(np.unique(whole))
+    return {names: now - len(np.unique(whole - sum((numbers[n] for n in names), np.uint64(0)))) for names in sets}
+
+
+def _random_numbers(random: np.random.Generator, column: Integers) -> Bits:
+    _, codes = np.unique(column, return_inverse=True)
+    found: Bits = random.integers(0, 2**64, int(codes.max(initial=0)) + 1, np.uint64)[codes]
+    return found
 
 
 class _Found:
-    """The sets of columns in which rows of one instant differ, and the rows of each, unless a smaller set is known."""
+    """The sets of columns in which two rows of one instant differ, unless a smaller set is known."""
 
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
-        self._told: dict[bytes, Flags] = {}
+    def __init__(self) -> None:
+        self._known: list[bytes] = []
 
-    def note(self, sets: Bits, distance: int) -> None:
-        """`sets`: shape (words, rows), see `_columns_that_differ`, of each row and the one at this distance."""
-        for key in list(self._told):
-            sets = self._without(key, sets, distance)
+    def note(self, sets: Bits) -> None:
+        """`sets`: shape (words, rows), see `_columns_that_differ`."""
+        for key in self._known:
+            sets = self._without(key, sets)
         while len(left := np.flatnonzero(sets.any(axis=0))):
             new = np.ascontiguousarray(sets[:, left].T)
             size = np.unpackbits(new.view(np.uint8), axis=1).sum(axis=1, dtype=np.int64)
-            key = new[size.argmin()].tobytes()
-            self._told[key] = np.zeros(self._rows, np.bool_)
-            sets = self._without(key, sets, distance)
+            self._known.append(new[size.argmin()].tobytes())
+            sets = self._without(self._known[-1], sets)
 
-    def _without(self, key: bytes, sets: Bits, distance: int) -> Bits:
-        """Mark the rows that differ in just this set; what differs in it and more is of no interest."""
+    def _without(self, key: bytes, sets: Bits) -> Bits:
+        """What differs in this set and more is of no interest."""
         one = np.frombuffer(key, np.uint64)[:, None]
-        told = np.flatnonzero((sets == one).all(axis=0))
-        self._told[key][told] = self._told[key][told + distance] = True
         sets[:, ((sets & one) == one).all(axis=0)] = 0
         return sets
 
-    def smallest(self) -> list[tuple[bytes, Flags]]:
-        """The sets that contain no other set, each with the rows that it distinguishes from others with the
-        same time.
-        """
-        numbered = {key: _numbered(key) for key in self._told}
-        return [
-            (key, told) for key, told in self._told.items() if not any(n < numbered[key] for n in numbered.values())
-        ]
+    def smallest(self) -> list[frozenset[int]]:
+        """The sets that contain no other set."""
+        numbered = [_numbered(key) for key in self._known]
+        return [numbers for numbers in numbered if not any(other < numbers for other in numbered)]
 
 
 def _columns_that_differ(here: Integers, there: Integers) -> Bits:
@@ -98,9 +112,9 @@ def _numbered(key: bytes) -> frozenset[int]:
     return frozenset(np.flatnonzero(np.unpackbits(np.frombuffer(key, np.uint8), bitorder="little")).tolist())
 
 
-def _instants_that_differ(columns: Integers, times: Integers) -> tuple[Integers, Integers, Integers]:
-    """The rows of one instant for all that have the same series, biggest first, of how many instants each is, and how
-    many other rows each one's instant has.
+def _instants_that_differ(columns: Integers, times: Integers) -> tuple[Integers, Integers]:
+    """The rows of one instant for all that have the same series, biggest first, and how many other rows each one's
+    instant has.
 
     Where all hosts report every minute, one minute tells what all tell.
     """
@@ -109,17 +123,17 @@ def _instants_that_differ(columns: Integers, times: Integers) -> tuple[Integers,
     moments = times[order]
     starts = np.flatnonzero(np.append(True, moments[1:] != moments[:-1]))[: len(moments)]
     if not len(starts):
-        return order, order, order
+        return order, order
     # A sum of random numbers, one per series, stands for all series of an instant, however many times each is there.
     random = np.random.default_rng(0).integers(1, 2**63, int(series.max()) + 1)
     sums = np.add.reduceat(random[series[order]], starts)
-    _, first, alike = np.unique(sums, return_index=True, return_counts=True)
+    _, first = np.unique(sums, return_index=True)
     sizes = np.diff(np.append(starts, len(moments)))[first]
     biggest = np.argsort(-sizes, kind="stable")
     rows = np.concatenate(
         [order[starts[n] : starts[n] + size] for n, size in zip(first[biggest], sizes[biggest], strict=True)]
     )
-    return rows, np.repeat(alike[biggest], sizes[biggest]), np.repeat(sizes[biggest] - 1, sizes[biggest])
+    return rows, np.repeat(sizes[biggest] - 1, sizes[biggest])
 
 
 def _series(columns: Integers) -> Integers:

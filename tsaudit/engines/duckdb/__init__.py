@@ -9,7 +9,7 @@ from tsaudit.engines.sql.guidelines import MOOT, OWN
 ENGINE: Final = Engine(
     name="duckdb",
     connector="tsaudit.engines.sql.connector",
-    changes="tsaudit.engines.duckdb.changes",
+    advice="tsaudit.engines.duckdb.advice",
     labels="tsaudit.engines.duckdb.labels",
     extra="duckdb",
     example_url="duckdb:///{name}.duckdb",

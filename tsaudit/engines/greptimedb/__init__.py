@@ -10,7 +10,7 @@ from tsaudit.engines.sql import TOGETHER
 ENGINE: Final = Engine(
     name="greptimedb",
     connector="tsaudit.engines.greptimedb.connector",
-    changes="tsaudit.engines.greptimedb.changes",
+    advice="tsaudit.engines.greptimedb.advice",
     tables="tsaudit.engines.greptimedb.tables",
     extra="greptimedb",
     example_url="mysql+pymysql://localhost:4002",

@@ -1,22 +1,16 @@
-"""Statements that change GreptimeDB's tables: ALTER TABLE where the version can, else a copy. Shown, and never run."""
+"""Clauses and statements about GreptimeDB's tables. They are shown, and never run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from tsaudit.engines.greptimedb.tables import (
-    ENGINE,
-    METRIC_OF_ROW,
-    is_metric,
-    version,
-)
+from tsaudit.engines.greptimedb.tables import ENGINE
+from tsaudit.engines.place import Quoting
 from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.rendering import Quoting
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import table_of
-from tsaudit.text import listed
 
 APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""}
 """Options of a table that keeps all rows: the server refuses a merge mode beside."""
@@ -46,15 +40,6 @@ def set_option(case: Quoting, measurement: Measurement, name: str, value: str) -
     return f"ALTER TABLE {table(case, measurement)} SET {quote_text(ENGINE, name)}={quote_text(ENGINE, value)};"
 
 
-def merged_partitions(case: Quoting, measurement: Measurement) -> str:
-    """Makes one of two partitions in place; empty where the version cannot, or no two bounds are known."""
-    bounds = bounds_of(measurement)
-    if len(bounds) < 2 or version(case.profile) < (1, 0):
-        return ""
-    two = ",\n".join(f"  {bound}" for bound in bounds[:2])
-    return f"ALTER TABLE {table(case, measurement)} MERGE PARTITION (\n{two}\n);"
-
-
 def bounds_of(measurement: Measurement) -> list[str]:
     """Of all partitions, in the order of their numbers; empty where one is not known."""
     cut = measurement.partitioning
@@ -73,21 +58,8 @@ def partitions_clause(case: Quoting, measurement: Measurement, renaming: Mapping
     return f" PARTITION ON COLUMNS ({case.quoted(cut.key)}) (\n{rule}\n)"
 
 
-def left_out_by_sender(measurement: Measurement, tags: Collection[str]) -> str:
-    """What to do about labels in a table of the metric engine; empty for any other table."""
-    if not is_metric(measurement):
-        return ""
-    labels = sorted(set(tags) - {METRIC_OF_ROW})
-    if not labels:
-        return "Each metric has series of its own: send those only that somebody looks at."
-    return (
-        f"The metric engine makes its columns out of what is written: leave out {listed(labels)} where it is sent, as "
-        "Prometheus does by labeldrop in write_relabel_configs, if the series can be identified without them. What is "
-        "stored goes with the table's lifetime."
-    )
-
-
 def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:
+    """The clause with the options of the table, those that change included; empty for none."""
     options = {k: v for k, v in (measurement.options or {}).items() if k not in _NOT_CARRIED} | dict(changed)
     words = [f"{quote_text(ENGINE, k)}={quote_text(ENGINE, v)}" for k, v in sorted(options.items()) if v]
     return f" WITH ({', '.join(words)})" if words else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from tsaudit.engines.place import Quoting
 from tsaudit.engines.quoting import Qualified, quote_identifier
-from tsaudit.engines.rendering import Quoting
 from tsaudit.model.profile import POLICY_MARK, Database, Measurement, Profile
 from tsaudit.text import listed
 
@@ -53,8 +53,7 @@ def delete_rows(bucket: str, measurement: str, tag: str = "") -> str:
 
 
 def also_deleted(case: Quoting, database: str, measurement: str) -> str:
-    """A clause about what DROP and DELETE affect beyond the retention policy audited as `database`: they cannot name
-    one.
+    """A sentence about what DROP affects beyond the retention policy audited as `database`: it cannot name one.
 
     Empty if no other policy contains a measurement with this name.
     """
@@ -66,6 +65,6 @@ def also_deleted(case: Quoting, database: str, measurement: str) -> str:
     if not others:
         return ""
     return (
-        f" (this deletes from all retention policies of {server_name(own)}, including {listed(others, 3)}: let the "
-        "data expire instead, or first copy what has to stay)"
+        f" This deletes from all retention policies of {server_name(own)}, including {listed(others, 3)}: let the data "
+        "expire instead, or first copy what has to stay."
     )

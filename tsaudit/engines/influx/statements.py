@@ -2,5 +2,5 @@
 
 from typing import Final
 
-TELEGRAF: Final = r"\b(dest|name_override) = \"<name>\""
+TELEGRAF: Final = r"\bdest = \"<name>\""
 """A form of `tsaudit.engines.engine.Statements`."""

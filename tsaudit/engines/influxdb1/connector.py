@@ -25,7 +25,7 @@ from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb1"
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
-_STREAMED: Final = frozenset({"series_listing", "row_sample"})
+_STREAMED: Final = frozenset({"series_listing", "row_sample", "row_slice"})
 """Facts whose rows are used as they arrive, or whose number of rows was requested."""
 _TAKES_POLICY: Final = (1, 6)
 """From this version on, a request may set the retention policy of its statement."""
@@ -316,6 +316,7 @@ _READERS: Final[Mapping[str, Reader]] = {
     "database_series": database_series,
     "series_listing": influxql.listing,
     "row_sample": influxql.sample,
+    "row_slice": influxql.sample,
     "row_count": influxql.row_count,
 }
 _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]]] = {

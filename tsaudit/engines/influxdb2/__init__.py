@@ -12,7 +12,7 @@ ENGINE: Final = Engine(
     name="influxdb2",
     connector="tsaudit.engines.influxdb2.connector",
     ladder=Ladder.TAG_LISTING,
-    changes="tsaudit.engines.influxdb2.changes",
+    advice="tsaudit.engines.influxdb2.advice",
     statements=Statements(
         make=(r"\bset\(key: \"_measurement\", value: \"<name>\"\)", TELEGRAF),
         remove=(r"\binflux delete .*--predicate '_measurement=\"<name>\"'",),

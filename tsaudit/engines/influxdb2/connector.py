@@ -314,6 +314,7 @@ _INFLUXQL: Final[Mapping[str, influxql.Reader]] = {
     "field_types": influxql.columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
     "series_listing": influxql.listing,
     "row_sample": influxql.sample,
+    "row_slice": influxql.sample,
     "row_count": influxql.row_count,
 }
 _FLUX: Final[Mapping[str, Callable[[InfluxConnection, Ask], Iterator[pa.RecordBatch]]]] = {

@@ -9,7 +9,7 @@ from tsaudit.engines.influxdb3.guidelines import MOOT, OWN
 ENGINE: Final = Engine(
     name="influxdb3",
     connector="tsaudit.engines.influxdb3.connector",
-    changes="tsaudit.engines.influxdb3.changes",
+    advice="tsaudit.engines.influxdb3.advice",
     statements=Statements(
         make=(TELEGRAF,),
         remove=(r"\bdelete table --database \S+ (-- )?(?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),

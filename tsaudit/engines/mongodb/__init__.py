@@ -13,10 +13,10 @@ ENGINE: Final = Engine(
     name="mongodb",
     connector="tsaudit.engines.mongodb.connector",
     ladder=Ladder.DOCUMENTS,
-    changes="tsaudit.engines.mongodb.changes",
+    advice="tsaudit.engines.mongodb.advice",
     statements=Statements(
         # Documents, or an index, of a collection that was not there.
-        make=(r"\b(into: |(renameCollection|createCollection|getCollection)\()\"<name>\"",),
+        make=(r"(\binto: |\bcoll: |\$out: |\b(renameCollection|createCollection|getCollection)\()\"<name>\"",),
         remove=(r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",),
     ),
     extra="mongodb",

@@ -3,94 +3,88 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
 from tsaudit.engines.mongodb.mongosh import collection, script, text
-from tsaudit.engines.rendering import Place, by_source, by_time
+from tsaudit.engines.place import Place, by_source, by_time
 from tsaudit.model.change import Inspect
-from tsaudit.model.plan import Phase, Step
 
 _A_DAY: Final = timedelta(days=1)
 Found = tuple[str, str, str]
 """Words, the command, and what it costs."""
 
 
-def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
-    """The query for each of them, where there is one."""
-    for change in changes:
-        looks = _OF_DATABASE if place.measurement is None else _OF_COLLECTION
-        if change.what in looks:
-            for words, command, cost in looks[change.what](place, change):
-                yield Step(Phase.LOOK, words, command, "mongosh", cost=cost)
+def query(place: Place, change: Inspect) -> Found | None:
+    """What shows it; None where there is no query for it."""
+    found = (_OF_DATABASE if place.measurement is None else _OF_COLLECTION).get(change.what)
+    return found(place, change) if found else None
 
 
-def _sizes(place: Place, _: Inspect) -> Iterator[Found]:
+def _sizes(place: Place, _: Inspect) -> Found:
     database = f"db.getSiblingDB({text(place.database)})"
     size = f"{{ name: name, bytes: {database}.getCollection(name).totalSize() }}"
     largest = "sort((a, b) => b.bytes - a.bytes).slice(0, 10)"
-    yield "Find the largest collections.", f"{database}.getCollectionNames().map(name => ({size})).{largest}", ""
+    return "Find the largest collections.", f"{database}.getCollectionNames().map(name => ({size})).{largest}", ""
 
 
-def _collections(place: Place, _: Inspect) -> Iterator[Found]:
-    yield (
-        f"List the collections of {place.database}.",
-        f"db.getSiblingDB({text(place.database)}).getCollectionNames()",
-        "",
-    )
+def _collections(place: Place, _: Inspect) -> Found:
+    command = f"db.getSiblingDB({text(place.database)}).getCollectionNames()"
+    return f"List the collections of {place.database}.", command, ""
 
 
-def _databases(_: Place, change: Inspect) -> Iterator[Found]:
+def _databases(_: Place, change: Inspect) -> Found:
     pattern = f"^{'.*'.join(map(re.escape, change.values))}$"
     asked = {"listDatabases": 1, "nameOnly": True, "filter": {"name": {"$regex": pattern}}}
-    yield "See which databases these are.", f"db.adminCommand({script(asked)})", ""
+    return "See which databases these are.", f"db.adminCommand({script(asked)})", ""
 
 
-def _customers(place: Place, change: Inspect) -> Iterator[Found]:
+def _customers(place: Place, change: Inspect) -> Found | None:
     having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
-    if (example := next(having, None)) is not None:
-        found = f"{collection(place.database, example.name)}.find({script({change.column: '...'})}).limit(20)"
-        yield f"See what one of them has, here in {example.name}.", found, "reads all documents without an index"
+    if (example := next(having, None)) is None:
+        return None
+    found = f"{collection(place.database, example.name)}.find({script({change.column: '...'})}).limit(20)"
+    return f"See what one of them has, here in {example.name}.", found, "reads all documents without an index"
 
 
-def _large(place: Place, _: Inspect) -> Iterator[Found]:
+def _large(place: Place, _: Inspect) -> Found:
     stages = [{"$project": {"bytes": {"$bsonSize": "$$ROOT"}}}, {"$sort": {"bytes": -1}}, {"$limit": 5}]
-    yield "Find the largest documents.", _aggregate(place, stages), "reads all documents"
+    return "Find the largest documents.", _aggregate(place, stages), "reads all documents"
 
 
-def _types(place: Place, change: Inspect) -> Iterator[Found]:
-    for kind in change.values:
-        found = f"{_here(place)}.find({script({change.column: {'$type': kind}})}).limit(5)"
-        yield f"See some documents whose {change.column} is {kind}.", found, ""
+def _types(place: Place, change: Inspect) -> Found | None:
+    if not change.values:
+        return None
+    finds = [f"{_here(place)}.find({script({change.column: {'$type': kind}})}).limit(5)" for kind in change.values[:4]]
+    return f"See some documents for each type of {change.column}.", ";\n".join(finds), ""
 
 
-def _new_values(place: Place, change: Inspect) -> Iterator[Found]:
+def _new_values(place: Place, change: Inspect) -> Found:
     recent, cost = _recent(place)
     if writers := place.writers_of(change.column):
         by = {key.replace(".", "_"): f"${key}" for key in writers}
         each = {"$group": {"_id": {"by": by, "value": f"${change.column}"}}}
         counted = {"$group": {"_id": "$_id.by", "values": {"$sum": 1}}}
         stages = [*recent, each, counted, {"$sort": {"values": -1}}, {"$limit": 20}]
-        yield by_source(change.column), _aggregate(place, stages), cost
-        return
+        return by_source(change.column), _aggregate(place, stages), cost
     group: dict[str, Any] = {"_id": f"${change.column}", "documents": {"$sum": 1}}
     order = "documents"
     if place.here.time_column:
         group["first"], order = {"$min": f"${place.here.time_column}"}, "first"
     stages = [*recent, {"$group": group}, {"$sort": {order: -1}}, {"$limit": 20}]
-    yield by_time(change.column), _aggregate(place, stages), cost
+    return by_time(change.column), _aggregate(place, stages), cost
 
 
-def _sources(place: Place, change: Inspect) -> Iterator[Found]:
+def _sources(place: Place, change: Inspect) -> Found:
     recent, cost = _recent(place)
     by: Any = {tag.key.replace(".", "_"): f"${tag.key}" for tag in place.here.tags} or None
     filled = {"$sum": {"$cond": [{"$eq": [{"$type": f"${change.column}"}, "missing"]}, 0, 1]}}
     stages = [*recent, {"$group": {"_id": by, "total": {"$sum": 1}, "filled": filled}}, {"$sort": {"filled": 1}}]
-    yield f"Find the sources that stopped sending {change.column}.", _aggregate(place, stages), cost
+    return f"Find the sources that stopped sending {change.column}.", _aggregate(place, stages), cost
 
 
-def _schema(place: Place, _: Inspect) -> Iterator[Found]:
+def _schema(place: Place, _: Inspect) -> Found:
     stages: list[Any] = [
         {"$sample": {"size": 100}},
         {"$project": {"field": {"$objectToArray": "$$ROOT"}}},
@@ -98,7 +92,7 @@ def _schema(place: Place, _: Inspect) -> Iterator[Found]:
         {"$group": {"_id": "$field.k", "documents": {"$sum": 1}}},
     ]
     words = f"See which fields {place.here.name} has, in 100 documents."
-    yield words, _aggregate(place, stages), "reads 100 documents"
+    return words, _aggregate(place, stages), "reads 100 documents"
 
 
 def _recent(place: Place) -> tuple[list[Mapping[str, Any]], str]:
@@ -117,7 +111,7 @@ def _aggregate(place: Place, stages: Sequence[Any]) -> str:
     return f"{_here(place)}.aggregate({script(list(stages))})"
 
 
-_Look = Callable[[Place, Inspect], Iterator[Found]]
+_Look = Callable[[Place, Inspect], Found | None]
 _OF_DATABASE: Final[Mapping[str, _Look]] = {
     "sizes": _sizes,
     "measurements": _collections,

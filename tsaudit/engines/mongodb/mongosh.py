@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from tsaudit.model.profile import Profile
-
+_WIDTH: Final = 94
+"""With the semicolon, and some room, a line fits into 96 columns."""
+_PIECE: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",])*(?:,\s*|$)')
+"""What stands between two commas outside of texts."""
 _PLAIN: Final = re.compile(r"[$A-Za-z_][$\w]*", re.ASCII)
-
-
-def is_one_of(profile: Profile, database: str, names: Sequence[str]) -> str:
-    """A condition that `name` is one of these collections, oldest first: matches their form between the first and the
-    last.
-
-    If names do not sort like their periods, or if other collections that were not examined may have this form, it is a
-    list of all.
-    """
-    if len(names) == 1:
-        return f"name === {text(names[0])}"
-    selection = profile.selection
-    listed = profile.all_listed(database) and (selection.include, selection.exclude) == (("*",), ())
-    if not listed or len({re.sub(r"\d", "0", name) for name in names}) > 1 or sorted(names) != list(names):
-        return f"{text(list(names))}.includes(name)"
-    form = re.sub(r"\d", r"\\d", re.sub(r"([\\/.*+?^${}()|\[\]])", r"\\\1", names[0]))
-    inside = (m.name for m in profile.measurements if m.database == database)
-    between = {n for n in inside if re.fullmatch(form, n) and names[0] <= n <= names[-1]}
-    others = sorted(between - set(names))
-    besides = f" && !{text(others)}.includes(name)" if others else ""
-    return f"/^{form}$/.test(name) && name >= {text(names[0])} && name <= {text(names[-1])}{besides}"
 
 
 def text(value: str | list[str]) -> str:
@@ -39,8 +20,14 @@ def text(value: str | list[str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+class Blank:
+    """A value that whoever uses the command fills in."""
+
+
 def script(value: Any) -> str:
     """Documents, lists, texts, numbers and instants as JavaScript writes them."""
+    if isinstance(value, Blank):
+        return "..."
     if isinstance(value, datetime):
         return f'ISODate("{value:%Y-%m-%dT%H:%M:%SZ}")'
     if isinstance(value, Mapping):
@@ -49,6 +36,29 @@ def script(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(script, value))}]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of values by their paths."""
+    found: dict[str, Any] = {}
+    for path, value in values.items():
+        *above, last = path.split(".")
+        inside = found
+        for name in above:
+            below = inside.get(name)
+            inside[name] = inside = below if isinstance(below, dict) else {}
+        inside[last] = value
+    return found
+
+
+def wrapped(command: str) -> str:
+    """The command in lines of at most `_WIDTH` characters, as far as names and texts allow; broken after commas."""
+    lines = [""]
+    for piece in _PIECE.findall(command):
+        if lines[-1].strip() and len(lines[-1]) + len(piece.rstrip()) > _WIDTH:
+            lines.append("  ")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def collection(database: str, name: str) -> str:

@@ -10,7 +10,7 @@ from tsaudit.engines.sql.guidelines import MOOT, OWN
 ENGINE: Final = Engine(
     name="postgresql",
     connector="tsaudit.engines.postgresql.connector",
-    changes="tsaudit.engines.postgresql.changes",
+    advice="tsaudit.engines.postgresql.advice",
     labels="tsaudit.engines.postgresql.labels",
     extra="postgresql",
     example_url="postgresql://tsaudit@localhost:5432/{name}",

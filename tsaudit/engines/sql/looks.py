@@ -1,25 +1,41 @@
-"""Queries that show what a finding is about, in SQL."""
+"""Queries that show what a finding is about, in SQL. They only read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from tsaudit.engines.place import Place, by_source, by_time
 from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.rendering import Place, Renderer, by_source, by_time
-from tsaudit.engines.sql.dialect import a_day_of
+from tsaudit.engines.sql.types import is_number
 from tsaudit.model.change import Inspect
-from tsaudit.model.plan import Phase, Step
 
 _ENDS: Final = ("begins with", "ends with")
+_A_DAY: Final = timedelta(days=1)
+
+
+def newest_day(place: Place) -> str:
+    """A condition for the rows of the newest day; empty if the table has no time, or a number as one."""
+    time = place.here.time_column
+    if time is None or is_number(place.here.time_type or ""):
+        return ""
+    newest = (place.here.last_time or place.profile.window.end).astimezone(UTC)
+    day = newest.replace(hour=0, minute=0, second=0, microsecond=0)
+    column = place.quoted([time])
+    return f"{column} >= '{_text(day)}' AND {column} < '{_text(day + _A_DAY)}'"
+
+
+def _text(day: datetime) -> str:
+    return f"{day:%Y-%m-%d %H:%M:%S}"
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
     """How one database is asked what it has."""
 
-    recent: Callable[[Place], str] = lambda place: a_day_of(place)[0]
+    recent: Callable[[Place], str] = newest_day
     """The condition for rows of the newest day, of a place with a time column; empty: its times cannot be compared."""
     columns: Callable[[Place], str] = lambda place: _standard(place, "columns", "column_name, data_type")
     tables: Callable[[Place], str] = lambda place: _standard(place, "tables", "table_name")
@@ -37,17 +53,10 @@ def _standard(place: Place, view: str, listed: str) -> str:
     return f"SELECT {listed} FROM information_schema.{view} WHERE {' AND '.join(where)}"  # noqa: S608 -- shown
 
 
-def renderer(looks: Looks) -> Renderer:
-    """A query for each of them that SQL has one for."""
-
-    def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
-        for change in changes:
-            of = _of_database if place.measurement is None else _of_table
-            found = of(place, change, looks)
-            if found is not None:
-                yield Step(Phase.LOOK, found[0], f"{found[1]}{looks.end}", "sql", cost=found[2])
-
-    return inspect
+def query(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
+    """Words, a statement, and what it reads; None if there is no statement for it."""
+    found = _of_database(place, change, looks) if place.measurement is None else _of_table(place, change, looks)
+    return found and (found[0], f"{found[1]}{looks.end}", found[2])
 
 
 def _of_database(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
@@ -59,9 +68,9 @@ def _of_database(place: Place, change: Inspect, looks: Looks) -> tuple[str, str,
     having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
     if change.what == "customers" and (example := next(having, None)) is not None:
         recent = _recent(replace(place, measurement=example), looks)
-        chosen = f"{f'{recent}AND' if recent else 'WHERE'} {place.quoted([change.column])} = '...' LIMIT 20"
-        query = f"SELECT * FROM {place.table(example.name)} {chosen}"  # noqa: S608 -- shown, never run
-        return f"See what one of them has, here in {example.name}.", query, _cost(recent)
+        chosen = f"{f'{recent} AND' if recent else 'WHERE'} {place.quoted([change.column])} = '...' LIMIT 20"
+        text = f"SELECT * FROM {place.table(example.name)} {chosen}"  # noqa: S608 -- shown, never run
+        return f"See what one of them has, here in {example.name}.", text, _cost(recent)
     return None
 
 
@@ -69,24 +78,25 @@ def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, st
     here, column, table = place.here, place.quoted([change.column]), place.table()
     time = place.quoted([here.time_column]) if here.time_column else ""
     recent = _recent(place, looks)
+    rows = f"FROM {table} {recent}".rstrip()
     is_label = any(tag.label_of and tag.key == change.column for tag in here.tags)
     if is_label:
         return None
     if change.what == "new values" and (writers := place.quoted(place.writers_of(change.column))):
         # Counted, not shown: reports redact the values, and a query that is pasted into a chat should not reveal them.
         counted = f"count(DISTINCT {column}) AS distinct_values"
-        query = f"SELECT {writers}, {counted} FROM {table} {recent}GROUP BY {writers} "  # noqa: S608 -- shown, never run
+        text = f"SELECT {writers}, {counted}\n{rows}\nGROUP BY {writers}"
         last = len(place.writers_of(change.column)) + 1
-        return by_source(change.column), f"{query}ORDER BY {last} DESC LIMIT 20", _cost(recent)
+        return by_source(change.column), f"{text} ORDER BY {last} DESC LIMIT 20", _cost(recent)
     if change.what == "new values" and time:
-        newest = f"{recent}GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
-        query = f"SELECT {column}, min({time}), count(*) FROM {table} {newest}"  # noqa: S608 -- shown, never run
-        return by_time(change.column), query, _cost(recent)
+        newest = f"GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
+        text = f"SELECT {column}, min({time}), count(*)\n{rows}\n{newest}"
+        return by_time(change.column), text, _cost(recent)
     if change.what == "sources":
         tags = place.quoted(tag.key for tag in here.tags if not tag.label_of)
-        by, group = (f"{tags}, ", f"GROUP BY {tags} ORDER BY filled") if tags else ("", "")
-        query = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table} {recent}{group}"  # noqa: S608
-        return f"Find the sources that stopped sending {change.column}.", query.rstrip(), _cost(recent)
+        by, group = (f"{tags}, ", f"\nGROUP BY {tags} ORDER BY filled") if tags else ("", "")
+        text = f"SELECT {by}count(*) AS total, count({column}) AS filled\n{rows}{group}"
+        return f"Find the sources that stopped sending {change.column}.", text, _cost(recent)
     if change.what == "schema":
         return f"See which columns {here.name} has.", looks.columns(place), ""
     return None
@@ -94,7 +104,7 @@ def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, st
 
 def _recent(place: Place, looks: Looks) -> str:
     condition = looks.recent(place) if place.here.time_column else ""
-    return f"WHERE {condition} " if condition else ""
+    return f"WHERE {condition}" if condition else ""
 
 
 def _cost(recent: str) -> str:

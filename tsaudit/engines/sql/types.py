@@ -56,6 +56,7 @@ _SQL_TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN
 _OWN_SQL_TYPES: Final = {
     "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"},
     "postgresql": {"float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"},
+    "greptimedb": {"time": "TIMESTAMP(3)"},
 }
 
 

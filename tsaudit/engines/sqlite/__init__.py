@@ -8,7 +8,7 @@ from tsaudit.engines.sql.guidelines import MOOT, OWN
 ENGINE: Final = Engine(
     name="sqlite",
     connector="tsaudit.engines.sql.connector",
-    changes="tsaudit.engines.sqlite.changes",
+    advice="tsaudit.engines.sqlite.advice",
     labels="tsaudit.engines.sqlite.labels",
     example_url="sqlite:///{name}.db",
     keywords=("sqlite/keywords.txt",),

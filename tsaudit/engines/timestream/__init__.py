@@ -12,7 +12,7 @@ ENGINE: Final = Engine(
     name="timestream",
     connector="tsaudit.engines.timestream.connector",
     ladder=Ladder.MEASURE_NAMES,
-    changes="tsaudit.engines.timestream.changes",
+    advice="tsaudit.engines.timestream.advice",
     statements=Statements(
         make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
         remove=(r"\bdelete-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),

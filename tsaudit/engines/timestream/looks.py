@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.engines.rendering import Renderer
-from tsaudit.engines.sql.looks import Looks, renderer
+from tsaudit.engines.sql.looks import Looks
 
-inspect: Final[Renderer] = renderer(
-    Looks(
-        recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= ago(1d)",
-        columns=lambda place: f"DESCRIBE {place.table()}",
-        tables=lambda place: f"SHOW TABLES FROM {place.quoted([place.database])}",
-        databases="SHOW DATABASES",
-        end="",
-    )
+LOOKS: Final = Looks(
+    recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= ago(1d)",
+    columns=lambda place: f"DESCRIBE {place.table()}",
+    tables=lambda place: f"SHOW TABLES FROM {place.quoted([place.database])}",
+    databases="SHOW DATABASES",
+    end="",
 )

@@ -19,6 +19,8 @@ DATABASE_KEY: Final = "KmsKeyId"
 REJECTED: Final = "MagneticStoreRejectedDataLocation"
 """The prefix of options about where rejected records are stored and how they are encrypted."""
 
+_WIDTH: Final = 94
+
 _MEMORY_HOURS: Final = "MemoryStoreRetentionPeriodInHours"
 _MAGNETIC_DAYS: Final = "MagneticStoreRetentionPeriodInDays"
 _MAGNETIC_WRITES: Final = "EnableMagneticStoreWrites"
@@ -84,17 +86,22 @@ def encrypt_rejected(measurement: Measurement, name: str, key: str) -> str:
     return _command("update-table", measurement.database, name, {"magnetic_store_write_properties": writes})
 
 
-def delete_table(database: str, name: str) -> str:
-    """Delete the table and everything in it."""
-    return _command("delete-table", database, name, {})
+def magnetic_days(measurement: Measurement) -> int | None:
+    """After how many days a record is deleted; None if that is not known."""
+    found = (measurement.options or {}).get(_MAGNETIC_DAYS)
+    return int(found) if found else None
 
 
-def command(service: str, operation: str, settings: Mapping[str, Any]) -> str:
-    """A command of the AWS CLI, with an option for each setting."""
-    words = ["aws", service, operation]
-    for name, value in settings.items():
-        words += [f"--{name.replace('_', '-')}", value if isinstance(value, str) else _json(value)]
-    return shlex.join(words)
+def _wrapped(option: str) -> str:
+    first, *others = option.split(", ")
+    lines = [first]
+    for piece in others:
+        if len(lines[-1]) + len(piece) > _WIDTH:
+            lines[-1] += ","
+            lines.append(f"    {piece}")
+        else:
+            lines[-1] += f", {piece}"
+    return "\n".join(lines)
 
 
 def _json(value: Any) -> str:
@@ -102,8 +109,12 @@ def _json(value: Any) -> str:
 
 
 def _command(operation: str, database: str, table: str, settings: Mapping[str, Any]) -> str:
-    names = {"database-name": database, "table-name": table}
-    return command("timestream-write", operation, {**names, **settings})
+    """The table in the first line, and an option in each of the others; JSON is broken after commas."""
+    names = shlex.join(["--database-name", database, "--table-name", table])
+    lines = [f"aws timestream-write {operation} {names}"]
+    for name, value in settings.items():
+        lines.append(_wrapped(f"  --{name.replace('_', '-')} {shlex.quote(_json(value))}"))
+    return " \\\n".join(lines)
 
 
 def _schema(dimension: str, enforcement: str = "REQUIRED") -> dict[str, Any]:

@@ -136,6 +136,17 @@ class OfRowSample(OfMeasurement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfRowSlice(OfMeasurement):
+    """`row_slice`."""
+
+    limit: int = field(metadata=_is("maximum number of rows to return"))
+    within: Mapping[str, str | None] = field(
+        default_factory=dict,
+        metadata=_is("a tag with the value whose rows are wanted, None for rows without the tag; empty for all rows"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfNullCounts(OfMeasurement):
     """`null_counts`."""
 

@@ -12,6 +12,7 @@ from tsaudit.model.facts.given import (
     OfNullCounts,
     OfRowCount,
     OfRowSample,
+    OfRowSlice,
     OfScanEstimate,
     OfSeriesListing,
     OfTimeExtents,
@@ -76,6 +77,15 @@ OF_MEASUREMENTS: Final = (
         (),
         "complete rows within the window, newest first, at most a given number; columns as in the table",
         asked_with=OfRowSample,
+    ),
+    Fact(
+        "row_slice",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "the rows of all series from `start` to `end` that have the one field in `fields`, oldest first, at most a "
+        "given number: their time, the field, and the tags",
+        asked_with=OfRowSlice,
     ),
     Fact(
         "null_counts",

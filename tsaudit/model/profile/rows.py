@@ -141,28 +141,43 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class SetApart:
-    """Tags that alone distinguish rows with the same time."""
+    """Tags without which some rows would equal another one in all other tags and the time."""
 
     tags: tuple[str, ...]
     rows: int
-    """Those that differ in exactly these tags from another row with the same time."""
+    """Those that would then overwrite another one, of the rows compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowsApart:
-    """What distinguishes rows with the same time, and so which rows would collide without some of the tags."""
+    """What distinguishes rows with the same time, and so which rows would overwrite another one without some of the
+    tags.
+    """
 
     rows: int
-    """All rows read that have a time."""
+    """All rows compared: those read that have a time."""
     by: tuple[SetApart, ...]
-    """The smallest sets, fewest tags first: none contains another one."""
+    """The smallest sets, of which none contains another one, and other sets that were counted as well. Fewest tags
+    first.
+    """
     complete: bool
-    """Whether all rows of each time were compared, and all sets are here."""
+    """Whether all of the smallest sets are here."""
     source: Source
+    whole: bool = True
+    """Whether all rows of each time are among those compared; otherwise more of them may overwrite each other."""
+    within: str = ""
+    """The tag of which only rows of one value were read; empty for rows of all values."""
 
-    def without(self, tags: Collection[str]) -> int:
-        """Minimum number of rows that would equal another one without the tags; 0 means none if it is `complete`."""
-        return max((one.rows for one in self.by if set(one.tags) <= set(tags)), default=0)
+    def lost(self, tags: Collection[str]) -> tuple[int, bool]:
+        """Rows that would overwrite another one without the tags, and whether exactly that many of those compared;
+        otherwise at least that many.
+        """
+        gone = frozenset(tags)
+        is_whole = self.whole and self.within not in gone
+        inside = {frozenset(one.tags): one.rows for one in self.by if gone.issuperset(one.tags)}
+        rows = max(inside.values(), default=0)
+        is_counted = gone in inside or (not rows and self.complete)
+        return rows, is_counted and is_whole
 
 
 @dataclass(frozen=True, slots=True)

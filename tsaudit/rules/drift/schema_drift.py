@@ -30,7 +30,7 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     reported when they come and go. Nothing counts as removed or new if one of the two audits could not see it: a denied
     or timed-out query, a measurement over the budget, or a pattern that excluded it.
 
-    A change that the plan of an earlier audit asked for is a note: somebody carried it out. The finding names the
+    A change that an earlier audit asked for is a note: somebody carried it out. The finding names the
     rules that asked. So is the end of a tag that an earlier audit wanted out of the index, and the tag that is new in
     its place, if the measurement lost at least half of its series. Any other change of the same column, such as a type
     that nobody asked for, is a warning.
@@ -59,10 +59,10 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     if previous is None:
         return
     for difference in differences(previous, case.profile):
-        asked = asked_by(difference, case.timeline.plans, case.profile)
+        asked = asked_by(difference, case.timeline, case.profile)
         if asked:
             yield _good_news(case, difference, previous, asked, "as planned for", _AS_ASKED)
-        elif settled := eased(difference, case.timeline.plans, previous, case.profile):
+        elif settled := eased(difference, case.timeline, previous, case.profile):
             yield _good_news(case, difference, previous, settled, "and most series with it, as wanted by", _IN_ITS_WAY)
         else:
             yield _finding(case, difference, previous)

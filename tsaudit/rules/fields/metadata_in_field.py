@@ -111,8 +111,10 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
 
 def _was_made_field(case: Case, field: Field) -> bool:
-    """Whether it is a field because a plan wanted that: its values, of which few may be read now, were too many."""
-    asked = (one.change for plan in case.timeline.plans for one in plan.changes)
+    """Whether it is a field because an earlier audit wanted that: its values, of which few may be read now, were too
+    many.
+    """
+    asked = (one.change for one in case.timeline.wanted)
     return any(isinstance(change, MakeField) and change.tag == field.key for change in asked)
 
 

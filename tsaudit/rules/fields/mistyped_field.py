@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.engines.sql.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
-from tsaudit.model.change import OLD_TEXT, ChangeType, MakeField
+from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, How, Measurement, NumbersBy
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -68,8 +68,6 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         if rows is None or rows.value < case.limit("min_rows", measurement).value:
             continue
         for field in measurement.fields:
-            if _keeps_old_text(case, measurement, field):
-                continue
             if kind := _text_kind(case, field):
                 yield _finding(measurement, field, kind, Severity.WARN)
             elif field.numbers_by and measurement.has_series:
@@ -87,19 +85,6 @@ def _text_kind(case: Case, field: Field) -> str:
         # Among the distinct values, `on` and `off` are two of hundreds; among the rows, they are many.
         return ""
     return kind
-
-
-def _keeps_old_text(case: Case, measurement: Measurement, field: Field) -> bool:
-    """Whether it holds what was stored as text before its measurement got a field of another type for it.
-
-    Plans call it so where no statement converts the values. Until writers send some, the new field is not there.
-    """
-    name = field.key.removesuffix(OLD_TEXT)
-    if name == field.key:
-        return False
-    asked = (one.change for plan in case.timeline.plans for one in plan.changes)
-    is_planned = any(isinstance(change, MakeField) and change.to and change.tag == name for change in asked)
-    return is_planned or any(f.key == name and not any(map(is_text, f.types)) for f in measurement.fields)
 
 
 def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:

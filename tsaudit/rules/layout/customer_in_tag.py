@@ -96,8 +96,8 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
 
 
 def _was_merged(case: Case, holding: Iterable[str]) -> bool:
-    """Whether a plan wanted one measurement for all customers: that this is the design is no news."""
-    asked = (one.change for plan in case.timeline.plans for one in plan.changes)
+    """Whether an earlier audit wanted one measurement for all customers: that this is the design is no news."""
+    asked = (one.change for one in case.timeline.wanted)
     return not {change.into for change in asked if isinstance(change, MergeMeasurements)}.isdisjoint(holding)
 
 

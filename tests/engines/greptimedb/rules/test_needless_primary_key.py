@@ -77,7 +77,7 @@ def test_columns_that_sort_rows_stay_in_the_key() -> None:
 
 
 def test_copy_has_no_key_when_it_is_left_out() -> None:
-    text = steps(rule, _table(1))
+    text = steps(rule, _table(10_001))
     assert "PRIMARY KEY" not in text.split("CREATE TABLE")[1]
     assert "WITH ('append_mode'='true')" in text
 
@@ -97,7 +97,7 @@ def test_information_when_the_key_begins_with_a_column_of_one_value() -> None:
     assert finding.message.startswith(
         "The key (zone, site, host) starts with zone and site, which has the same value in all rows"
     )
-    assert finding.fix.startswith("If the table is rebuilt for another reason, set its key to (host, zone, site).")
+    assert finding.fix.startswith("When you recreate the table for another reason, set its key to (host, zone, site).")
     assert "CREATE TABLE" not in steps(rule, a_table(tags=tags, key=("zone", "site", "host")))
     assert not findings(rule, a_table(tags=tags, key=("host", "site", "zone")))
     assert not findings(rule, a_table(tags=tags[1:], key=("site", "zone")))

@@ -40,10 +40,12 @@ CASES = (
 )
 
 
-def _table(index: str = "ingested_at", other: str = "measured_at", **lag: Any) -> Measurement:
+def _table(
+    index: str = "ingested_at", other: str = "measured_at", options: dict[str, str] | None = None, **lag: Any
+) -> Measurement:
     known: dict[str, Any] = {"rows": 1000, "before_ratio": 1.0, "median_s": 2.5, "spread_s": 8.0}
     field = _field(other, TimeLag(**(known | lag)))
-    return a_table(time_column=index, fields=(a_field("value", ("double",)), field))
+    return a_table(options=options, time_column=index, fields=(a_field("value", ("double",)), field))
 
 
 def _field(key: str, lag: TimeLag | None) -> Field:
@@ -59,7 +61,10 @@ def test_warning_when_names_say_so() -> None:
     )
     text = steps(rule, _table())
     assert 'TIME INDEX ("measured_at")' in text
-    assert 'coalesce("measured_at", "ingested_at")' in text
+    assert "whether key and measured_at identify a row was not measured" in text
+    # Where all rows are kept, none can be lost.
+    kept = steps(rule, _table(options={"append_mode": "true"}))
+    assert 'coalesce("measured_at", "ingested_at")' in kept
     assert '"measured_at" TIMESTAMP(3) NOT NULL' in text
     assert '"ingested_at" TIMESTAMP(3),' in text
 

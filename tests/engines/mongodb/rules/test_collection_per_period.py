@@ -10,6 +10,7 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb import visits
+from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept
@@ -68,7 +69,9 @@ def test_message_and_evidence() -> None:
     # Nineteen days are over: 19 times 6,700 bytes, less 110 for each count.
     assert evidence["a collection of counts would free"] == "125 kB"
     assert evidence["new files a year"] == "1,095"
-    assert '.getCollection("visits").createIndex({ period: 1 })' in finding.fix
+    assert '.getCollection("visits").createIndex({ period: 1 }, { expireAfterSeconds: 34560000 });' in one_line(
+        finding.fix
+    )
 
 
 def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:

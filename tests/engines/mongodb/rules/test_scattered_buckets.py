@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.builders import a_count, a_profile, a_source, a_tag
 from tests.databases import Collection, Dataset, times
+from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
@@ -68,7 +69,7 @@ def test_span_is_named_where_sources_come_again() -> None:
     assert finding.severity is Severity.WARN
     assert finding.message.endswith("sources, each in about 11.")
     assert (finding.subject.column, finding.guilty) == ("", "meta")
-    assert 'collMod: "requests", timeseries: { granularity: "minutes" }' in finding.fix
+    assert 'collMod: "requests", timeseries: { granularity: "minutes" }' in one_line(finding.fix)
     (finding,) = _found(2, sources=3, **{"timeseries.granularity": "hours"})
     assert "bucketMaxSpanSeconds" in finding.fix
     assert "collMod" not in finding.fix

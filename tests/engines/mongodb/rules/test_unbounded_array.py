@@ -6,6 +6,7 @@ import dataclasses
 
 from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
+from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
@@ -51,8 +52,8 @@ def test_message_and_fix() -> None:
     assert finding.message == (
         "at.readings contains 250 items on average and up to 900; the largest document has 5 kB."
     )
-    assert '{ $unwind: { path: "$at.readings", includeArrayIndex: "place" } }' in finding.fix
-    assert '{ $merge: { into: "sensors_readings", whenMatched: "keepExisting" } }' in finding.fix
+    assert '{ $unwind: { path: "$at.readings", includeArrayIndex: "place" } }' in one_line(finding.fix)
+    assert '{ $merge: { into: "sensors_readings", whenMatched: "keepExisting" } }' in one_line(finding.fix)
 
 
 def test_severity_follows_from_average_longest_and_size() -> None:
@@ -78,7 +79,9 @@ def test_document_that_is_large_for_another_reason() -> None:
     (finding,) = _found(3, 9, 12_000_000)
     assert (finding.severity, finding.subject) == (Severity.CRITICAL, Subject("main", "sensors"))
     assert finding.message == "The largest document has 12 MB; the server rejects more than 16 MiB."
-    assert '.getCollection("sensors").aggregate([{ $project: { bytes: { $bsonSize: "$$ROOT" } } }' in finding.fix
+    assert '.getCollection("sensors").aggregate([{ $project: { bytes: { $bsonSize: "$$ROOT" } } }' in one_line(
+        finding.fix
+    )
 
 
 def test_silence_without_arrays() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
 
 from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
+from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
 from tests.rules.cases import Case, judge, with_steps
 from tsaudit.audit import audit
@@ -63,18 +63,11 @@ def test_message_and_validator() -> None:
     assert finding.message == (
         "No validator, and 2 of 5 fields vary: price is number and string and currency is in 75%."
     )
-    shown = finding.fix.split("validator: ", 1)[1].removesuffix(" })")
-    assert json.loads(shown) == {
-        "$jsonSchema": {
-            "required": ["price", "at", "buyer"],
-            "properties": {
-                "price": {"bsonType": ["double", "string"]},
-                "currency": {"bsonType": ["string", "null"]},
-                "at": {"bsonType": ["date"]},
-                "buyer": {"bsonType": ["object"]},
-            },
-        }
-    }
+    assert (
+        'validator: { $jsonSchema: { required: ["price", "at", "buyer"], properties: { '
+        'price: { bsonType: ["double", "string"] }, currency: { bsonType: ["string", "null"] }, '
+        'at: { bsonType: ["date"] }, buyer: { bsonType: ["object"] } } } } });' in one_line(finding.fix)
+    )
     assert 'validationAction: "warn"' in finding.fix
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_count, a_measurement, a_profile, a_tag
 from tests.engines.timestream.devops import devops
+from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.timestream.rules.hashed_measure_name import hashed_measure_name as rule
 from tsaudit.model.finding import Outcome
@@ -49,7 +50,8 @@ def test_key_when_it_is_proposed() -> None:
     tags = (a_tag("host", 900), a_tag("region", 3), a_tag("request_id", 90_000))
     (finding,) = with_steps(rule, _profile(*BUCKETS, tags=tags, rows=a_count(100_000)))
     # An id of requests has more values, and is nothing to ask for.
-    assert '"Name": "host", "EnforcementInRecord": "REQUIRED"' in finding.fix
+    key = {"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}
+    assert arguments(*commands(finding.fix))["Schema"]["CompositePartitionKey"] == [key]
     (finding,) = judge(rule, _profile(*BUCKETS, tags=tags, options={"CompositePartitionKey": "region"})).findings
     assert "to this table: it is partitioned by region already." in finding.fix
     (finding,) = judge(rule, _profile(*BUCKETS, tags=())).findings

@@ -53,7 +53,7 @@ def test_least_values_when_numbers_are_whole_or_not() -> None:
     fractions = ("1.5", "2.25", "3.75")
     assert not _findings("load", 3, fractions)
     (finding,) = _findings("load", 4, (*fractions, "4.5"))
-    assert "as DOUBLE" in finding.fix
+    assert "load=... (DOUBLE)" in finding.fix
     whole = tuple(str(i) for i in range(30))
     assert not _findings("level", 29, whole[:29])
     (finding,) = _findings("level", 30, whole)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
 from tests.engines.timestream.devops import devops, partitioned_by
-from tests.engines.timestream.proposals import arguments
+from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
@@ -118,16 +118,16 @@ def test_warning_when_no_record_has_the_key() -> None:
 def test_key_when_one_is_proposed() -> None:
     tags = (a_tag("host", 99), a_tag("device", 500), a_tag("request_id", 9_000))
     finding = _finding(_profile(values=99, tags=tags))
-    asked = arguments(next(x for x in finding.fix.splitlines() if x.startswith("aws ")))
+    asked = arguments(*commands(finding.fix))
     assert asked["TableName"] == "cpu_new"
     # Not the id of which each row has another value.
     assert asked["Schema"]["CompositePartitionKey"][0]["Name"] == "device"
 
 
 def test_command_when_the_key_is_to_be_enforced() -> None:
-    finding = _finding(_profile(enforcement="OPTIONAL"))
+    finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
     key = {"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}
-    assert arguments(next(x for x in finding.fix.splitlines() if x.startswith("aws "))) == {
+    assert arguments(*commands(finding.fix)) == {
         "DatabaseName": "main",
         "TableName": "cpu",
         "Schema": {"CompositePartitionKey": [key]},

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from tsaudit.engines.greptimedb.tables import is_append_only, is_metric, primary_key
-from tsaudit.model.change import MakeField, SetKey
+from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -103,8 +103,8 @@ def _led_by(measurement: Measurement, last: tuple[str, ...]) -> Finding:
         severity=Severity.INFO,
         message=f"The key ({', '.join(key)}) starts with {listed(last)}, which has the same value in all rows: "
         "the first column divides files best, and this one divides nothing.",
-        changes=(SetKey(subject_of(measurement), key=better, only_with_copy=True),),
-        fix="A key begins best with what queries filter by most.",
+        fix=f"When you recreate the table for another reason, set its key to ({', '.join(better)}). A key begins "
+        "best with what queries filter by most.",
         guilty=key[0],
         evidence=(Evidence("key", ", ".join(key)), Evidence("better", ", ".join(better))),
         facts=("tag_values", "indexes"),

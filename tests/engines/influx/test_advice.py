@@ -1,0 +1,405 @@
+"""What the advice for InfluxDB proposes: the real server of InfluxDB 1.x and the stand-in of InfluxDB 3 accept it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW, a_field, a_measurement, a_profile, a_tag
+from tests.collecting import collected
+from tests.databases import Dataset, Row, Table, influxql, times, write
+from tests.engines.influxdb3 import cli
+from tests.engines.influxdb3.double import InfluxDB3
+from tests.engines.influxdb3.server import RealInfluxDB3
+from tests.servers import Influxd
+from tsaudit.analysis.shapes.shapes import name_families
+from tsaudit.config.settings import Target
+from tsaudit.engines.advice import Advice, advice_of
+from tsaudit.engines.place import Place
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    Inspect,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    MergeMeasurements,
+    Part,
+    Rename,
+    SetRetention,
+    SplitColumn,
+    SplitMeasurement,
+)
+from tsaudit.model.plan import Effect, Loss, Step, StepKind
+from tsaudit.model.profile import Database, Profile, Retention
+from tsaudit.model.subject import Subject
+from tsaudit.rules.merged_families import merged
+
+PROVEN = Effect()
+"""No row could overwrite another one."""
+OVERWRITTEN = Effect(series_now=81, series_after=3, loss=Loss(719, 9000, "10 minutes on 2026-03-31"))
+ODD = 'a "b" \\ ${c} / é, d=1'
+
+
+def advice(profile: Profile, changes: Iterable[Change], effect: Effect = PROVEN, also: Iterable[str] = ()) -> Advice:
+    """For the changes of one measurement or database; `also`: names of measurements that need the same."""
+    found = list(changes)
+    at = found[0].at
+    cls, inside = advice_of(profile.engine), {m.name: m for m in profile.measurements if m.database == at.database}
+    others = tuple(cls(Place(profile, at.database, inside[name], effect), found) for name in also)
+    return cls(Place(profile, at.database, inside.get(at.measurement), effect), found, others)
+
+
+def steps(found: Advice) -> list[Step]:
+    said = (found.find(), found.writer(), found.schema(), found.stored(), found.verify())
+    return [step for step in said if step is not None]
+
+
+def needed(step: Step | None) -> Step:
+    assert step is not None
+    return step
+
+
+# `api` writes 60 requests in two zones, `web` writes 20 in one; `version` is the same everywhere.
+ROWS = [
+    Row(
+        time,
+        {
+            "request": f"r{number:03}",
+            "app": "web" if number % 4 == 0 else "api",
+            "zone": "z2" if number % 4 == 3 else "z1",
+            "version": "1",
+        },
+        {"ms": number / 7, "bytes": number},
+    )
+    for number, time in enumerate(times(80))
+]
+REQUESTS = Table("requests", ("app", "request", "version", "zone"), {"ms": "float", "bytes": "integer"}, ROWS)
+
+
+def _rows(url: str, target: Target, statement: str) -> list[dict[str, Any]]:
+    (result,) = influxql(url, statement, db=target.databases[0])["results"]
+    return [
+        series.get("tags", {}) | dict(zip(series["columns"], row, strict=True))
+        for series in result.get("series", ())
+        for row in series["values"]
+    ]
+
+
+# --- InfluxDB 1.x ---------------------------------------------------------------------------------------------------
+
+
+def _at(target: Target, name: str = "requests") -> Subject:
+    return Subject(target.databases[0], name)
+
+
+def test_the_query_counts_the_series_of_each_source(influxd: Influxd) -> None:
+    target = write(Dataset([REQUESTS]), "influxdb1", influxd.url)
+    find = needed(advice(collected(target), [MakeField(_at(target), "request")]).find())
+    found = {(row["app"], row["zone"]): row["count"] for row in _rows(influxd.url, target, find.text)}
+    assert found == {("api", "z1"): 40, ("api", "z2"): 20, ("web", "z1"): 20}
+
+
+@pytest.mark.parametrize("change", [MakeField, LeaveOut])
+def test_one_statement_copies_all_points_where_none_overwrites_another(
+    influxd: Influxd, change: type[MakeField | LeaveOut]
+) -> None:
+    target = write(Dataset([REQUESTS]), "influxdb1", influxd.url)
+    found = advice(collected(target), [change(_at(target), "request")])
+    copy = needed(found.stored())
+    assert (copy.language, copy.loses) == ("influxql", "")
+    assert _rows(influxd.url, target, copy.text)[0]["written"] == 80
+    copied = _rows(influxd.url, target, "SELECT * FROM requests_new GROUP BY app, version, zone")
+    columns = ("app", "zone", "version", "ms", "bytes", *(["request"] if change is MakeField else []))
+    expected = [tuple((row.tags | row.fields)[column] for column in columns) for row in ROWS]
+    assert sorted(tuple(row[column] for column in columns) for row in copied) == sorted(expected)
+    assert "request" in copied[0] if change is MakeField else "request" not in copied[0]
+    # Writers write where the copy is.
+    assert 'dest = "requests_new"' in needed(found.writer()).text
+
+
+def test_only_points_that_were_compared_are_copied_where_older_ones_were_not(influxd: Influxd) -> None:
+    older = [replace(row, time=row.time - timedelta(days=300)) for row in ROWS]
+    table = replace(REQUESTS, rows=[*older, *ROWS])
+    target = write(Dataset([table]), "influxdb1", influxd.url)
+    compared = Effect(series_now=80, series_after=3, loss=Loss(0, 80, "80 rows of all series, 30 days"))
+    copy = needed(advice(collected(target), [MakeField(_at(target), "request")], compared).stored())
+    assert "older ones stay in requests" in copy.words
+    assert _rows(influxd.url, target, copy.text)[0]["written"] == 80
+
+
+def test_text_that_was_a_tag_keeps_no_number_out(influxd: Influxd) -> None:
+    """Writers send numbers from now on; what is stored is text, which must not make the server refuse them."""
+    rows = [
+        Row(time, {"sensor": "s1", "celsius": f"{20 + n % 40 / 10:.1f}"}, {"ok": 1}) for n, time in enumerate(times(30))
+    ]
+    target = write(Dataset([Table("room", ("sensor", "celsius"), {"ok": "integer"}, rows)]), "influxdb1", influxd.url)
+    found = advice(collected(target), [MakeField(_at(target, "room"), "celsius", "float")])
+    copy = needed(found.stored())
+    assert "Stored text stays text, in celsius_text." in copy.words
+    influxql(influxd.url, copy.text, db=target.databases[0])
+    assert 'float = ["celsius"]' in needed(found.writer()).text
+    (types,) = influxql(influxd.url, "SHOW FIELD KEYS FROM room_new", db=target.databases[0])["results"]
+    assert sorted(types["series"][0]["values"]) == [["celsius_text", "string"], ["ok", "integer"]]
+
+
+def test_the_statement_that_deletes_leaves_points_without_the_tag(influxd: Influxd) -> None:
+    later = [Row(time, {"app": "api", "zone": "z1"}, {"ms": 1.0}) for time in times(5, timedelta(minutes=7))]
+    table = replace(REQUESTS, rows=[*ROWS, *later])
+    target = write(Dataset([table]), "influxdb1", influxd.url)
+    changes = [LeaveOut(_at(target), "request"), LeaveOut(_at(target), "version")]
+    stored = needed(advice(collected(target), changes, OVERWRITTEN).stored())
+    assert "some points would overwrite others" in stored.words
+    assert stored.loses.startswith("all points of requests with request or version")
+    influxql(influxd.url, stored.text, db=target.databases[0])
+    assert _rows(influxd.url, target, "SELECT count(ms) FROM requests")[0]["count"] == len(later)
+
+
+def test_one_statement_drops_a_family_and_nothing_that_is_named_alike(influxd: Influxd) -> None:
+    names = ["disk_server_1", "disk_server_2", "disk_server_14", "disk_server"]
+    tables = [
+        Table(name, (), {"value": "float"}, [Row(NOW - timedelta(hours=1), {}, {"value": 1.0})]) for name in names
+    ]
+    target = write(Dataset(tables), "influxdb1", influxd.url)
+    (family,) = name_families(names[:3])
+    stored = needed(advice(collected(target), [merged(target.databases[0], family)]).stored())
+    influxql(influxd.url, stored.text, db=target.databases[0])
+    assert [row["name"] for row in _rows(influxd.url, target, "SHOW MEASUREMENTS")] == ["disk_server"]
+
+
+def _all_changes(at: Subject) -> list[list[Change]]:
+    """Plans of all kinds of changes."""
+    parts = (Part("a", "x"), Part("b", "y"))
+    database = Subject(at.database)
+    return [
+        [MakeField(at, ODD)],
+        [LeaveOut(at, ODD)],
+        [MakeField(at, ODD, "float"), LeaveOut(at, "zone"), Rename(at, "", "other")],
+        [MakeTag(at, "room")],
+        [SplitColumn(at, ODD, "-", parts, "x-y")],
+        [Rename(at, ODD, "plain")],
+        [ChangeType(at, "v v", "integer"), Inspect(at, "types", "v v", ("float", "integer"))],
+        [SplitMeasurement(at, "room_events", ("room",))],
+        [Inspect(at, "schema")],
+        [Inspect(at, "both", "room")],
+        [Inspect(database, "measurements")],
+        [Inspect(database, "databases", values=("a", "b"))],
+        [Inspect(database, "customers", ODD)],
+        [SetRetention(database, timedelta(days=36500), "autogen")],
+    ]
+
+
+ODDLY_NAMED = Table(
+    ODD,
+    (ODD, "zone"),
+    {"v v": "float", "room": "string"},
+    [Row(time, {ODD: f"x-{n}", "zone": "z1"}, {"v v": n / 7, "room": "r"}) for n, time in enumerate(times(20))],
+)
+
+
+@pytest.mark.parametrize("effect", [PROVEN, OVERWRITTEN], ids=["proven", "overwritten"])
+def test_the_server_accepts_every_statement(influxd: Influxd, effect: Effect) -> None:
+    statements = 0
+    for number in range(len(_all_changes(Subject("", "")))):
+        target = write(Dataset([ODDLY_NAMED]), "influxdb1", influxd.url)
+        changes = _all_changes(_at(target, ODD))[number]
+        found = steps(advice(collected(target), changes, effect))
+        assert found
+        for step in found:
+            if step.language == "influxql":
+                influxql(influxd.url, step.text, db=target.databases[0])
+                statements += 1
+    assert statements >= 14
+
+
+# --- InfluxDB 3 -----------------------------------------------------------------------------------------------------
+
+
+def test_the_source_that_writes_most_values_comes_first_in_influxdb_3(influxdb3: InfluxDB3 | RealInfluxDB3) -> None:
+    target = write(Dataset([REQUESTS]), "influxdb3", influxdb3)
+    text = needed(advice(collected(target), [MakeField(_at(target), "request")]).find()).text
+    assert "'1 day'" in text
+    rows = influxdb3.rows(target.databases[0], text.replace("now() - INTERVAL '1 day'", "'1970-01-01'"))
+    assert [list(row.values())[2] for row in rows] == [40, 20, 20]
+
+
+def test_influxdb_3_accepts_every_statement_and_command(influxdb3: InfluxDB3 | RealInfluxDB3) -> None:
+    statements = 0
+    for number, plan in enumerate(_all_changes(Subject("", ""))):
+        if any(isinstance(change, Inspect) and change.what in ("types", "both") for change in plan):
+            continue
+        target = write(Dataset([ODDLY_NAMED]), "influxdb3", influxdb3)
+        for step in steps(advice(collected(target), _all_changes(_at(target, ODD))[number], OVERWRITTEN)):
+            if step.language == "sql":
+                for statement in step.text.split(";\n"):
+                    influxdb3.rows(target.databases[0], statement.rstrip(";"))
+                statements += 1
+            elif step.language == "sh" and isinstance(influxdb3, InfluxDB3):
+                cli.run(step.text, influxdb3)
+                statements += 1
+    assert statements > 8
+
+
+def test_influxdb_3_keeps_a_column_that_is_no_longer_written() -> None:
+    here = a_measurement(tags=(a_tag("id"), a_tag("host")))
+    profile = a_profile(here, engine="influxdb3")
+    at = Subject("main", here.name)
+    stored = needed(advice(profile, [LeaveOut(at, "id")]).stored())
+    assert stored.words.startswith("No statement of InfluxDB 3 removes a column")
+    assert not stored.text
+    replaced = needed(advice(profile, [MakeField(at, "id")]).stored())
+    assert replaced.text == "influxdb3 delete table --database main cpu"
+
+
+# --- All generations ------------------------------------------------------------------------------------------------
+
+GENERATIONS = ("influxdb1", "influxdb2", "influxdb3")
+
+
+def _kept(engine: str, *names: str, **retention: Any) -> Profile:
+    fields = (a_field("v"), a_field("n", types=("integer", "string")))
+    found = [a_measurement(name, tags=(a_tag("id", values=900), a_tag("host")), fields=fields[:1]) for name in names]
+    kept = Retention(
+        **({"policy": "autogen", "duration_s": "forever", "partition_s": 604_800, "default": True} | retention)
+    )
+    return replace(a_profile(*found, engine=engine), databases=(Database("main", retention=(kept,)),))
+
+
+@pytest.mark.parametrize("engine", GENERATIONS)
+def test_points_that_expire_are_left_to_expire(engine: str) -> None:
+    profile = _kept(engine, "cpu", duration_s=30 * 86_400)
+    found = advice(profile, [LeaveOut(Subject("main", "cpu"), "id")])
+    stored = needed(found.stored())
+    # 30 days after the end of the window, and the week of a shard group.
+    assert stored.words == "Nothing to do: points stored until now expire by 2026-05-07 (retention 30 days)."
+    assert not stored.text
+    # So nothing replaces the measurement.
+    assert "cpu_new" not in needed(found.writer()).text
+
+
+@pytest.mark.parametrize("engine", ["influxdb1", "influxdb2"])
+@pytest.mark.parametrize(
+    ("effect", "why"),
+    [
+        (OVERWRITTEN, "some points would overwrite others"),
+        (Effect(loss=Loss(0, 900, "10 minutes")), "only a part was compared (10 minutes)"),
+        (Effect(loss_unknown="no rows were read"), "points were not compared"),
+    ],
+)
+def test_no_copy_is_offered_where_points_may_overwrite_each_other(engine: str, effect: Effect, why: str) -> None:
+    found = advice(_kept(engine, "cpu"), [MakeField(Subject("main", "cpu"), "id")], effect)
+    stored = needed(found.stored())
+    assert f"No copy without id is offered: {why}." in stored.words
+    assert "INTO" not in stored.text
+    assert "wideTo" not in stored.text
+    assert stored.loses.startswith("all points of cpu")
+
+
+@pytest.mark.parametrize("engine", ["influxdb1", "influxdb2"])
+def test_no_copy_is_offered_where_the_writer_keeps_the_name(engine: str) -> None:
+    here = a_measurement("up", tags=tuple(map(a_tag, ("job", "instance", "id"))), fields=(a_field("value"),))
+    found = advice(a_profile(here, engine=engine), [MakeField(Subject("main", "up"), "id")])
+    assert "write_relabel_configs" in needed(found.writer()).text
+    stored = needed(found.stored())
+    assert "its writer keeps the name of the measurement" in stored.words
+    assert stored.loses.startswith("all points of up")
+
+
+def test_measurements_of_a_plan_are_copied_only_where_it_is_proven() -> None:
+    profile, change = _kept("influxdb1", "cpu0", "cpu1", "cpu2"), MakeField(Subject("main", "cpu0"), "id")
+    cls = advice_of("influxdb1")
+    first, proven, other = (
+        cls(Place(profile, "main", here, effect), [change])
+        for here, effect in zip(profile.measurements, (PROVEN, PROVEN, OVERWRITTEN), strict=True)
+    )
+    stored = needed(replace(first, also=(proven, other)).stored())
+    assert "INTO" in stored.text
+    assert "Copy the others likewise, except cpu2, where points may overwrite each other." in stored.words
+
+
+def test_a_renamed_measurement_is_copied(influxd: Influxd) -> None:
+    target = write(Dataset([REQUESTS]), "influxdb1", influxd.url)
+    found = advice(collected(target), [Rename(_at(target), "", "http")])
+    assert _rows(influxd.url, target, needed(found.stored()).text)[0]["written"] == 80
+    assert len(_rows(influxd.url, target, "SELECT * FROM http GROUP BY *")) == 80
+    assert 'dest = "http"' in needed(found.writer()).text
+
+
+def test_no_copy_is_offered_that_would_have_to_change_other_columns() -> None:
+    profile, at = _kept("influxdb1", "cpu"), Subject("main", "cpu")
+    split = SplitColumn(at, "host", "-", (Part("a", "x"), Part("b", "y")), "x-y")
+    stored = needed(advice(profile, [LeaveOut(at, "id"), split]).stored())
+    assert "it would have to change other columns as well" in stored.words
+
+
+@pytest.mark.parametrize("engine", GENERATIONS)
+def test_the_setting_is_shown_and_its_loss_counted_with_what_is_milder(engine: str) -> None:
+    found = advice(_kept(engine, "cpu"), [MakeField(Subject("main", "cpu"), "id")], OVERWRITTEN)
+    writer = needed(found.writer())
+    assert writer.words.startswith("Write id as a field of cpu, not as a tag.")
+    assert "If that loses too much, keep it as a tag, with fewer or coarser values." in writer.words
+    row = "row" if engine == "influxdb3" else "point"
+    assert writer.loses == (
+        f"719 of the 9,000 {row}s compared (10 minutes on 2026-03-31): they end up with the tags and time of others"
+    )
+    assert '[processors.converter.tags]\n    string = ["id"]' in writer.text
+    assert "from 81 to 3" in needed(found.verify()).words
+
+
+def test_paths_keep_a_placeholder_for_their_ids() -> None:
+    here = a_measurement("http", tags=(a_tag("path", sample=("/users/17", "/users/18")),))
+    found = advice(a_profile(here, engine="influxdb1"), [MakeField(Subject("main", "http"), "path")], OVERWRITTEN)
+    assert "with a placeholder for each id in its values (/users/<id>)" in needed(found.writer()).words
+
+
+@pytest.mark.parametrize("engine", GENERATIONS)
+def test_one_plan_is_about_several_measurements(engine: str) -> None:
+    names = [f"cpu{n}" for n in range(5)]
+    found = advice(_kept(engine, *names), [LeaveOut(Subject("main", "cpu0"), "id")], OVERWRITTEN, also=names[1:])
+    assert '"cpu0", "cpu1", "cpu2", "cpu3", "cpu4"' in needed(found.writer()).text
+    noun = "tables" if engine == "influxdb3" else "measurements"
+    assert f"cpu0 is the first of 5 {noun}." in needed(found.find()).words
+
+
+@pytest.mark.parametrize("engine", GENERATIONS)
+@pytest.mark.parametrize("effect", [PROVEN, OVERWRITTEN, Effect(loss_unknown="no rows were read")])
+def test_every_step_fits_on_a_screen(engine: str, effect: Effect) -> None:
+    here = a_measurement(
+        ODD,
+        tags=(a_tag(ODD, values=900), a_tag("zone")),
+        fields=(a_field("v v", types=("float", "integer")), a_field("room", types=("string",))),
+    )
+    profile = a_profile(here, engine=engine)
+    for changes in _all_changes(Subject("main", ODD)):
+        found = steps(advice(profile, changes, effect))
+        # A column of InfluxDB 3 cannot be both a tag and a field.
+        assert found or (engine == "influxdb3" and isinstance(changes[0], Inspect) and changes[0].what == "both")
+        assert [step.kind for step in found] == [kind for kind in StepKind if kind in {step.kind for step in found}]
+        for step in found:
+            assert len(step.text.splitlines()) <= 10, step.text
+            assert len(step.words) < 400, step.words
+            assert step.words[0].isupper()
+            assert step.words.endswith((".", ":"))
+
+
+@pytest.mark.parametrize("engine", GENERATIONS)
+def test_a_family_of_names_is_written_with_tags_and_dropped(engine: str) -> None:
+    names = [f"cpu.web{n}.usage" for n in range(1, 5)]
+    (family,) = name_families(names)
+    change = merged("main", family)
+    assert isinstance(change, MergeMeasurements)
+    found = advice(_kept(engine, *names), [change])
+    writer = needed(found.writer())
+    assert re.match(r"Write to field usage of \S+ with \w+=web1 instead of cpu\.web1\.usage\.", writer.words)
+    assert "templates = " in writer.text
+    stored = needed(found.stored())
+    assert "a program would have to read all of their points" in stored.words
+    assert stored.text
+    assert "4 measurements" in needed(found.verify()).words
+    short = advice(_kept(engine, *names, duration_s=86_400), [change])
+    assert not needed(short.stored()).text

@@ -1,0 +1,506 @@
+"""What the SQL databases are advised to do, run on real ones: every statement is accepted, and nothing is lost."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pytest
+
+from tests.builders import a_count, a_finding, a_measurement, a_profile, a_rule_result, a_tag
+from tests.collecting import collected
+from tests.databases import Dataset, Row, Table, times, write
+from tests.planning.places import Statements
+from tests.planning.runner import misshapen
+from tests.rules.cases import dataset, hosts, table
+from tsaudit.config.settings import Target
+from tsaudit.engines.place import Place
+from tsaudit.engines.quoting import Qualified, quote_name
+from tsaudit.engines.sql.parts import shown
+from tsaudit.model.change import (
+    AddIndex,
+    Change,
+    ChangeType,
+    DropIndex,
+    Inspect,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    Merged,
+    MergeMeasurements,
+    Part,
+    Rename,
+    SplitColumn,
+    SplitMeasurement,
+)
+from tsaudit.model.finding import AuditResult
+from tsaudit.model.plan import Plan, Step, StepKind
+from tsaudit.model.profile import Measurement, Profile, Tag
+from tsaudit.model.subject import Subject
+from tsaudit.planning.plans import plans_of
+
+HOSTILE: Final = 'or"der, by'
+COUNT: Final = 24
+NOWHERE: Final = Subject()
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A database that a data set was written to."""
+
+    engine: str
+    target: Target
+    server: Statements
+
+    def profile(self) -> Profile:
+        return collected(self.target)
+
+    @property
+    def measurement(self) -> Measurement:
+        return self.profile().measurements[0]
+
+    def rows(self, query: str, name: str = HOSTILE) -> list[Any]:
+        """`{t}` stands for the table."""
+        database = self.profile().databases[0].name
+        return self.server.rows(query.format(t=quote_name(self.engine, Qualified(database, name))))
+
+    def plan(self, *changes: Change, name: str = "") -> Plan:
+        """The only plan for the changes, whose measurement is set here."""
+        profile = self.profile()
+        here = next(m for m in profile.measurements if name in ("", m.name))
+        plan = plan_of(profile, here, *changes)
+        assert not misshapen(plan, profile, _result(plan, changes)), plan
+        return plan
+
+    def make(self, *changes: Change, name: str = "") -> dict[StepKind, Step]:
+        """Makes the changes as the plan says; its steps."""
+        plan = self.plan(*changes, name=name)
+        for step in plan.steps:
+            self.server.run(step)
+        return {step.kind: step for step in plan.steps}
+
+
+def plan_of(profile: Profile, here: Measurement | None, *changes: Change) -> Plan:
+    at = Subject(profile.databases[0].name, here.name if here else "")
+    finding = a_finding(at, changes=tuple(replace(change, at=at) for change in changes))
+    (plan,) = plans_of(profile, [a_rule_result(finding)])
+    return plan
+
+
+def _result(plan: Plan, changes: tuple[Change, ...]) -> AuditResult:
+    from tests.builders import a_result
+
+    finding = a_finding(plan.subject, changes=tuple(replace(change, at=plan.subject) for change in changes))
+    return a_result(a_rule_result(finding), plans=(plan,))
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Dataset], Where]:
+    engine = request.param
+
+    def written(data: Dataset) -> Where:
+        where = importlib.import_module(f"tests.engines.{engine}.writing").place(request, tmp_path)
+        target = write(data, engine, where)
+        return Where(engine, target, Statements(engine, where, target))
+
+    return written
+
+
+def _readings(**more: Any) -> Table:
+    return table(
+        HOSTILE,
+        [{"host": "a.b-1", "site": "x"}],
+        {"val'ue": "string", "usage": "float"},
+        lambda s, r: {"val'ue": f"{r}.5", "usage": r / 7},
+        rows=COUNT,
+        **more,
+    )
+
+
+# --- Indexes ----------------------------------------------------------------------------------------------------------
+
+
+def test_indexes_come_and_go(place: Callable[[Dataset], Where]) -> None:
+    where = place(dataset(_readings(indexes=(("usage",), ("host",)), key=False)))
+    found = {i.columns: i.name for i in where.measurement.indexes or ()}
+    steps = where.make(
+        DropIndex(NOWHERE, found["usage",], ("usage",)),
+        DropIndex(NOWHERE, found["host",], ("host",)),
+        AddIndex(NOWHERE, ("time",)),
+    )
+    assert [i.columns for i in where.measurement.indexes or ()] == [("time",)]
+    schema = steps[StepKind.SCHEMA]
+    assert schema.text.count("DROP INDEX") == 2
+    assert schema.text.count("CREATE INDEX") == 1
+    assert StepKind.WRITER not in steps
+    assert "slow queries" in steps[StepKind.VERIFY].words
+    if where.engine == "postgresql":
+        assert schema.text.count("CONCURRENTLY") == 3
+        assert "outside" not in schema.locks
+        assert "SHARE UPDATE EXCLUSIVE" in schema.locks
+        assert "inside a transaction" in schema.words
+        assert "invalid index" in schema.words
+
+
+def test_an_index_that_is_there_is_not_created_again(place: Callable[[Dataset], Where]) -> None:
+    where = place(dataset(_readings(indexes=(("time",),), key=False)))
+    assert StepKind.SCHEMA not in {
+        step.kind
+        for step in where.plan(MakeTag(NOWHERE, "usage"), AddIndex(NOWHERE, ("time",))).steps
+        if '("time")' in step.text
+    }
+
+
+def test_indexes_of_many_tables_are_counted(place: Callable[[Dataset], Where]) -> None:
+    """One plan for the same index of many tables, whose statements stay on a screen."""
+    names = [f"t{n:02}" for n in range(30)]
+    where = place(dataset(*(table(n, hosts(1), indexes=(("usage",),), key=False) for n in names)))
+    profile = where.profile()
+    changes = [
+        DropIndex(Subject(m.database, m.name), i.name, i.columns)
+        for m in profile.measurements
+        for i in m.indexes or ()
+        if i.columns == ("usage",)
+    ]
+    assert len(changes) == 30
+    findings = [a_finding(change.at, changes=(change,)) for change in changes]
+    (plan,) = plans_of(profile, [a_rule_result(*findings)])
+    assert len(plan.also) == 29
+    schema = next(step for step in plan.steps if step.kind is StepKind.SCHEMA)
+    lines = schema.text.splitlines()
+    assert len(lines) == 10
+    assert lines[-1] == "-- 21 more statements of the same form"
+    assert "The same for the 29 other tables" in schema.words
+    where.server.run(replace(schema, text="\n".join(lines[:-1])))
+    assert sum(bool(m.indexes) for m in where.profile().measurements) == 21
+
+
+# --- Columns and names ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("indexed", [(), (("val'ue",), ("host", "time"))], ids=["bare", "indexed"])
+def test_text_becomes_a_number(place: Callable[[Dataset], Where], indexed: Any) -> None:
+    where = place(dataset(_readings(indexes=indexed)))
+    steps = where.make(ChangeType(NOWHERE, "val'ue", "float"))
+    here = where.measurement
+    if where.engine == "sqlite":
+        assert "val'ue_float" in here.columns
+        assert steps[StepKind.STORED].words.startswith("Rows stored until then keep their values in val'ue.")
+    else:
+        assert where.rows('SELECT sum("val\'ue") FROM {t}') == [(sum(n + 0.5 for n in range(COUNT)),)]
+        assert "fails and changes nothing" in steps[StepKind.SCHEMA].words
+    assert sorted(i.columns for i in here.indexes or () if not i.constraint) == sorted(indexed)
+
+
+def test_a_value_that_does_not_convert_stops_the_conversion(place: Callable[[Dataset], Where]) -> None:
+    data = table("t", hosts(1), {"v": "string"}, lambda s, r: {"v": "n/a" if r == 3 else "1"}, rows=COUNT, key=False)
+    where = place(dataset(data))
+    plan = where.plan(ChangeType(NOWHERE, "v", "integer"))
+    schema = next(step for step in plan.steps if step.kind is StepKind.SCHEMA)
+    if where.engine != "sqlite":
+        with pytest.raises(Exception, match="n/a"):
+            where.server.run(schema)
+    assert where.rows("SELECT count(*) FROM {t} WHERE v = 'n/a'", "t") == [(1,)]
+    known = where.plan(ChangeType(NOWHERE, "v", "integer", ("n/a",)))
+    assert 'ADD COLUMN "v_integer"' in next(step.text for step in known.steps if step.kind is StepKind.SCHEMA)
+
+
+@pytest.mark.parametrize(("kind", "fields"), [("time", {"v": "string"}), ("integer", {"v": "float"})])
+def test_what_could_convert_wrongly_is_not_converted(
+    place: Callable[[Dataset], Where], kind: str, fields: dict[str, str]
+) -> None:
+    """Times without a zone, and floats that a cast rounds."""
+    value = "2026-03-30 10:00:00" if kind == "time" else 1.5
+    where = place(dataset(table("t", hosts(1), fields, lambda s, r: {"v": value}, rows=COUNT, key=False)))
+    steps = where.make(ChangeType(NOWHERE, "v", kind))
+    assert f"v_{kind}" in steps[StepKind.SCHEMA].text
+    assert where.rows("SELECT DISTINCT v FROM {t}", "t") == [(value,)]
+
+
+@pytest.mark.parametrize("indexes", [(), (("usage",), ("host", "time"))], ids=["bare", "indexed"])
+def test_names_that_are_taken_are_not_given(place: Callable[[Dataset], Where], indexes: Any) -> None:
+    own = table(HOSTILE, hosts(2), {"usage": "float"}, indexes=indexes)
+    where = place(dataset(own, table("orders", hosts(1))))
+    changes = Rename(NOWHERE, "usage", "host"), Rename(NOWHERE, "host", "name"), Rename(NOWHERE, "", "orders")
+    where.make(*changes, name=HOSTILE)
+    assert len(where.rows("SELECT host_2, name FROM {t}", "orders_2")) == 4
+    assert len(where.rows("SELECT * FROM {t}", "orders")) == 2
+    left = next(m for m in where.profile().measurements if m.name == "orders_2")
+    assert sorted(i.columns for i in left.indexes or () if not i.constraint) == sorted(
+        tuple({"usage": "host_2", "host": "name"}.get(c, c) for c in i) for i in indexes
+    )
+
+
+def test_a_name_that_differs_in_case_only(place: Callable[[Dataset], Where]) -> None:
+    where = place(dataset(table("Orders", hosts(2), {"Usage": "float"}, lambda s, r: {"Usage": 1.5})))
+    where.make(Rename(NOWHERE, "", "orders"), Rename(NOWHERE, "Usage", "usage"))
+    assert where.measurement.name == "orders"
+    assert [f.key for f in where.measurement.fields] == ["usage"]
+
+
+def test_hundreds_of_names_fit_on_a_screen(place: Callable[[Dataset], Where]) -> None:
+    """398 renames made a plan of 5,206 lines, once."""
+    fields = {f"Field {n}": "float" for n in range(120)}
+    where = place(dataset(table("t", hosts(1), fields, lambda s, r: dict.fromkeys(fields, 1.5), rows=2)))
+    plan = where.plan(*(Rename(NOWHERE, name, name.lower().replace(" ", "_")) for name in fields))
+    (schema,) = (step for step in plan.steps if step.kind is StepKind.SCHEMA)
+    assert schema.text.count("\n") == 9
+    assert schema.text.endswith("-- 111 more statements of the same form")
+
+
+def test_statements_that_belong_together_are_not_cut(place: Callable[[Dataset], Where]) -> None:
+    """DuckDB alters no table with an index: those that are dropped would not be created again."""
+    fields = {f"f{n}": "float" for n in range(8)}
+    indexes = tuple((name,) for name in fields)
+    where = place(dataset(table("t", hosts(1), fields, lambda s, r: dict.fromkeys(fields, 1.5), indexes=indexes)))
+    steps = where.make(Rename(NOWHERE, "f0", "g0"))
+    schema = steps[StepKind.SCHEMA]
+    if where.engine == "duckdb":
+        assert not schema.text
+        assert schema.words == "Rename f0 to g0. Drop its 8 indexes before, and create them again after."
+    else:
+        assert "g0" in where.measurement.columns
+    assert len([i for i in where.measurement.indexes or () if not i.constraint]) == 8
+
+
+def test_what_is_left_out_is_named_by_its_form() -> None:
+    same = [f"DROP INDEX i{n};" for n in range(12)]
+    assert shown(same).splitlines()[-1] == "-- 3 more statements of the same form"
+    assert shown([*same[:9], "ALTER TABLE t\n  ADD COLUMN x TEXT;"]).splitlines()[-1] == (
+        "-- 1 more statement (ALTER TABLE)"
+    )
+    assert shown(same[:10]) == "\n".join(same[:10])
+
+
+PARTS: Final = SplitColumn(NOWHERE, "host", ".", (Part("location", "a"), Part("model", "b-1")), "a.b-1")
+
+
+def test_attributes_get_columns(place: Callable[[Dataset], Where]) -> None:
+    where = place(dataset(_readings(key=False)))
+    steps = where.make(PARTS)
+    assert {"host", "location", "model"} <= set(where.measurement.columns)
+    assert "location=a, model=b-1" in steps[StepKind.WRITER].words
+    example = steps[StepKind.WRITER]
+    assert example.language == "text"
+    assert '"location", "model"' in example.text
+    assert '"host"' not in example.text
+    assert steps[StepKind.STORED].words == "Rows stored until then keep host whole."
+
+
+@pytest.mark.parametrize("indexes", [(), (("usage",), ("host", "time"))], ids=["bare", "indexed"])
+def test_a_column_that_is_no_longer_written_is_dropped(place: Callable[[Dataset], Where], indexes: Any) -> None:
+    where = place(dataset(_readings(indexes=indexes)))
+    steps = where.make(LeaveOut(NOWHERE, "usage"))
+    assert "usage" not in where.measurement.columns
+    stored = steps[StepKind.STORED]
+    assert stored.loses.startswith("the values of usage")
+    left = sorted(i.columns for i in where.measurement.indexes or () if not i.constraint)
+    assert left == [i for i in indexes if "usage" not in i]
+    assert "Stop writing usage" in steps[StepKind.WRITER].words
+
+
+def test_a_column_of_the_key_stays(place: Callable[[Dataset], Where]) -> None:
+    where = place(dataset(_readings()))
+    steps = where.make(LeaveOut(NOWHERE, "host"))
+    assert "host" in where.measurement.columns
+    assert not steps[StepKind.STORED].text
+    assert "needs it" in steps[StepKind.STORED].words
+
+
+# --- Tags -------------------------------------------------------------------------------------------------------------
+
+
+def _requests(unique: bool) -> Dataset:
+    """Requests of two hosts, one a minute, or two at once."""
+    at = times(200)
+    rows = [
+        Row(at[n if unique else n // 4], {"host": f"h{n % 2}", "request": f"r{n:04}"}, {"ms": n / 7})
+        for n in range(200)
+    ]
+    return dataset(Table("requests", ("host", "request"), {"ms": "float"}, rows, key=("host", "request", "time")))
+
+
+def test_a_tag_leaves_the_key_where_rows_stay_unique(place: Callable[[Dataset], Where]) -> None:
+    where = place(_requests(unique=True))
+    steps = where.make(MakeField(NOWHERE, "request"))
+    here = next(m for m in where.profile().measurements if m.name == "requests")
+    assert [set(i.columns) for i in here.indexes or () if i.constraint] == [{"host", "time"}]
+    assert where.rows("SELECT count(*), count(DISTINCT request) FROM {t}", "requests") == [(200, 200)]
+    assert steps[StepKind.VERIFY].text == 'columns:\n  "requests":\n    fields: ["request"]'
+    assert "should count 2 series of requests; now there are 200" in steps[StepKind.VERIFY].words
+    assert steps[StepKind.WRITER].words.startswith("Keep request as a plain column of requests, outside its key")
+
+
+def test_a_tag_stays_in_the_key_where_rows_would_share_one(place: Callable[[Dataset], Where]) -> None:
+    where = place(_requests(unique=False))
+    before = where.rows("SELECT count(*) FROM {t}", "requests")
+    steps = where.make(MakeField(NOWHERE, "request"))
+    assert not steps[StepKind.SCHEMA].text
+    assert "share a key" in steps[StepKind.SCHEMA].words
+    assert "100 of the 200 rows" in steps[StepKind.SCHEMA].words
+    assert where.rows("SELECT count(*) FROM {t}", "requests") == before
+
+
+def test_a_column_that_names_a_source_is_indexed(place: Callable[[Dataset], Where]) -> None:
+    where = place(dataset(_readings(key=False)))
+    steps = where.make(MakeTag(NOWHERE, "usage"))
+    of_source = ("usage",) if where.engine == "duckdb" else ("usage", "time")
+    assert [i.columns for i in where.measurement.indexes or ()] == [of_source]
+    assert steps[StepKind.VERIFY].text == f'columns:\n  {json.dumps(HOSTILE)}:\n    tags: ["usage"]'
+    assert StepKind.WRITER not in steps
+
+
+def test_the_source_that_writes_most_values_comes_first(place: Callable[[Dataset], Where]) -> None:
+    # `api` writes 60 requests in two zones, `web` writes 20 in one; `version` is the same everywhere.
+    rows = [
+        Row(
+            time,
+            {
+                "request": f"r{number:03}",
+                "app": "web" if number % 4 == 0 else "api",
+                "zone": "z2" if number % 4 == 3 else "z1",
+                "version": "1",
+            },
+            {"ms": number / 7},
+        )
+        for number, time in enumerate(times(80))
+    ]
+    where = place(Dataset([Table("requests", ("app", "request", "version", "zone"), {"ms": "float"}, rows)]))
+    plan = where.plan(Inspect(NOWHERE, "new values", "request"))
+    (step,) = plan.steps
+    assert step.kind is StepKind.FIND
+    found = where.server.rows(step.text)
+    # The sources with their counts, and no value, which a report would redact.
+    assert sorted(found) == [("api", "z1", 40), ("api", "z2", 20), ("web", "z1", 20)]
+    assert found[0][2] == 40
+
+
+def _writers(*tags: Tag) -> tuple[str, ...]:
+    here = a_measurement(tags=(a_tag("id", values=200), *tags))
+    return Place(a_profile(here), "main", here).writers_of("id")
+
+
+def test_writers_are_tags_with_far_fewer_values() -> None:
+    assert _writers(a_tag("host", values=20), a_tag("zone", values=2)) == ("host", "zone")
+    assert _writers(a_tag("twin", values=200), a_tag("host", values=21), a_tag("version", values=1)) == ()
+    assert _writers(a_tag("uncounted", values=a_count(2).value, label_of="labels")) == ()
+    several = [a_tag(f"t{n}", values=n + 2) for n in range(5)]
+    assert _writers(*several) == ("t4", "t3", "t2")
+
+
+# --- Tables -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", [True, False])
+def test_columns_that_move_are_copied_where_a_key_identifies_rows(place: Callable[[Dataset], Where], key: bool) -> None:
+    data = table(
+        HOSTILE, hosts(3), {"a": "float", "b": "string", "c": "float"}, key=key,
+        value=lambda s, r: {"a": r + 0.5, "b": "x"} if s else {"c": 1.5}, rows=COUNT,
+    )  # fmt: skip
+    where = place(dataset(data))
+    steps = where.make(SplitMeasurement(NOWHERE, "events", ("a", "b")))
+    assert where.rows("SELECT count(*), count(a), count(b), count(host) FROM {t}", "events") == [(2 * COUNT,) * 4]
+    assert where.rows("SELECT count(*), count(a) FROM {t}") == [(3 * COUNT, 2 * COUNT)]
+    assert steps[StepKind.WRITER].text.count("INSERT INTO") == 2
+    assert "stay in" in steps[StepKind.STORED].words
+
+
+def test_columns_that_move_are_not_copied_where_sources_share_rows(place: Callable[[Dataset], Where]) -> None:
+    """A copy by tags and time would lose which source a row was of."""
+    at = times(10)
+    rows = [Row(at[n // 30], {"kind": "k"}, {"a": n / 7, "b": float(n)}) for n in range(300)]
+    where = place(dataset(Table("t", ("kind",), {"a": "float", "b": "float"}, rows)))
+    steps = where.make(SplitMeasurement(NOWHERE, "events", ("b",)))
+    assert not steps[StepKind.STORED].text
+    assert "nothing proves that the tags and the time identify a row" in steps[StepKind.STORED].words
+    assert where.rows("SELECT count(*) FROM {t}", "events") == [(0,)]
+
+
+def test_tables_of_one_family_get_one_table(place: Callable[[Dataset], Where]) -> None:
+    names = [f"cpu_{n:03}" for n in range(120)]
+    where = place(
+        dataset(*(table(n, hosts(1), {"usage": "float"}, lambda s, r: {"usage": 1.5}, rows=2) for n in names))
+    )
+    members = tuple(Merged(name, (("host", name.removeprefix("cpu_")),)) for name in names)
+    profile = where.profile()
+    change = MergeMeasurements(Subject(profile.databases[0].name), "cpu", "cpu_{host}", members)
+    plan = plan_of(profile, None, change)
+    assert not misshapen(plan, profile, _result(plan, (change,)))
+    steps = {step.kind: step for step in plan.steps}
+    for step in plan.steps:
+        where.server.run(step)
+    made = where.rows("SELECT host_in_name, time, host, usage FROM {t}", "cpu")
+    assert made == []
+    assert '"host_in_name"' in steps[StepKind.WRITER].text
+    assert "120 old tables" in steps[StepKind.STORED].words
+    assert not steps[StepKind.STORED].text
+
+
+def test_a_family_of_different_types_is_left_to_the_reader(place: Callable[[Dataset], Where]) -> None:
+    one = table("cpu_a", hosts(1), {"usage": "float"}, lambda s, r: {"usage": 1.5}, rows=2)
+    other = table("cpu_b", hosts(1), {"usage": "string"}, lambda s, r: {"usage": "x"}, rows=2)
+    where = place(dataset(one, other))
+    members = tuple(Merged(name, (("part", name[-1]),)) for name in ("cpu_a", "cpu_b"))
+    plan = plan_of(where.profile(), None, MergeMeasurements(NOWHERE, "cpu", "cpu_{part}", members))
+    schema = next(step for step in plan.steps if step.kind is StepKind.SCHEMA)
+    assert not schema.text
+    assert "usage does not have the same type in all of them" in schema.words
+
+
+# --- Labels in one column ---------------------------------------------------------------------------------------------
+
+AT: Final = Subject("main", "metrics")
+LABEL: Final = "labels.pod"
+
+
+@pytest.fixture(scope="module")
+def metrics(tmp_path_factory: pytest.TempPathFactory) -> Where:
+    path = tmp_path_factory.mktemp("labels") / "t.db"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE metrics (time TIMESTAMP, host VARCHAR, v DOUBLE, labels JSON)")
+        labels = [json.dumps({"pod": f"p-{i % 20}", "zone": f"z{i % 2}"}) for i in range(600)]
+        at = [f"2026-03-30 {i // 60:02}:{i % 60:02}:00" for i in range(600)]
+        rows = [(at[i], f"h{i % 3}", i / 7, labels[i]) for i in range(600)]
+        connection.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?)", rows)
+    target = Target(name="t", engine="duckdb", url=f"duckdb:///{path}")
+    found = Where("duckdb", target, Statements("duckdb", path, target))
+    assert LABEL in {tag.key for tag in found.measurement.tags}
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        MakeField(AT, LABEL),
+        MakeField(AT, LABEL, "float"),
+        MakeTag(AT, LABEL),
+        ChangeType(AT, LABEL, "integer"),
+        Rename(AT, LABEL, "pod"),
+        SplitColumn(AT, LABEL, "-", (), "api-1"),
+        SplitMeasurement(AT, "others", ("v",)),
+        LeaveOut(AT, LABEL),
+        Inspect(AT, "sources", "v"),
+    ],
+    ids=lambda change: type(change).__name__,
+)
+def test_no_statement_names_a_label_as_if_it_were_a_column(change: Change, metrics: Where) -> None:
+    plan = plan_of(metrics.profile(), metrics.measurement, change)
+    with duckdb.connect(metrics.target.url.get_secret_value().partition("///")[2]) as connection:
+        connection.begin()
+        for step in plan.steps:
+            if step.language == "sql":
+                connection.execute(step.text)
+        connection.rollback()
+
+
+def test_a_label_becomes_a_column(metrics: Where) -> None:
+    steps = {step.kind: step for step in metrics.plan(MakeField(AT, LABEL)).steps}
+    assert steps[StepKind.WRITER].words.startswith("Write pod of metrics to a column of its own, not as a label.")
+    assert '"pod"' in steps[StepKind.WRITER].text
+    assert steps[StepKind.SCHEMA].text == 'ALTER TABLE "metrics" ADD COLUMN "pod" VARCHAR;'
+    assert steps[StepKind.VERIFY].text == 'columns:\n  "metrics":\n    fields: ["labels.pod"]'

@@ -1,0 +1,435 @@
+"""How users of InfluxDB make the changes of a plan: what all generations have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+from typing import ClassVar, Final
+
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.influx import exporter
+from tsaudit.engines.influx.reach import also_deleted
+from tsaudit.engines.writers import Program, Terms, program_of, step
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    Inspect,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    MergeMeasurements,
+    Rename,
+    SetRetention,
+    SplitColumn,
+    SplitMeasurement,
+)
+from tsaudit.model.plan import Step, StepKind
+from tsaudit.model.profile import FOREVER, How, Measurement, Retention
+from tsaudit.text import day, listed, many, number, retention
+
+_MOST_QUERIES: Final = 3
+_TYPES: Final = {
+    "integer": "integers (42i)",
+    "float": "floats",
+    "boolean": "booleans",
+    "time": "timestamps in nanoseconds (1709294400000000000i)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query that shows what a finding is about."""
+
+    words: str
+    text: str
+    language: str
+    cost: str = ""
+
+
+def weeks(keep: timedelta) -> int:
+    """A retention in whole weeks, at least one."""
+    return max(round(keep / timedelta(weeks=1)), 1)
+
+
+class InfluxAdvice(Advice):
+    """The steps of one plan. Nothing alters what is stored: writers write something else, and what they wrote expires
+    or is deleted, unless one statement can copy it.
+    """
+
+    handles = frozenset(
+        {
+            ChangeType,
+            Inspect,
+            LeaveOut,
+            MakeField,
+            MakeTag,
+            MergeMeasurements,
+            Rename,
+            SetRetention,
+            SplitColumn,
+            SplitMeasurement,
+        }
+    )
+    terms: ClassVar[Terms] = Terms(types=_TYPES)
+    copies: ClassVar[bool] = True
+    """Whether its language copies stored points."""
+    kept_in: ClassVar[str]
+    """What has a retention."""
+
+    # --- What a generation adds ---------------------------------------------------------------------------------------
+
+    def query(self, change: Inspect) -> Query | None:
+        """The query for it; None where there is none."""
+        raise NotImplementedError
+
+    def limited(self, change: SetRetention) -> tuple[str, str, str]:
+        """How data expires: what to do, the statement, and its language."""
+        raise NotImplementedError
+
+    @property
+    def limits_stored(self) -> bool:
+        """Whether the new retention is that of what is stored as well."""
+        return True
+
+    def copied(self) -> tuple[str, str]:
+        """One statement that copies the stored points without the tags that go, and its language."""
+        raise NotImplementedError
+
+    def deleted(self) -> tuple[str, str, str]:
+        """One statement that deletes what was stored with the tags that go, its language, and what that is."""
+        raise NotImplementedError
+
+    def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
+        """The statement that drops the old measurements of a family, its language, and whether it drops all of them,
+        or only the first.
+        """
+        raise NotImplementedError
+
+    # --- The steps ----------------------------------------------------------------------------------------------------
+
+    def find(self) -> Step | None:
+        """The sources of new values of a tag that goes, or what a rule asks to look at."""
+        queries = [query for change in self._looks() if (query := self.query(change))]
+        if not queries:
+            return None
+        first = queries[0]
+        if first.language == "flux":
+            queries = [first]
+        shown = [query for query in queries if query.language == first.language][:_MOST_QUERIES]
+        text = first.text if len(shown) == 1 else "\n".join(f"{query.text};" for query in shown)
+        words = " ".join(dict.fromkeys(query.words for query in shown)) + self._likewise("Query the others likewise.")
+        return Step(StepKind.FIND, words, text, first.language, cost=first.cost)
+
+    def writer(self) -> Step | None:
+        """What writers send, with the setting of Telegraf, unless the columns show another program."""
+        here = self.place.measurement
+        if here is not None and (found := exporter.step(self.place, self.changes, self.terms)):
+            return found
+        return step(
+            self.place,
+            self.changes,
+            self.terms,
+            usual=Program.TELEGRAF,
+            also=[other.place.here for other in self.also if other.place.measurement is not None],
+            new_name=self.new_name,
+            example="" if here is None else self._line(here),
+        )
+
+    def schema(self) -> Step | None:
+        """The retention, which is all that a statement can change."""
+        change = next((change for change in self.changes if isinstance(change, SetRetention)), None)
+        if change is None:
+            return None
+        words, text, language = self.limited(change)
+        if not self.limits_stored:
+            return Step(StepKind.SCHEMA, f"{words}.", text, language)
+        age = many(round(change.keep / timedelta(days=1)), "day")
+        return Step(
+            StepKind.SCHEMA,
+            f"{words}. First decide how long the data is needed: older data is deleted at once. Write what you need "
+            f"longer to a {self.kept_in} of its own.",
+            text,
+            language,
+            loses=f"all data older than {age}",
+        )
+
+    def stored(self) -> Step | None:
+        """It expires, or one statement deletes it or copies it; what a procedure would take is only said."""
+        for change in self.changes:
+            if isinstance(change, MergeMeasurements):
+                return self._merged(change)
+        if not self._gone and not self._kept_as_it_is:
+            return None
+        if expiry := self._expiry():
+            return Step(StepKind.STORED, f"Nothing to do: {expiry}.{self._likewise('')}")
+        if not self._gone and not (self._renamed and self._can_copy):
+            return Step(StepKind.STORED, f"Stored points stay as they are: {self._kept_as_it_is}.")
+        return self._copy() or self._deletion()
+
+    def verify(self) -> Step | None:
+        """The figure of a later audit that shows it."""
+        words = " ".join(self._figures())
+        return Step(StepKind.VERIFY, words) if words else None
+
+    # --- Names --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def new_name(self) -> str:
+        """The measurement that replaces this one, because a name there cannot become a tag or a field, or change its
+        type, or because what is stored is copied; empty where writers keep its name.
+        """
+        if self.place.measurement is None or not self._writer_names:
+            return ""
+        needs_one = any(isinstance(change, MakeField | MakeTag | ChangeType) for change in self.changes)
+        if self._renamed or needs_one or (self._gone and self._can_copy):
+            return self.place.free(self._renamed or f"{self.place.here.name}_new")
+        return ""
+
+    @property
+    def _writer_names(self) -> bool:
+        """Whether its writer can be told to write to another measurement."""
+        return program_of(self.place.here, Program.TELEGRAF).has_fields
+
+    @property
+    def _renamed(self) -> str:
+        """What the measurement is to be called; empty: as it is."""
+        return next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), "")
+
+    @cached_property
+    def _gone(self) -> tuple[str, ...]:
+        """Tags that are dropped, or become fields."""
+        names = [
+            change.tag if isinstance(change, MakeField) else change.column
+            for change in self.changes
+            if isinstance(change, MakeField | LeaveOut)
+        ]
+        return tuple(name for name in names if self.place.here.tag(name) is not None)
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """Columns that are dropped."""
+        return frozenset(change.column for change in self.changes if isinstance(change, LeaveOut))
+
+    @cached_property
+    def kept_tags(self) -> tuple[str, ...]:
+        """Tags that stay."""
+        return tuple(tag.key for tag in self.place.here.tags if tag.key not in self._gone)
+
+    @cached_property
+    def _can_copy(self) -> bool:
+        """Whether one statement copies stored points, and it is proven that none of them would overwrite another."""
+        is_proven = self.place.effect.keeps_rows or self.compared_since is not None
+        return self.copies and self._writer_names and is_proven and not self._expiry() and not self._obstacle
+
+    @cached_property
+    def compared_since(self) -> datetime | None:
+        """The time from which on all points were compared, and stay apart; None if all points do, or not even those."""
+        here, effect = self.place.here, self.place.effect
+        found, rows = effect.loss, here.rows
+        if effect.keeps_rows or found is None or found.rows or not found.is_exact:
+            return None
+        if rows is None or rows.source.how is not How.EXACT or found.compared < rows.value:
+            return None
+        return (here.own_window or self.place.profile.window).start.astimezone(UTC)
+
+    @property
+    def _obstacle(self) -> str:
+        """Why no single statement copies the points: part of a sentence; empty if one does."""
+        here = self.place.here
+        tags, fields = {tag.key for tag in here.tags}, {field.key for field in here.fields}
+        other = [change for change in self.changes if isinstance(change, MakeTag | SplitColumn | Rename | ChangeType)]
+        if [change for change in other if not isinstance(change, Rename) or change.old]:
+            return "it would have to change other columns as well"
+        if tags & fields:
+            return f"{listed(sorted(tags & fields), 3)} is the name of a tag and of a field"
+        if several := [field.key for field in here.fields if len(field.types) > 1]:
+            return f"{listed(several, 3)} has values of several types"
+        return ""
+
+    @property
+    def _why_no_copy(self) -> str:
+        effect, row = self.place.effect, self.terms.row
+        if not self.copies:
+            return "no statement writes it"
+        if not self._writer_names:
+            return "its writer keeps the name of the measurement"
+        if self._obstacle:
+            return self._obstacle
+        if effect.loss is not None and not effect.loss.rows:
+            return f"only a part was compared ({effect.loss.scope})"
+        return f"some {row}s would overwrite others" if effect.loss is not None else f"{row}s were not compared"
+
+    @property
+    def _kept_as_it_is(self) -> str:
+        """What queries find in points stored so far, where columns change otherwise: part of a sentence."""
+        for change in self.changes:
+            if isinstance(change, MakeTag):
+                return f"there, {change.column} is a field"
+            if isinstance(change, SplitColumn):
+                return f"there, {change.column} is whole"
+            if isinstance(change, Rename):
+                return f"there, {change.old or 'the measurement'} has the old name"
+            if isinstance(change, ChangeType):
+                return f"there, {change.column} has the old type"
+            if isinstance(change, SplitMeasurement):
+                return f"{listed(change.columns, 3)} can be read in {self.place.here.name}"
+        return ""
+
+    # --- Parts of steps -----------------------------------------------------------------------------------------------
+
+    def _looks(self) -> Iterator[Inspect]:
+        asked = [change for change in self.changes if isinstance(change, Inspect)]
+        yield from asked
+        if asked or self.place.measurement is None:
+            return
+        for change in self.changes:
+            if isinstance(change, MakeField):
+                yield Inspect(change.at, "new values", change.tag)
+            elif isinstance(change, LeaveOut | SplitColumn) and self.place.here.tag(change.column) is not None:
+                yield Inspect(change.at, "new values", change.column)
+
+    def _likewise(self, words: str) -> str:
+        """The end of a paragraph about the first of several measurements; empty where there is only one."""
+        if not self.also:
+            return ""
+        here, words_of = self.place.measurement, self.place.engine.words
+        noun = words_of.database if here is None else words_of.measurement
+        name, total = here.name if here is not None else self.place.database, many(len(self.also) + 1, noun)
+        return f" {name} is the first of {total}. {words}".rstrip()
+
+    def _merged(self, change: MergeMeasurements) -> Step:
+        count = many(len(change.members), "measurement")
+        if expiry := self._expiry():
+            return Step(StepKind.STORED, f"Nothing to do: {expiry}. Until then, queries read both.")
+        text, language, is_for_all = self.dropped(change)
+        words = (
+            f"The {count} keep what is stored. To move it, a program would have to read all of their points and write "
+            f"them to {change.into} with the tags in the plan's JSON (`changes`). Delete them once nobody reads them."
+        )
+        if not is_for_all:
+            words += " The statement names the first; delete the others likewise."
+        words += self._likewise("")
+        first = change.members[0].measurement
+        lost = f"all {self.terms.row}s of {f'the {count}' if is_for_all else first}"
+        beyond = also_deleted(self.place, self.place.database, first)
+        return Step(StepKind.STORED, words + beyond, text, language, loses=lost)
+
+    def _copy(self) -> Step | None:
+        if not self._can_copy:
+            return None
+        text, language = self.copied()
+        old = self.place.here.name
+        which = "the stored points" if self.compared_since is None else "the points that were compared, and newer ones,"
+        end = f"then drop {old}" if self.compared_since is None else f"older ones stay in {old}"
+        words = (
+            f"This copies {which} to {self.new_name}, where none overwrites another. If {old} is large, copy one day "
+            f"at a time, by a condition on the time. Compare the counts; {end}.{self._texts_kept()}"
+            f"{self._likewise(f'Copy the others likewise{self._except()}.')}"
+        )
+        return Step(StepKind.STORED, words, text, language, cost="reads and writes all stored points")
+
+    def _except(self) -> str:
+        """Other measurements of the plan that are not to be copied: the end of a sentence."""
+        not_proven = [one.place.here.name for one in self.also if isinstance(one, InfluxAdvice) and not one._can_copy]
+        return f", except {listed(not_proven, 3)}, where points may overwrite each other" if not_proven else ""
+
+    def text_of(self, tag: str) -> str:
+        """The name of the field that holds stored values of a former tag: writers may give it another type."""
+        to = next((c.to for c in self.changes if isinstance(c, MakeField) and c.tag == tag), "")
+        return f"{tag}_text" if to else tag
+
+    def _texts_kept(self) -> str:
+        texts = [self.text_of(tag) for tag in self._gone if tag not in self.left_out and self.text_of(tag) != tag]
+        return f" Stored text stays text, in {listed(texts, 3)}." if texts else ""
+
+    def _deletion(self) -> Step:
+        text, language, lost = self.deleted()
+        gone, rows = listed(self._gone, 3), f"{self.terms.row}s"
+        beyond = also_deleted(self.place, self.place.database, self.place.here.name)
+        words = (
+            f"No copy without {gone} is offered: {self._why_no_copy}. Stored {rows} stay as they are. If nobody needs "
+            f"them, delete them after the writers have changed.{beyond}{self._likewise('Delete the others likewise.')}"
+        )
+        return Step(StepKind.STORED, words, text, language, loses=lost)
+
+    def _figures(self) -> Iterator[str]:
+        when = self._last_expiry()
+        by = f"by {day(when)}" if when else "once the old points are gone"
+        if any(isinstance(change, SetRetention) for change in self.changes):
+            yield "The next audit shows the new retention, and after a day no older data."
+        for change in self.changes:
+            if isinstance(change, MergeMeasurements):
+                yield (
+                    f"After a day, none of the {many(len(change.members), 'measurement')} has new points; {by}, the "
+                    f"count of measurements is lower by {number(len(change.members) - 1)}."
+                )
+        effect = self.place.effect
+        if self.place.measurement is None:
+            return
+        name = self.place.here.name
+        if self._gone and (effect.series_now is None or effect.series_after is None):
+            yield f"From the next day on, the audit finds no new values of {listed(self._gone, 3)} in {name}."
+        elif self._gone:
+            now, left = effect.series_now or 0, effect.series_after or 0
+            yield (
+                f"The series count of {name} no longer grows from the next day on; {by}, it falls from {number(now)} "
+                f"to {'' if effect.is_exact else 'at most '}{number(left)}."
+            )
+        elif self._kept_as_it_is:
+            yield f"The audit of the next day lists the new columns in {self.new_name or name}."
+
+    # --- Retention ----------------------------------------------------------------------------------------------------
+
+    def _expiry(self) -> str:
+        """That stored points expire, and when: part of a sentence; empty where they do not, or if it is not known."""
+        when, kept = self._last_expiry(), self._retention()
+        if when is None or kept is None or kept.duration_s == FOREVER:
+            return ""
+        return f"points stored until now expire by {day(when)} (retention {retention(kept.duration_s)})"
+
+    def _last_expiry(self) -> date | None:
+        """The day on which the last of the points stored until now expires; a shard expires as a whole."""
+        kept = self._retention()
+        if kept is None or kept.duration_s == FOREVER:
+            return None
+        newest: datetime = self.place.profile.window.end
+        return (newest + timedelta(seconds=kept.duration_s + (kept.partition_s or 0))).date()
+
+    def _retention(self) -> Retention | None:
+        """The one of the measurement's points; None: not known."""
+        known = next((d for d in self.place.profile.databases if d.name == self.place.database), None)
+        kept: Sequence[Retention] = () if known is None else known.retention or ()
+        path = self.place.measurement.path if self.place.measurement else ()
+        named = [one for one in kept if path[1:] == (one.policy,)]
+        return next(iter([*named, *(one for one in kept if one.default), *kept]), None)
+
+    def _line(self, here: Measurement) -> str:
+        """A point as it should be written, in line protocol."""
+        return "\n".join(_lines(here, self.new_name or here.name, self.changes))
+
+
+def _lines(here: Measurement, name: str, changes: Sequence[Change]) -> Iterator[str]:
+    gone = {c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)}
+    names = {c.old: c.new for c in changes if isinstance(c, Rename)}
+    parts = {c.column: [part.name for part in c.parts] for c in changes if isinstance(c, SplitColumn)}
+    moves = {column: c.name for c in changes if isinstance(c, SplitMeasurement) for column in c.columns}
+    made = [c.column for c in changes if isinstance(c, MakeTag)]
+    demoted = [c.tag for c in changes if isinstance(c, MakeField)]
+    tags = [*(tag.key for tag in here.tags if tag.key not in gone), *made]
+    fields = [*(field.key for field in here.fields if field.key not in (*gone, *made)), *demoted]
+
+    def written(columns: Sequence[str]) -> list[str]:
+        new = (one for column in columns for one in parts.get(column, [names.get(column, column)]))
+        return [f"{_escaped(column)}=..." for column in new]
+
+    for target in dict.fromkeys([name, *moves.values()]):
+        own = [field for field in fields if moves.get(field, name) == target]
+        if own:
+            most = written(own)[:3] + ([] if len(own) <= 3 else ["..."])
+            yield f"{','.join([_escaped(target), *written(tags)[:6]])} {','.join(most)}"
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"\\{c}" if c in ", =" else c for c in name)

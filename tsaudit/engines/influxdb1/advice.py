@@ -1,0 +1,118 @@
+"""How users of InfluxDB 1.x make the changes of a plan."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
+from tsaudit.engines.influx.reach import own_name, server_name, table_in
+from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
+from tsaudit.text import listed
+
+_DATA: Final = re.compile(r"\{\w+\}")
+"""What varies in the common name of a family."""
+
+
+class Influx1Advice(InfluxAdvice):
+    """In InfluxQL."""
+
+    kept_in = "retention policy"
+
+    def query(self, change: Inspect) -> Query | None:
+        found = self._of_database(change) if self.place.measurement is None else self._of_measurement(change)
+        return Query(*found, "influxql") if found else None
+
+    def _of_measurement(self, change: Inspect) -> tuple[str, str] | None:
+        place = self.place
+        column, table = place.quoted([change.column]), place.table()
+        if change.what == "new values":
+            database = place.quoted([next(iter(place.here.path), place.database)])
+            if writers := place.writers_of(change.column):
+                return (
+                    f"Find which sources write new values of {change.column}: this counts the series of each.",
+                    f"SHOW SERIES EXACT CARDINALITY ON {database} FROM {table} GROUP BY {place.quoted(writers)}",
+                )
+            shown = f"SHOW TAG VALUES ON {database} FROM {table} WITH KEY = {column} LIMIT 20"
+            return f"See some values of {change.column}, to find what writes them.", shown
+        if change.what == "types":
+            each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
+            return f"See some values of {change.column} of each type: {listed(change.values)}.", ";\n".join(each)
+        if change.what == "both":
+            return (
+                f"Until the old points have expired, say which {change.column} is meant.",
+                f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'",  # noqa: S608 -- shown, never run
+            )
+        if change.what == "schema":
+            return (
+                f"See which tags and fields {place.here.name} has, and where.",
+                f"SHOW SERIES FROM {table};\nSHOW FIELD KEYS FROM {table}",
+            )
+        return None
+
+    def _of_database(self, change: Inspect) -> tuple[str, str]:
+        place = self.place
+        known = next((d for d in place.profile.databases if d.name == place.database), None)
+        name = server_name(known) if known else place.database
+        database = place.quoted([name])
+        if change.what == "databases":
+            return f"See how many series {name} has; the others likewise.", f"SHOW SERIES CARDINALITY ON {database}"
+        if change.what == "customers":
+            policy = place.quoted([own_name(known)]) if known and known.policy_of else ""
+            example = next((m for m in place.profile.measurements if m.database == place.database), None)
+            source = table_in(place.profile, place.database, example.name) if example else ""
+            where = place.quoted([source]) if source else f"{database}.{policy}./.*/"
+            return (
+                f"See what one of them has, here in {example.name if example else name}.",
+                f"SELECT * FROM {where} WHERE {place.quoted([change.column])} = '...' LIMIT 20",  # noqa: S608 -- shown
+            )
+        return f"See which measurements {name} has.", f"SHOW MEASUREMENTS ON {database}"
+
+    def limited(self, change: SetRetention) -> tuple[str, str, str]:
+        database = self._server_database()
+        policy, on = self.place.quoted([change.policy]), self.place.quoted([database])
+        text = f"ALTER RETENTION POLICY {policy} ON {on} DURATION {weeks(change.keep)}w SHARD DURATION 7d"
+        return f"Set a duration for retention policy {change.policy} of {database}", text, "influxql"
+
+    def copied(self) -> tuple[str, str]:
+        place, since = self.place, self.compared_since
+        fields = [place.quoted([field.key]) for field in place.here.fields]
+        was_tags = [tag for tag in self._gone if tag not in self.left_out]
+        fields += [f"{place.quoted([tag])} AS {place.quoted([self.text_of(tag)])}" for tag in was_tags]
+        whole = not self.left_out and all(self.text_of(tag) == tag for tag in was_tags)
+        keep = place.quoted(self.kept_tags)
+        lines = [
+            f"SELECT {'*' if whole else ', '.join(fields)}",
+            f"INTO {place.table(self.new_name)} FROM {place.table()}",
+            *([f"WHERE time >= '{since:%Y-%m-%dT%H:%M:%SZ}'"] if since else []),
+        ]
+        return "\n".join([*lines, *([f"GROUP BY {keep}"] if keep else [])]), "influxql"
+
+    def deleted(self) -> tuple[str, str, str]:
+        place, name = self.place, self.place.here.name
+        database = self._server_database()
+        having = " OR ".join(f"{place.quoted([tag])} != ''" for tag in self._gone)
+        text = f"DROP SERIES FROM {place.quoted([name])} WHERE {having}"
+        return text, "influxql", f"all points of {name} with {' or '.join(self._gone)}, in database {database}"
+
+    def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
+        if pattern := self._pattern(change):
+            return f"DROP SERIES FROM /{pattern.replace('/', chr(92) + '/')}/", "influxql", True
+        return f"DROP MEASUREMENT {self.place.quoted([change.members[0].measurement])}", "influxql", False
+
+    def _pattern(self, change: MergeMeasurements) -> str:
+        """A regular expression that fits the members' names alone; empty where none does."""
+        names = {member.measurement for member in change.members}
+        beside = {m.name for m in self.place.profile.measurements if m.database == self.place.database} - names
+        for data in (".+", r".*\d.*"):
+            pattern = f"^{data.join(map(re.escape, _DATA.split(change.template)))}$"
+            if all(re.search(pattern, name) for name in names) and not any(re.search(pattern, name) for name in beside):
+                return pattern
+        return ""
+
+    def _server_database(self) -> str:
+        known = next((d for d in self.place.profile.databases if d.name == self.place.database), None)
+        return server_name(known) if known else self.place.database
+
+
+ADVICE: Final = Influx1Advice

@@ -1,0 +1,134 @@
+"""How users of InfluxDB 2.x make the changes of a plan."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
+from tsaudit.engines.influx.reach import delete_rows, not_mapped
+from tsaudit.engines.quoting import quote_flux
+from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
+from tsaudit.text import listed
+
+_SCHEMA: Final = 'import "influxdata/influxdb/schema"'
+
+
+class Influx2Advice(InfluxAdvice):
+    """In Flux; in InfluxQL, where Flux does not tell a tag from a field."""
+
+    kept_in = "bucket"
+
+    def query(self, change: Inspect) -> Query | None:
+        return self._of_bucket(change) if self.place.measurement is None else self._of_measurement(change)
+
+    def _of_bucket(self, change: Inspect) -> Query | None:
+        bucket = self.place.database
+        if change.what == "databases":
+            pattern = "^" + ".*".join(map(_escaped, change.values)) + "$"
+            return Query(
+                "See which buckets these are.", f"buckets() |> filter(fn: (r) => r.name =~ /{pattern}/)", "flux"
+            )
+        if change.what == "measurements":
+            text = f"{_SCHEMA}\nschema.measurements(bucket: {quote_flux(bucket)})"
+            return Query(f"See which measurements bucket {bucket} has.", text, "flux")
+        if change.what == "customers":
+            example = next((m.name for m in self.place.profile.measurements if m.database == bucket), "")
+            chosen = f'r[{quote_flux(change.column)}] == "..."'
+            lines = [*self._points(example), f"filter(fn: (r) => {chosen})", "limit(n: 20)"]
+            return Query(f"See what one of them has, here in {example}.", _piped(lines), "flux")
+        return None
+
+    def _of_measurement(self, change: Inspect) -> Query | None:
+        name = self.place.here.name
+        if change.what == "new values":
+            return self._sources(change.column)
+        if change.what == "schema":
+            given = f"bucket: {quote_flux(self.place.database)}, measurement: {quote_flux(name)}"
+            text = f"{_SCHEMA}\nschema.measurementTagKeys({given})"
+            return Query(f"See which tags {name} has; measurementFieldKeys lists its fields.", text, "flux")
+        column, table = self.place.quoted([change.column]), self.place.table()
+        reach = not_mapped(self.place, self.place.here)
+        if change.what == "types":
+            each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
+            words = f"See some values of {change.column} of each type, {listed(change.values)}, by InfluxQL{reach}."
+            return Query(words, ";\n".join(each), "influxql")
+        if change.what == "both":
+            words = f"Until the old points have expired, say by InfluxQL which {change.column} is meant{reach}."
+            text = f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'"  # noqa: S608 -- shown, never run
+            return Query(words, text, "influxql")
+        return None
+
+    def _sources(self, tag: str) -> Query:
+        """The sources with the most values within a day; the newest values, where no other tag shows a source."""
+        writers = self.place.writers_of(tag)
+        shown = ", ".join(map(quote_flux, [*(writers or ["_time"]), tag]))
+        lines = [*self._points(self.place.here.name, "-1d"), "first()", f"keep(columns: [{shown}])"]
+        if not writers:
+            lines += ["group()", 'sort(columns: ["_time"], desc: true)', "limit(n: 20)"]
+            words = f"Find what writes new values of {tag}: these are the newest series of the last day."
+            return Query(words, _piped(lines), "flux", "reads the index and a point of each series")
+        by = ", ".join(map(quote_flux, writers))
+        lines += [f"group(columns: [{by}])", f"distinct(column: {quote_flux(tag)})", "count()", "group()"]
+        lines += ['sort(columns: ["_value"], desc: true)']
+        words = f"Find which sources write new values of {tag}: this counts those of each within a day."
+        return Query(words, _piped(lines), "flux", "reads the index and a point of each series")
+
+    def limited(self, change: SetRetention) -> tuple[str, str, str]:
+        text = f"influx bucket update --id ID --retention {weeks(change.keep)}w --shard-group-duration 7d"
+        words = f"Set a retention period for bucket {self.place.database}, with its ID from `influx bucket list`"
+        return words, text, "sh"
+
+    def copied(self) -> tuple[str, str]:
+        since = self.compared_since
+        out = [tag for tag in self._gone if tag in self.left_out]
+        fields = [field.key for field in self.place.here.fields if field.key in self.left_out]
+        others = " and ".join(f"r._field != {quote_flux(field)}" for field in fields)
+        drop = ", ".join(map(quote_flux, ["_start", "_stop", *out]))
+        group = ", ".join(map(quote_flux, ["_measurement", *self.kept_tags]))
+        renaming = {tag: self.text_of(tag) for tag in self._gone if self.text_of(tag) != tag and tag not in out}
+        lines = [
+            *self._points(self.place.here.name, f"{since:%Y-%m-%dT%H:%M:%SZ}" if since else "0"),
+            *([f"filter(fn: (r) => {others})"] if others else []),
+            f"drop(columns: [{drop}])",
+            'pivot(rowKey: ["_time"], columnKey: ["_field"], valueColumn: "_value")',
+            *([f"rename(fn: (column) => {_renamed(renaming)})"] if renaming else []),
+            f'set(key: "_measurement", value: {quote_flux(self.new_name)})',
+            f"group(columns: [{group}])",
+            f"influxdb.wideTo(bucket: {quote_flux(self.place.database)})",
+        ]
+        return f'import "influxdata/influxdb"\n{_piped(lines)}', "flux"
+
+    def deleted(self) -> tuple[str, str, str]:
+        name, bucket = self.place.here.name, self.place.database
+        return delete_rows(bucket, name), "sh", f"all points of {name} in bucket {bucket} until then"
+
+    def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
+        return delete_rows(self.place.database, change.members[0].measurement), "sh", False
+
+    def _points(self, name: str, start: str = "-1d") -> list[str]:
+        return [
+            f"from(bucket: {quote_flux(self.place.database)})",
+            f"range(start: {start})",
+            f"filter(fn: (r) => r._measurement == {quote_flux(name)})",
+        ]
+
+
+def _piped(lines: list[str]) -> str:
+    """Steps of Flux, each on a line; the first two on one."""
+    head = " |> ".join(lines[:2])
+    return "\n".join([head, *(f"  |> {line}" for line in lines[2:])])
+
+
+def _renamed(names: dict[str, str]) -> str:
+    """The new name of a column. By a function: a list would have to name columns that every series has."""
+    cases = (f"if column == {quote_flux(old)} then {quote_flux(new)} else " for old, new in sorted(names.items()))
+    return f"{''.join(cases)}column"
+
+
+def _escaped(text: str) -> str:
+    """The text as part of a pattern of Flux, which is between slashes, and must not have a blank after a backslash."""
+    return re.sub(r"\\(\s)", r"\1", re.escape(text)).replace("/", "\\/")
+
+
+ADVICE: Final = Influx2Advice

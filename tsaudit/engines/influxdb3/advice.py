@@ -1,0 +1,124 @@
+"""How users of InfluxDB 3 make the changes of a plan. No statement changes what is stored."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import timedelta
+from typing import Final
+
+from tsaudit.engines.influx.advice import InfluxAdvice, Query
+from tsaudit.engines.place import by_source, by_time
+from tsaudit.engines.writers import Terms
+from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
+from tsaudit.model.plan import Step, StepKind
+
+_RECENT: Final = "WHERE time >= now() - INTERVAL '1 day'"
+_COST: Final = "reads a day of rows"
+
+
+class Influx3Advice(InfluxAdvice):
+    """In SQL, and in the command of the product."""
+
+    terms = Terms("row", "table", types=InfluxAdvice.terms.types)
+    copies = False
+    kept_in = "database"
+
+    def query(self, change: Inspect) -> Query | None:
+        return self._of_database(change) if self.place.measurement is None else self._of_table(change)
+
+    def _of_database(self, change: Inspect) -> Query | None:
+        place = self.place
+        if change.what == "databases":
+            pattern = "*".join(change.values)
+            words = f"See which databases these are: {pattern} (Core and Enterprise, with an admin token)."
+            return Query(words, "influxdb3 show databases", "sh")
+        if change.what == "measurements":
+            return Query(f"See which tables {place.database} has.", "SHOW TABLES", "sql")
+        if change.what == "customers":
+            example = next((m.name for m in place.profile.measurements if m.database == place.database), "")
+            column = place.quoted([change.column])
+            text = f"SELECT * FROM {place.table(example)}\n{_RECENT} AND {column} = '...' LIMIT 20"  # noqa: S608 -- shown
+            return Query(f"See what one of them has, here in {example}.", text, "sql", _COST)
+        return None
+
+    def _of_table(self, change: Inspect) -> Query | None:
+        place = self.place
+        column, table = place.quoted([change.column]), place.table()
+        if change.what == "new values" and (writers := place.writers_of(change.column)):
+            by = place.quoted(writers)
+            text = (
+                f"SELECT {by}, count(DISTINCT {column}) AS distinct_values FROM {table}\n"  # noqa: S608 -- shown
+                f"{_RECENT} GROUP BY {by} ORDER BY {len(writers) + 1} DESC LIMIT 20"
+            )
+            return Query(by_source(change.column), text, "sql", _COST)
+        if change.what == "new values":
+            text = (
+                f"SELECT {column}, min(time) AS first, count(*) FROM {table}\n"  # noqa: S608 -- shown
+                f"{_RECENT} GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
+            )
+            return Query(by_time(change.column), text, "sql", _COST)
+        if change.what == "sources":
+            tags = place.quoted(tag.key for tag in place.here.tags)
+            by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
+            text = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}\n{_RECENT}{group}"  # noqa: S608
+            return Query(f"Find the sources that stopped sending {change.column}.", text, "sql", _COST)
+        if change.what == "schema":
+            return Query(f"See which columns {place.here.name} has.", f"SHOW COLUMNS FROM {table}", "sql")
+        return None
+
+    def writer(self) -> Step | None:
+        change = next((change for change in self.changes if isinstance(change, SetRetention)), None)
+        if change is None or self.limits_stored:
+            return super().writer()
+        return Step(StepKind.WRITER, f"Write to database {self._new_database(change)} from then on.")
+
+    def stored(self) -> Step | None:
+        if self.limits_stored or not any(isinstance(change, SetRetention) for change in self.changes):
+            return super().stored()
+        words = f"What is stored in {self.place.database} stays there. Delete that database once nobody reads it."
+        return Step(StepKind.STORED, words)
+
+    @property
+    def limits_stored(self) -> bool:
+        """Core gives a database its retention when it is created."""
+        return self.place.profile.edition != "Core"
+
+    def _new_database(self, change: SetRetention) -> str:
+        return f"{self.place.database}_{round(change.keep / timedelta(days=1))}d"
+
+    def limited(self, change: SetRetention) -> tuple[str, str, str]:
+        days, name, edition = round(change.keep / timedelta(days=1)), self.place.database, self.place.profile.edition
+        if not self.limits_stored:
+            words = "Core sets a retention period only when a database is created: create another one"
+            new = shlex.quote(self._new_database(change))
+            return words, f"influxdb3 create database --retention-period {days}d {new}", "sh"
+        text = f"influxdb3 update database --database {shlex.quote(name)} --retention-period {days}d"
+        if "Dedicated" in edition:
+            text = f"influxctl database update --retention-period {days}d {shlex.quote(name)}"
+        if "Serverless" in edition:
+            text = f"influx bucket update --id ID --retention {days}d"
+        return f"Set a retention period for database {name}", text, "sh"
+
+    def deleted(self) -> tuple[str, str, str]:
+        name = self.place.here.name
+        return self._delete_table(name), "sh", f"all rows of {name}"
+
+    def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
+        return self._delete_table(change.members[0].measurement), "sh", False
+
+    def _deletion(self) -> Step:
+        if self.new_name:
+            return super()._deletion()
+        words = (
+            f"No statement of InfluxDB 3 removes a column: what is stored keeps {', '.join(self._gone)} until it "
+            "expires. New rows have none."
+        )
+        return Step(StepKind.STORED, words)
+
+    def _delete_table(self, name: str) -> str:
+        end_of_options = "-- " if name.startswith("-") else ""
+        database = shlex.quote(self.place.database)
+        return f"influxdb3 delete table --database {database} {end_of_options}{shlex.quote(name)}"
+
+
+ADVICE: Final = Influx3Advice

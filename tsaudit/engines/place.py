@@ -1,0 +1,88 @@
+"""What an engine's advice is given: where changes are to be made, and what they achieve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from tsaudit.engines.engine import Engine
+from tsaudit.engines.quoting import Qualified, quote_name
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.plan import Effect
+from tsaudit.model.profile import Measurement, Profile
+
+_FEWER_WRITERS: Final = 10
+"""Times as many values as there are writers that a tag must have, so that each of them writes several."""
+_MOST_WRITER_TAGS: Final = 3
+
+
+class Quoting(Protocol):
+    """What knows the server, and quotes names for it."""
+
+    @property
+    def profile(self) -> Profile: ...
+
+    def quoted(self, names: Iterable[str | Qualified]) -> str:
+        """The names as identifiers of the engine, with commas between."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where changes are to be made: the server as it was last profiled, and the measurement."""
+
+    profile: Profile
+    database: str
+    measurement: Measurement | None
+    """None: the changes are about the database."""
+    effect: Effect = field(default_factory=Effect)
+    """What all changes of the plan do together, for this measurement."""
+
+    @property
+    def engine(self) -> Engine:
+        return ENGINES[self.profile.engine]
+
+    @property
+    def here(self) -> Measurement:
+        """The measurement, for changes that are about one."""
+        if self.measurement is None:
+            raise ValueError("a change of a measurement, where only a database is named")
+        return self.measurement
+
+    def quoted(self, names: Iterable[str | Qualified]) -> str:
+        """The names as identifiers of the engine, with commas between."""
+        return ", ".join(quote_name(self.profile.engine, name) for name in names)
+
+    def writers_of(self, tag: str) -> tuple[str, ...]:
+        """Tags that distinguish who writes the values of the tag: they have several values, but far fewer than it.
+
+        The one with most values comes first. Empty if there is none, or if the values were not counted. Labels
+        inside a column are left out: a statement needs an expression for each.
+        """
+        counts = {t.key: t.values.value for t in self.here.tags if t.values is not None and not t.label_of}
+        most = counts.get(tag, 0) / _FEWER_WRITERS
+        few = [(count, key) for key, count in counts.items() if 1 < count <= most]
+        return tuple(key for _, key in sorted(few, key=lambda one: (-one[0], one[1]))[:_MOST_WRITER_TAGS])
+
+    def table(self, name: str = "") -> str:
+        """The measurement's name, or that of another one beside it, so that a statement finds it from anywhere."""
+        inside = (m for m in self.profile.measurements if m.database == self.database)
+        path = next((m.path for m in ((self.measurement,) if self.measurement else inside)), ())
+        return self.quoted([Qualified(self.database, name or self.here.name, path)])
+
+    def free(self, name: str) -> str:
+        """The name, or the name with the lowest number at its end that no audited measurement beside it has."""
+        taken = {m.name for m in self.profile.measurements if m.database == self.database}
+        numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
+        return name if name not in taken else next(one for one in numbered if one not in taken)
+
+
+def by_source(column: str) -> str:
+    """What a query is for that counts the values of each source."""
+    return f"Find which sources write new values of {column}. Those that write the most are listed first."
+
+
+def by_time(column: str) -> str:
+    """What a query is for that lists values, where no other tag distinguishes sources."""
+    return f"Find what writes new values of {column}. The newest values are listed first, as they are stored."

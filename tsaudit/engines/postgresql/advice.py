@@ -1,0 +1,229 @@
+"""How changes are made on PostgreSQL and TimescaleDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Final
+
+from tsaudit.engines.postgresql.dependents import dependents
+from tsaudit.engines.quoting import Qualified, quote_name, quote_text
+from tsaudit.engines.sql.advice import SqlAdvice
+from tsaudit.engines.sql.parts import Part, folded
+from tsaudit.engines.sql.types import is_integer, is_text, sql_type
+from tsaudit.model.change import AddIndex, ChangeType, LeaveOut, SetRetention
+from tsaudit.model.plan import Step, StepKind
+from tsaudit.model.profile import Index
+from tsaudit.text import many
+
+_HYPERTABLE: Final = "timescaledb.compress"
+"""An option that hypertables have, and no other table."""
+_CONCURRENTLY: Final = "VACUUM and schema changes of the table (SHARE UPDATE EXCLUSIVE), not its readers and writers"
+_EXCLUSIVE: Final = "all readers and writers of the table, briefly (ACCESS EXCLUSIVE)"
+_A_DAY_S: Final = 86_400
+_MOST_PARTITIONS: Final = 4
+
+
+class PostgresqlAdvice(SqlAdvice):
+    """Indexes come and go beside writers; a table whose column is retyped is rewritten."""
+
+    handles = SqlAdvice.handles | {SetRetention}
+    folds_case = False
+    drops_its_indexes = True
+    alter_locks = _EXCLUSIVE
+
+    def find(self) -> Step | None:
+        if found := super().find():
+            return found
+        gone = [c.column for c in self.changes if isinstance(c, ChangeType | LeaveOut) and c.column not in self.labels]
+        if not gone or self.place.measurement is None:
+            return None
+        words = "See which views use the column: PostgreSQL refuses to change it until they are dropped."
+        return Step(StepKind.FIND, words, dependents(self.place, gone), "sql")
+
+    # --- Indexes and keys -------------------------------------------------------------------------------------------
+
+    @property
+    def _is_partitioned(self) -> bool:
+        return self.place.here.partitioning is not None or self._is_hypertable
+
+    @property
+    def _is_hypertable(self) -> bool:
+        held = self.place.here.retention
+        return _HYPERTABLE in (self.place.here.options or {}) or (held is not None and held.policy == "drop_after")
+
+    def drop_index(self, name: str) -> str:
+        # PostgreSQL refuses CONCURRENTLY for the index of a partitioned table.
+        beside = "" if self._is_partitioned else "CONCURRENTLY "
+        return f"DROP INDEX {beside}{self.place.quoted([Qualified(self.place.database, name)])};"
+
+    def index_part(self, words: str, statements: Sequence[str], *, reads: bool) -> Part:
+        cost = "reads all rows" if reads else ""
+        if self._is_partitioned:
+            return Part(words, tuple(statements), locks=_EXCLUSIVE, cost=cost)
+        alone = " CONCURRENTLY cannot run inside a transaction."
+        failed = " If it fails, drop the invalid index that it leaves, and run it again." if reads else ""
+        return Part(f"{words}{alone}{failed}", tuple(statements), locks=_CONCURRENTLY, cost=cost)
+
+    def create_index(
+        self, table: str, columns: Sequence[str], *, like: Index | None = None, method: str = "", name: str = ""
+    ) -> str:
+        # PostgreSQL generates a free name.
+        unique = "UNIQUE " if like is not None and like.unique else ""
+        using = f" USING {method}" if method not in ("", "btree") else ""
+        own = f" {self.place.quoted([name])}" if name else ""
+        beside = "" if self._is_partitioned else " CONCURRENTLY"
+        return f"CREATE {unique}INDEX{beside}{own} ON {self.place.table(table)}{using} ({self.place.quoted(columns)});"
+
+    def added_index(self, change: AddIndex) -> Part:
+        here, method = self.place.here, change.method
+        columns = [self.renames.get(column, column) for column in change.columns]
+        if not method and change.columns == (here.time_column,):
+            method = "brin"
+        words = f"Create an index on {', '.join(columns)} of {self.table_name}."
+        if method == "brin":
+            words += (
+                " BRIN takes a few pages and works where rows are written in time order; else leave out USING brin."
+            )
+        if self._is_hypertable:
+            on = f"ON {self.place.table(self.table_name)}{f' USING {method}' if method else ''}"
+            return Part(
+                f"{words} TimescaleDB locks one chunk at a time.",
+                (f"CREATE INDEX {on} ({self.place.quoted(columns)}) WITH (timescaledb.transaction_per_chunk);",),
+                locks="writers of one chunk at a time",
+                cost="reads all rows",
+            )
+        if here.partitioning is not None:
+            return self._on_partitions(columns, method, words)
+        return self.index_part(words, [self.create_index(self.table_name, columns, method=method)], reads=True)
+
+    def _on_partitions(self, columns: Sequence[str], method: str, words: str) -> Part:
+        """PostgreSQL creates no index CONCURRENTLY on a partitioned table, but on each of its partitions."""
+        cut = self.place.here.partitioning
+        assert cut is not None
+        engine, taken = self.place.profile.engine, set[str]()
+        using, members = f" USING {method}" if method else "", self.place.quoted(columns)
+
+        def at(relation: str) -> str:
+            return quote_name(engine, Qualified(self.place.database, relation))
+
+        def named(of: str) -> str:
+            # Longer names are cut off, and would meet.
+            wanted = f"{of[:40]}_{'_'.join(columns)[:16]}_idx"
+            numbered = (f"{wanted}_{number}" for number in range(2, len(taken) + 3))
+            taken.add(
+                found := self.free_name(wanted if wanted not in taken else next(n for n in numbered if n not in taken))
+            )
+            return found
+
+        whole = named(self.table_name)
+        statements = [f"CREATE INDEX {self.place.quoted([whole])} ON ONLY {at(self.table_name)}{using} ({members});"]
+        for part in cut.partitions[:_MOST_PARTITIONS]:
+            own = named(part.name)
+            beside = f"CREATE INDEX CONCURRENTLY {self.place.quoted([own])}"
+            statements.append(f"{beside} ON {at(part.name)}{using} ({members});")
+            statements.append(f"ALTER INDEX {at(whole)} ATTACH PARTITION {at(own)};")
+        if cut.count > _MOST_PARTITIONS:
+            statements.append(f"-- the last two statements for each of the {cut.count} partitions")
+        return Part(
+            f"{words} Queries use it once the index of each partition is attached.",
+            tuple(statements),
+            locks=_CONCURRENTLY,
+            cost="reads all rows",
+            are_one=True,
+        )
+
+    def rekeyed(self, key: Index, columns: Sequence[str]) -> tuple[Part, Part | None]:
+        here, rest = self.place.here, ", ".join(columns)
+        if self._is_partitioned:
+            words = f"Replace the key {key.name} by ({rest}) when no rows are written: it locks the whole table."
+            return Part(words), None
+        name = self.free_name(f"{here.name}_{'_'.join(columns)}_key"[:60])
+        kind = "PRIMARY KEY" if key.name.endswith("_pkey") else "UNIQUE"
+        quoted, table = self.place.quoted([name]), self.place.table()
+        dropped = f"ALTER TABLE {table} DROP CONSTRAINT {self.place.quoted([key.name])}"
+        return Part(
+            f"Replace the key {key.name} by ({rest}), which identifies each row. CONCURRENTLY cannot run inside a "
+            "transaction.",
+            (
+                f"CREATE UNIQUE INDEX CONCURRENTLY {quoted} ON {table} ({self.place.quoted(columns)});",
+                f"{dropped}, ADD {kind} USING INDEX {quoted};",
+            ),
+            locks=_EXCLUSIVE,
+            cost="reads all rows",
+            are_one=True,
+        ), None
+
+    def retyped(self, column: str, kind: str) -> Part | None:
+        if (self.place.here.options or {}).get(_HYPERTABLE) == "true":
+            return None  # Compressed chunks keep their types.
+        quoted, to = self.place.quoted([column]), sql_type("postgresql", kind)
+        # The default of a text converts to no other type.
+        dropped = f"ALTER COLUMN {quoted} DROP DEFAULT,"
+        pieces = [f"ALTER TABLE {self.place.table()}", dropped, f"ALTER COLUMN {quoted}", f"TYPE {to}"]
+        statement = folded([*pieces, f"USING CAST(NULLIF(btrim({quoted}), '') AS {to});"])
+        return Part(
+            f"Convert {column} to {to}, without its default. If a value does not convert, the statement fails and "
+            "changes nothing.",
+            (statement,),
+            locks="all readers and writers, while the table is rewritten (ACCESS EXCLUSIVE)",
+            cost="rewrites all rows",
+        )
+
+    # --- Retention --------------------------------------------------------------------------------------------------
+
+    def own_statements(self) -> Iterator[Part]:
+        for change in self.changes:
+            if isinstance(change, SetRetention) and change.policy:
+                text = quote_text("postgresql", self.place.table())
+                days, counts = _days(change), is_integer(self.place.here.time_type or "")
+                age = f"BIGINT '{days * _A_DAY_S}'" if counts else f"INTERVAL '{days} days'"
+                needed = " Set set_integer_now_func first; the age here is in seconds." if counts else ""
+                yield Part(
+                    f"Let TimescaleDB drop the chunks of {self.place.here.name} that are older than "
+                    f"{many(days, 'day')}, if nobody needs them longer.{needed}",
+                    (f"SELECT add_retention_policy({text}, drop_after => {age});",),
+                    loses=f"all rows older than {many(days, 'day')}",
+                )
+
+    def own_stored(self) -> Iterator[Part]:
+        for change in self.changes:
+            if not isinstance(change, SetRetention) or change.policy:
+                continue
+            name, days = self.place.here.name, many(_days(change), "day")
+            loses = f"all rows older than {days}"
+            if self.place.here.partitioning is not None:
+                words = (
+                    f"Detach and drop the partitions of {name} that are older than {days}, if nobody needs them longer."
+                )
+                yield Part(words, loses=loses)
+            else:
+                yield Part(
+                    f"Delete the rows of {name} that are older than {days}, if nobody needs them longer. A table "
+                    "partitioned by time (PARTITION BY RANGE) drops them with their partition instead.",
+                    (self._delete(_days(change)),),
+                    locks="writers of the same rows",
+                    cost="rewrites the deleted rows",
+                    loses=loses,
+                )
+
+    def own_figures(self) -> Iterator[str]:
+        for change in self.changes:
+            if isinstance(change, SetRetention):
+                yield f"After 1 day, no row should be older than {many(_days(change), 'day')}."
+
+    def _delete(self, days: int) -> str:
+        """Deletes rows that are too old, by the type of the time."""
+        time, kind = self.place.quoted([self.place.here.time_column or "time"]), self.place.here.time_type or ""
+        limit = f"now() - INTERVAL '{days} days'"
+        if is_integer(kind):
+            limit = f"extract(EPOCH FROM {limit}) /* * 1000 for milliseconds */"
+        value = f"CAST({time} AS TIMESTAMPTZ)" if is_text(kind) else time
+        return f"DELETE FROM {self.place.table()} WHERE {value} < {limit};"  # noqa: S608 -- shown, never run
+
+
+def _days(change: SetRetention) -> int:
+    return round(change.keep / timedelta(days=1))
+
+
+ADVICE: Final = PostgresqlAdvice

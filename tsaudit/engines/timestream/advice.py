@@ -1,0 +1,316 @@
+"""How Timestream's users make the changes of a plan: writers send other records, to a new table where it takes one.
+
+No statement changes a stored record or the role of a column, a dimension and a measure of one table cannot share a
+name, and the partition key is set when the table is created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import ClassVar, Final
+
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.sql import looks
+from tsaudit.engines.timestream import SINGLE_VALUE
+from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, OneRecord, PartitionBy
+from tsaudit.engines.timestream.looks import LOOKS
+from tsaudit.engines.timestream.tables import (
+    ENFORCEMENT,
+    KEY,
+    create_like,
+    encrypt_rejected,
+    enforce_key,
+    keep_for,
+    magnetic_days,
+)
+from tsaudit.engines.writers import Program, Terms, step
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    Inspect,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    MergeMeasurements,
+    Rename,
+    SetRetention,
+    SplitColumn,
+    SplitMeasurement,
+)
+from tsaudit.model.plan import Step, StepKind
+from tsaudit.text import day, listed, many
+
+_MOST_MEASURES: Final = 256
+"""In one record: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"""
+_MOST_NAMES: Final = 6
+_MOST_QUERIES: Final = 3
+_MOST_COMMANDS: Final = 3
+_SHOWN: Final = 4
+"""Dimensions or measures of an example."""
+_SOON: Final = timedelta(days=3 * 366)
+"""Records that expire within this time can be left where they are."""
+_ONE_DAY: Final = timedelta(days=1)
+_TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
+_TERMS: Final = Terms(row="record", measurement="table", tag="dimension", field="measure", types=_TYPES)
+_PROGRAMS: Final = frozenset({Program.TELEGRAF, Program.APPLICATION})
+_TAKES_A_TABLE: Final = (ChangeType, MakeField, MakeTag, PartitionBy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What one change adds to the step about the schema."""
+
+    words: str
+    command: str
+    loses: str = ""
+
+
+class TimestreamAdvice(Advice):
+    """The steps of a plan on Timestream."""
+
+    handles: ClassVar[frozenset[type[Change]]] = frozenset(
+        {
+            ChangeType,
+            EncryptRejected,
+            EnforceKey,
+            Inspect,
+            LeaveOut,
+            MakeField,
+            MakeTag,
+            MergeMeasurements,
+            OneRecord,
+            PartitionBy,
+            Rename,
+            SetRetention,
+            SplitColumn,
+            SplitMeasurement,
+        }
+    )
+
+    def find(self) -> Step | None:
+        asked = [change for change in self.changes if isinstance(change, Inspect)]
+        if not asked and self.place.measurement is not None:
+            asked = [Inspect(change.at, "new values", tag) for change, tag in self._tags_that_end()]
+        found = [one for change in asked if (one := looks.query(self.place, change, LOOKS)) is not None]
+        if not found:
+            return None
+        words, queries, costs = zip(*found[:_MOST_QUERIES], strict=True)
+        cost = next(filter(None, costs), "")
+        return Step(StepKind.FIND, " ".join(dict.fromkeys(words)), "\n".join(queries), "sql", cost=cost)
+
+    def writer(self) -> Step | None:
+        own = list(self._records_to_write())
+        also = [other.place.here for other in self.also if other.place.measurement is not None]
+        found = step(
+            self.place,
+            self.changes,
+            _TERMS,
+            programs=_PROGRAMS,
+            also=also,
+            new_name=self._new_table,
+            example=self._example(),
+        )
+        if found is not None:
+            return replace(found, words=" ".join([*own, found.words]))
+        if not own:
+            return None
+        if self._new_table:
+            own.append(f"Write to {self._new_table}, which replaces {self.place.here.name}.")
+        example = self._example()
+        return Step(StepKind.WRITER, " ".join(own), example, "text" if example else "")
+
+    def schema(self) -> Step | None:
+        pieces = list(self._schema())
+        if not pieces:
+            return None
+        others = [piece.command for other in self._others for piece in other._schema()]
+        commands = [piece.command for piece in pieces]
+        shown = [*commands, *others][: max(len(commands), _MOST_COMMANDS)]
+        words = [piece.words for piece in pieces]
+        if left := len(commands) + len(others) - len(shown):
+            words.append(f"The {many(left, 'other table')} of this plan take the same command.")
+        lost = "; ".join(filter(None, dict.fromkeys(piece.loses for piece in pieces)))
+        return Step(StepKind.SCHEMA, " ".join(words), "\n".join(shown), "sh", loses=lost)
+
+    def stored(self) -> Step | None:
+        if any(isinstance(change, MergeMeasurements) for change in self.changes):
+            return Step(
+                StepKind.STORED,
+                "Nothing changes stored records. Leave them in the old tables until they expire or nobody needs them. "
+                "To have them in one table, export them with UNLOAD, and load them with what the names say as "
+                "dimensions.",
+            )
+        if not self._new_table and not any(isinstance(c, LeaveOut | Rename | SplitColumn) for c in self.changes):
+            return None
+        days = magnetic_days(self.place.here)
+        if days is not None and timedelta(days=days) <= _SOON:
+            last = self.place.profile.day + timedelta(days=days)
+            return Step(
+                StepKind.STORED,
+                f"Stored records stay as they are, and expire by themselves {many(days, 'day')} after their time: "
+                f"those of today on {day(last)}.",
+            )
+        return Step(
+            StepKind.STORED,
+            "Nothing changes stored records, and they do not expire soon: set a retention, or leave them. To have them "
+            "in the new form, export them with UNLOAD, and load them into a new table with a batch load task.",
+            cost="reads all stored records, which is charged, and writes them again",
+        )
+
+    def verify(self) -> Step | None:
+        kinds = {type(change) for change in self.changes} - {Inspect}
+        if not kinds:
+            return None
+        if kinds <= {SetRetention}:
+            said = "Look at the stored bytes in the bill after a day: the service deletes older records by then."
+        elif kinds <= {EncryptRejected, EnforceKey}:
+            said = "Look for rejected records in the S3 location of the table after a day: there must be no new ones."
+        elif PartitionBy in kinds:
+            said = "Compare the bytes that the usual queries scan, before and after, once a day of records is written."
+        elif OneRecord in kinds:
+            said = "Look at the rows of the audit in a day: there must be one for each instant and source."
+        elif MergeMeasurements in kinds:
+            said = "Look at the number of tables in the audit of tomorrow, and again in a month: it must not grow."
+        else:
+            said = "Look at the series of the new records in the audit of tomorrow, and at the rejected records."
+        return Step(StepKind.VERIFY, said)
+
+    @property
+    def _others(self) -> list[TimestreamAdvice]:
+        return [other for other in self.also if isinstance(other, TimestreamAdvice)]
+
+    @property
+    def _new_table(self) -> str:
+        """The table that the changes take; empty if they are possible in the present one."""
+        if self.place.measurement is None:
+            return ""
+        renamed = next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), "")
+        if not renamed and not any(isinstance(change, _TAKES_A_TABLE) for change in self.changes):
+            return ""
+        return self.place.free(renamed or f"{self.place.here.name}_new")
+
+    def _tags_that_end(self) -> Iterator[tuple[Change, str]]:
+        for change in self.changes:
+            match change:
+                case MakeField(tag=name) | LeaveOut(column=name) | SplitColumn(column=name, is_tag=True):
+                    if self.place.here.tag(name):
+                        yield change, name
+
+    # --- Writers --------------------------------------------------------------------------------------------------
+
+    def _records_to_write(self) -> Iterator[str]:
+        for change in self.changes:
+            match change:
+                case EnforceKey(dimension=dimension):
+                    yield f"Have every writer send {dimension}."
+                case PartitionBy(dimension=dimension):
+                    yield f"Write records with the dimension {dimension} to a table that is partitioned by it."
+                case OneRecord(names=names):
+                    groups = -(-len(names) // _MOST_MEASURES)
+                    several = f", in {groups} records of up to {_MOST_MEASURES} measures each" if groups > 1 else ""
+                    yield (
+                        f"Write {listed(names, 4)} as measures of one multi-measure record{several}: one row for each "
+                        "instant and source. Stored records stay as they are."
+                    )
+
+    def _example(self) -> str:
+        """A record as it should be written; empty where only its table is another one."""
+        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord, Rename, SplitColumn)
+        if self.place.measurement is None or not any(isinstance(change, shown) for change in self.changes):
+            return ""
+        dimensions, measures = self._columns()
+        named = [f"{name}=..." for name in dimensions[:_SHOWN]]
+        typed = [f"{name}=... ({kind})" for name, kind in measures[:_SHOWN]]
+        return "\n".join(
+            [f"Dimensions: {', '.join(named)}", "MeasureName: metrics", f"MeasureValues: {', '.join(typed)}"]
+        )
+
+    def _columns(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """Dimensions, and measures with their types, that a record has then. What changes comes first."""
+        here = self.place.here
+        gone = {c.column for c in self.changes if isinstance(c, LeaveOut | SplitColumn)}
+        to_measure = {c.tag: c.to for c in self.changes if isinstance(c, MakeField)}
+        to_dimension = {c.column for c in self.changes if isinstance(c, MakeTag)}
+        names = {c.old: c.new for c in self.changes if isinstance(c, Rename) and c.old}
+        types = {c.column: c.to for c in self.changes if isinstance(c, ChangeType)}
+        parts = {p.name: c.is_tag for c in self.changes if isinstance(c, SplitColumn) for p in c.parts}
+        one_record = [name for c in self.changes if isinstance(c, OneRecord) for name in c.names]
+        known = {
+            n.name: n.data_type.upper() for n in (here.measure_names.names if here.measure_names else ()) if n.data_type
+        }
+        tags = [tag.key for tag in here.tags if tag.key not in {*gone, *to_measure}]
+        dimensions = [*(name for name, is_tag in parts.items() if is_tag), *sorted(to_dimension), *tags]
+        stored = {field.key: (field.types[0] if field.types else "varchar").upper() for field in here.fields}
+        fields = [
+            (name, _TYPES.get(types.get(name, ""), kind))
+            for name, kind in stored.items()
+            if name not in {*gone, *to_dimension} and not name.startswith(SINGLE_VALUE)
+        ]
+        measures = [
+            *((name, _TYPES.get(kind, "VARCHAR")) for name, kind in to_measure.items()),
+            *((name, "VARCHAR") for name, is_tag in parts.items() if not is_tag),
+            *((name, known.get(name, "DOUBLE")) for name in one_record),
+            *sorted(fields, key=lambda one: (one[0] not in {*types, *names}, one[0])),
+        ]
+        if not measures:
+            measures = [("value", "DOUBLE")]
+        return [names.get(n, n) for n in dimensions], [(names.get(n, n), kind) for n, kind in measures]
+
+    # --- The schema -----------------------------------------------------------------------------------------------
+
+    def _schema(self) -> Iterator[_Piece]:
+        for change in self.changes:
+            match change:
+                case SetRetention(keep=keep):
+                    days = round(keep / _ONE_DAY)
+                    yield _Piece(
+                        f"Decide how long the records are needed, and set that as the retention: here "
+                        f"{many(days, 'day')}.",
+                        keep_for(self.place.here, self.place.here.name, days),
+                        f"records older than {many(days, 'day')}, from then on",
+                    )
+                case EncryptRejected(key=key):
+                    yield _Piece(
+                        "If the database has a key of your own, encrypt rejected records with it, too. AWS's own key "
+                        "for Timestream cannot be used elsewhere.",
+                        encrypt_rejected(self.place.here, self.place.here.name, key),
+                    )
+                case EnforceKey(dimension=dimension) if not self._new_table:
+                    yield _Piece(
+                        f"Then have the service reject records without {dimension}.",
+                        enforce_key(self.place.here, dimension),
+                        f"records that a writer still sends without {dimension}",
+                    )
+                case MergeMeasurements(into=into, members=members):
+                    first = members[0].measurement
+                    inside = (m for m in self.place.profile.measurements if m.database == self.place.database)
+                    if (like := next((m for m in inside if m.name == first), None)) is not None:
+                        yield _Piece(f"Create {into}, with the settings of {first}.", create_like(like, into))
+        if self._new_table:
+            yield self._created()
+
+    def _created(self) -> _Piece:
+        options = self.place.here.options or {}
+        asked = next((c.dimension for c in self.changes if isinstance(c, PartitionBy | EnforceKey)), "")
+        key = asked or options.get(KEY, "")
+        names = {change.old: change.new for change in self.changes if isinstance(change, Rename)}
+        to_measure = {change.tag for change in self.changes if isinstance(change, MakeField)}
+        if key in to_measure:
+            key = ""  # A measure cannot be a partition key.
+        key = names.get(key, key)
+        by = f", partitioned by {key}" if key else ""
+        return _Piece(
+            f"Create {self._new_table}{by}: no command changes the role, type, or partition key of a column.",
+            create_like(
+                self.place.here,
+                self._new_table,
+                key,
+                "REQUIRED" if asked else options.get(ENFORCEMENT, "OPTIONAL"),
+            ),
+            f"records without {key}, which the new table rejects" if asked else "",
+        )
+
+
+ADVICE: Final[type[Advice]] = TimestreamAdvice

@@ -1,0 +1,6 @@
+"""What writers send from now on, and the setting of the program that most likely writes it, for all engines."""
+
+from tsaudit.engines.writers.setting import Program, Setting, program_of, setting
+from tsaudit.engines.writers.step import Terms, loss, milder, sentences, step
+
+__all__ = ["Program", "Setting", "Terms", "loss", "milder", "program_of", "sentences", "setting", "step"]

@@ -1,0 +1,241 @@
+"""What an OpenTelemetry collector writes, how it is recognized, and statements of its `transform` processor.
+
+https://github.com/open-telemetry/opentelemetry-collector-contrib/tree/main/processor/transformprocessor
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.engines.writers.pattern import value_pattern
+from tsaudit.model.change import Change, LeaveOut, MakeField, Rename, SplitColumn
+from tsaudit.model.profile import Measurement
+
+
+class Signal(enum.StrEnum):
+    """What the rows of a measurement are. The value is how the processor calls its statements."""
+
+    METRIC = "metric"
+    LOG = "log"
+    SPAN = "trace"
+
+    @property
+    def record(self) -> str:
+        """What has attributes of its own, as statements name it."""
+        return {Signal.METRIC: "datapoint", Signal.LOG: "log", Signal.SPAN: "span"}[self]
+
+
+MOST_NAMES: Final = 5
+"""Measurements that a setting names; of more, it is for all metrics."""
+_WIDTH: Final = 96
+_OWN: Final = re.compile(r"(otel[._](library|scope)|telemetry[._]sdk)[._]\w+")
+"""Attributes that nothing but its SDKs and exporters write."""
+_SERVICE: Final = frozenset(
+    f"{group}_{name}"
+    for group, names in {
+        "service": ("name", "namespace", "instance_id", "version"),
+        "deployment": ("environment", "environment_name"),
+        "k8s": ("pod_name", "pod_uid", "namespace_name", "node_name", "deployment_name", "container_name"),
+    }.items()
+    for name in names
+)
+"""Attributes of a resource by the semantic conventions, with `_` for the dots. One alone proves nothing."""
+_RESOURCE: Final = re.compile(r"(service|host|container|k8s|process|os|cloud|deployment|device|faas)\.[\w.]+")
+"""The same with their dots, which other collectors have in names, too."""
+_TIMES: Final = frozenset({"duration_nano", "end_time_unix_nano", "start_time_unix_nano"})
+_VALUES: Final = frozenset({"gauge", "counter", "count"})
+_BY_TYPE: Final = {
+    "sum": re.compile(r"value_(cumulative|delta)_(non)?monotonic_(int|double)"),
+    "histogram": re.compile(r"(cumulative|delta)_\d[\d.]*"),
+}
+"""Type of a metric to fields of InfluxDB's schema that has the type in the measurement's name, after the unit.
+
+https://github.com/influxdata/influxdb-observability/blob/main/docs/index.md
+"""
+_SCOPE: Final = {"otel.library.name": "scope.name", "otel.library.version": "scope.version"}
+"""Tags that are no attributes."""
+_ENDS: Final = ("total", "bucket", "sum", "count", "seconds", "milliseconds", "bytes", "ratio", "percent", "celsius")
+"""What exporters to Prometheus' names add to the name of a metric."""
+
+
+def signal_of(measurement: Measurement) -> Signal | None:
+    """Which signal its columns show it to be, whatever the engine; None: nothing shows that it is one."""
+    tags = {tag.key for tag in measurement.tags}
+    fields = {field.key for field in measurement.fields}
+    columns = tags | fields
+    if _type_in_name(measurement):
+        return Signal.METRIC
+    if {"trace_id", "span_id"} <= columns and columns & _TIMES:
+        return Signal.SPAN
+    if {"severity_number", "body"} <= columns:
+        return Signal.LOG
+    if any(map(_OWN.fullmatch, tags)) or len({tag.replace(".", "_") for tag in tags} & _SERVICE) > 1:
+        return Signal.METRIC
+    return Signal.METRIC if any(map(_RESOURCE.fullmatch, tags)) and fields & _VALUES else None
+
+
+def _type_in_name(measurement: Measurement) -> str:
+    """The type at the end of the measurement's name; empty for schemas that have none there."""
+    fields = [field.key for field in measurement.fields]
+    return next((kind for kind, fits in _BY_TYPE.items() if any(map(fits.fullmatch, fields))), "")
+
+
+def _here(measurements: Sequence[Measurement]) -> str:
+    """A condition for the metrics that are written to the measurements; empty where all of them are."""
+    first = measurements[0]
+    if kind := _type_in_name(first):
+        return f'Concat([metric.name, metric.unit, "{kind}"], "_") == {string(first.name)}'
+    if first.name == "prometheus" and not {f.key for f in first.fields} & _VALUES:
+        return ""
+    if len(measurements) == 1 and "_" not in first.name:
+        return f"metric.name == {string(first.name)}"
+    if len(measurements) > MOST_NAMES:
+        return ""
+    names = "|".join(_metric(m.name) for m in measurements)
+    return f"IsMatch(metric.name, {string(f'^({names})$' if '|' in names else f'^{names}$')})"
+
+
+def _metric(name: str) -> str:
+    """A pattern for the metric's name, which may have gained a unit and a type at its end."""
+    parts, ends = name.split("_"), list[str]()
+    while len(parts) > 1 and parts[-1] in _ENDS:
+        ends.insert(0, f"([._]{parts.pop()})?")
+    return "[._]".join(map(re.escape, parts)) + "".join(ends)
+
+
+def _sent_as(tags: Iterable[str]) -> str:
+    """A pattern for the keys of attributes, where engines may have `_` for their dots."""
+    return f"^({'|'.join('[._]'.join(map(re.escape, tag.split('_'))) for tag in tags)})$"
+
+
+def settings(measurements: Sequence[Measurement], changes: Sequence[Change]) -> str:
+    """The processor for changes of tags; empty where no change is about one, or where the exporter decides."""
+    here = measurements[0]
+    signal = signal_of(here)
+    gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
+    gone = [name for name in gone if here.tag(name) is not None]
+    names = {c.old: c.new for c in changes if isinstance(c, Rename) and here.tag(c.old) is not None}
+    splits = [c for c in changes if isinstance(c, SplitColumn) and c.is_tag and value_pattern(c)]
+    if signal is None or not (gone or names or splits):
+        return ""
+    keys = [*gone, *names, *(split.column for split in splits)]
+    condition = _here(measurements) if signal is Signal.METRIC else ""
+    changed = [*_apart(signal.record, splits, condition), *_renamed(signal.record, names, condition)]
+    return transform(here.name, _without(signal, keys, gone, changed, condition))
+
+
+def _without(
+    signal: Signal, keys: Sequence[str], gone: Sequence[str], changed: Sequence[str], condition: str
+) -> Iterator[Group]:
+    """What becomes of attributes, wherever they are. Those of a resource are those of its other metrics as well: each
+    point gets its own, which changes no tag, before the resource loses them.
+    """
+    attributes = f"{signal.record}.attributes"
+    own, scope = [key for key in keys if key not in _SCOPE], [key for key in keys if key in _SCOPE]
+    above = [f'merge_maps({attributes}, resource.attributes, "insert")'] if own else []
+    others = f"not ({condition})" if condition else ""
+    for key in scope if others else ():
+        lifted = f"set({attribute(signal.record, key)}, {_SCOPE[key]})"
+        above.append(lifted + only(others, f'{_SCOPE[key]} != ""'))
+    dropped = [removed(signal.record, gone, condition)] if [key for key in gone if key not in _SCOPE] else []
+    yield Group(signal, (*above, *dropped, *changed))
+    # The scope loses its attribute before the resource, of which statements about scopes know as well.
+    yield Group(signal, tuple(f'set({_SCOPE[key]}, "")' for key in scope))
+    yield Group(signal, (removed("resource", own),) if own else ())
+
+
+def _renamed(record: str, names: dict[str, str], condition: str) -> Iterator[str]:
+    for old, new in names.items():
+        yield f"set({attribute(record, new)}, {attribute(record, old)}){only(condition)}"
+        yield removed(record, [old], condition)
+
+
+def _apart(record: str, splits: Sequence[SplitColumn], condition: str) -> Iterator[str]:
+    """An attribute for each part of a value; a value that does not fit stays whole."""
+    for split in splits:
+        source, pattern = attribute(record, split.column), string(value_pattern(split))
+        fits = only(condition, f"IsMatch({source}, {pattern})")
+        yield f'merge_maps({record}.attributes, ExtractPatterns({source}, {pattern}), "upsert"){fits}'
+        yield f"{removed(record, [split.column])}{fits}"
+
+
+# --- Statements ---------------------------------------------------------------------------------------------------
+
+
+def string(text: str) -> str:
+    """The text as a string of OTTL."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
+
+
+def attribute(of: str, name: str) -> str:
+    """An attribute of a record, a scope, or a resource."""
+    return f"{of}.attributes[{string(name)}]"
+
+
+def only(*conditions: str) -> str:
+    """The end of a statement that applies where all of them do; empty where there is none."""
+    given = [condition for condition in conditions if condition]
+    return f" where {' and '.join(given)}" if given else ""
+
+
+def removed(of: str, names: Sequence[str], *conditions: str) -> str:
+    """A statement by which attributes go."""
+    if len(names) == 1 and "_" not in names[0]:
+        return f"delete_key({of}.attributes, {string(names[0])}){only(*conditions)}"
+    return f"delete_matching_keys({of}.attributes, {string(_sent_as(names))}){only(*conditions)}"
+
+
+# --- The collector's configuration --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Statements that run one after the other on all of what is sent together, before the next group does."""
+
+    signal: Signal
+    statements: tuple[str, ...]
+
+
+def transform(name: str, groups: Iterable[Group]) -> str:
+    """The processor, as a piece of the collector's configuration; empty where there is no statement."""
+    lines, signal = list[str](), None
+    for group in (group for group in groups if group.statements):
+        if group.signal is not signal:
+            lines.append(f"    {group.signal}_statements:")
+            signal = group.signal
+        lines.append("      - statements:")
+        for statement in group.statements:
+            lines += _folded(f"          - {scalar(statement)}")
+    if not lines:
+        return ""
+    # Where one statement fails, what is sent must not be lost.
+    head = ["processors:", f"  transform/{_identifier(name)}:", "    error_mode: ignore"]
+    return "\n".join([*head, *lines])
+
+
+def _folded(line: str) -> list[str]:
+    """The line, or two: a string of YAML may continue on the next line."""
+    before, where, after = line.partition(" where ")
+    return [line] if len(line) <= _WIDTH or not where else [before, f"            where {after}"]
+
+
+def _identifier(name: str) -> str:
+    """The part of a component's name after the slash; that cannot have every character."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "_"
+
+
+def scalar(text: str) -> str:
+    """The text as a string of YAML that the collector reads; it takes $ for the beginning of a variable."""
+    quoted = text.replace("$", "$$").replace("'", "''")
+    return f"'{quoted}'"
+
+
+def flow(texts: Sequence[str]) -> str:
+    """The texts as a list of strings of YAML."""
+    return f"[{', '.join(json.dumps(text.replace('$', '$$')) for text in texts)}]"

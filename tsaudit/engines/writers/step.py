@@ -1,0 +1,146 @@
+"""The step about writers: what they send from now on, with the setting of the program that most likely sends it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.engines.place import Place
+from tsaudit.engines.writers.setting import ALL, Program, setting
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    MergeMeasurements,
+    Rename,
+    SplitColumn,
+    SplitMeasurement,
+)
+from tsaudit.model.plan import Effect, Step, StepKind
+from tsaudit.model.profile import Measurement
+from tsaudit.text import listed, many, number
+
+_MOST_NAMES: Final = 6
+_MOST_MOVED: Final = 3
+_TYPES: Final = {"integer": "integers", "float": "floats", "boolean": "booleans", "time": "timestamps"}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """An engine's terms, each in the singular."""
+
+    row: str = "point"
+    measurement: str = "measurement"
+    tag: str = "tag"
+    field: str = "field"
+    types: Mapping[str, str] = dataclasses.field(default_factory=lambda: _TYPES)
+    """Type of a change to what values of it are called, in the plural."""
+
+
+def step(
+    place: Place,
+    changes: Sequence[Change],
+    terms: Terms = Terms(),
+    usual: Program = Program.APPLICATION,
+    programs: Collection[Program] = ALL,
+    also: Sequence[Measurement] = (),
+    new_name: str = "",
+    example: str = "",
+) -> Step | None:
+    """The whole step; None where writers change nothing.
+
+    `also`: other measurements that need the same. `new_name`: the measurement that replaces it, if the changes need
+    another one. `example`: what an application sends from now on, for programs without settings.
+    """
+    here = [] if place.measurement is None else [place.measurement, *also]
+    beside = {m.name for m in place.profile.measurements if m.database == place.database}
+    found = setting(here, changes, usual, programs, new_name, example, beside)
+    if found is None:
+        return None
+    if not found.program.has_fields:
+        changes = [LeaveOut(c.at, c.tag) if isinstance(c, MakeField) else c for c in changes]
+    words = sentences(place.measurement, changes, terms)
+    if new_name:
+        others = "; the others likewise" if also else ""
+        words.append(f"Write to {new_name}, which replaces {place.here.name}{others}.")
+    lost = loss(place.effect, terms.row)
+    if lost:
+        words.append(milder(place, changes))
+    if not found.program.has_fields and (gone := [c.column for c in changes if isinstance(c, LeaveOut)]):
+        lost = "; ".join(filter(None, [lost, f"from then on, the values of {_all(gone)}"]))
+    words.append(found.words)
+    return Step(StepKind.WRITER, " ".join(filter(None, words)), found.text, found.language, loses=lost)
+
+
+def sentences(here: Measurement | None, changes: Sequence[Change], terms: Terms = Terms()) -> list[str]:
+    """What writers send from now on: a sentence for each kind of change."""
+    return list(_sentences("" if here is None else here.name, changes, terms))
+
+
+def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[str]:
+    if demoted := [change.tag for change in changes if isinstance(change, MakeField)]:
+        yield f"Write {_all(demoted)} as {_a(terms.field, demoted)} of {name}, not as {_a(terms.tag, demoted)}."
+    if promoted := [change.column for change in changes if isinstance(change, MakeTag)]:
+        yield f"Write {_all(promoted)} as {_a(terms.tag, promoted)} of {name}, not as {_a(terms.field, promoted)}."
+    if gone := [change.column for change in changes if isinstance(change, LeaveOut)]:
+        yield f"Stop writing {_all(gone)} to {name}."
+    if split := [change for change in changes if isinstance(change, SplitColumn)]:
+        first = split[0]
+        parts = ", ".join(f"{part.name}={part.example}" for part in first.parts)
+        role = terms.tag if first.is_tag else terms.field
+        more = f", and likewise for {_all([one.column for one in split[1:]])}" if len(split) > 1 else ""
+        yield f"Write one {role} per attribute: {parts} instead of {first.column}={first.example}{more}."
+    if moved := [f"{_all(one.columns)} to {one.name}" for one in changes if isinstance(one, SplitMeasurement)]:
+        own = f"a {terms.measurement} of its own" if len(moved) == 1 else f"{terms.measurement}s of their own"
+        yield f"Write {listed(moved, _MOST_MOVED)}, {own}, with the same {terms.tag}s."
+    for change in changes:
+        if isinstance(change, MergeMeasurements):
+            member = change.members[0]
+            tags = " and ".join(f"{key}={value}" for key, value in member.tags)
+            into = f"{terms.field} {member.field} of {change.into}" if member.field else change.into
+            yield f"Write to {into}{f' with {tags}' if tags else ''} instead of {member.measurement}."
+    if renamed := [f"{change.old} as {change.new}" for change in changes if isinstance(change, Rename) and change.old]:
+        yield f"Write {_all(renamed)}."
+    if typed := [f"{c.column} as {terms.types.get(c.to, c.to)}" for c in changes if isinstance(c, ChangeType)]:
+        yield f"Write {_all(typed)}."
+    if odd := [text for change in changes if isinstance(change, ChangeType) for text in change.exceptions]:
+        yield f"Leave out values that do not convert, such as {listed(odd, 2)}."
+
+
+def loss(effect: Effect, row: str = "point") -> str:
+    """What is lost where rows end up with the tags and the time of others: for `Step.loses`; empty if nothing is, as
+    far as rows were compared.
+    """
+    if effect.loss is None:
+        unknown = f"{row}s that end up with the tags and time of others; not counted: {effect.loss_unknown}"
+        return unknown if effect.loss_unknown else ""
+    found = effect.loss
+    if not found.rows:
+        return ""
+    at_least = "" if found.is_exact else "at least "
+    among = f"the {many(found.compared, row)} compared{f' ({found.scope})' if found.scope else ''}"
+    return f"{at_least}{number(found.rows)} of {among}: they end up with the tags and time of others"
+
+
+def milder(place: Place, changes: Sequence[Change]) -> str:
+    """What to do instead if queries need a tag that goes: a sentence; empty where no tag goes."""
+    gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
+    tags = [tag for name in gone if (tag := place.here.tag(name)) is not None]
+    if not tags:
+        return ""
+    if any(value.startswith("/") for tag in tags for value in tag.sample):
+        return "If that loses too much, keep it, with a placeholder for each id in its values (/users/<id>)."
+    kept = "it as a tag, with" if len(tags) == 1 else "them as tags, with"
+    return f"If that loses too much, keep {kept} fewer or coarser values."
+
+
+def _all(names: Sequence[str]) -> str:
+    return listed(names, _MOST_NAMES)
+
+
+def _a(noun: str, names: Sequence[str]) -> str:
+    return f"a {noun}" if len(names) == 1 else f"{noun}s"
