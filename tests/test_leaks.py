@@ -475,7 +475,9 @@ def test_the_history_and_the_report_folder_leak_nothing(leaks: Leaks, coding: st
     TOTAL[f"history and folder, {coding}, {fault}"] = leaks.runs
 
 
-@pytest.mark.parametrize("fault", SLACK_FAULTS)
+@pytest.mark.parametrize(
+    "fault", [SLACK_FAULTS[0], *(pytest.param(fault, marks=pytest.mark.full) for fault in SLACK_FAULTS[1:])]
+)
 def test_slack_leaks_nothing(leaks: Leaks, fault: str) -> None:
     usable = [n for n in ALL if re.fullmatch(r"[!-~]+", SECRETS[n])]
     one = {"targets": [{"name": "t", "engine": "sqlite", "url": "sqlite:///gone.db"}]}

@@ -139,7 +139,7 @@ def test_version_when_printed() -> None:
     assert tsaudit("--version").stdout == f"tsaudit {__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["TGT001", "target-not-audited", "tgt002", "rules_no_longer_judged"])
+@pytest.mark.parametrize("name", ["TGT001", "target-not-audited", "tgt002", "rules_not_evaluated"])
 def test_explain_when_a_code_has_no_rule(name: str) -> None:
     done = tsaudit("explain", name)
     assert done.exit_code == Exit.OK

@@ -381,13 +381,13 @@ def test_statistics_older_than_the_data_say_so(postgresql: Postgresql) -> None:
     assert m.series.value > 1000
 
 
-def test_nothing_is_read_when_the_planner_gives_no_answer(postgresql: Postgresql) -> None:
+def test_nothing_is_read_when_the_catalog_denies_it(postgresql: Postgresql) -> None:
     target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "ANALYZE t", budget=FEW)
     (schema,) = target.databases
     postgresql.execute(f"REVOKE SELECT ON {schema}.t FROM tsaudit")
     profile = collected(target)
     assert {g.reason for g in profile.gaps} == {Reason.DENIED}
-    assert {"series_listing", "null_counts", "row_sample", "scan_estimate"} <= {g.fact for g in profile.gaps}
+    assert {"series_listing", "null_counts", "row_sample"} <= {g.fact for g in profile.gaps}
     assert "row_sample" not in {c.fact for c in profile.costs}
     m = _only(profile)
     assert m.time_column == "ts"

@@ -274,6 +274,7 @@ def test_facts_nobody_wants_are_not_asked_for(written_table: Writer) -> None:
     assert set(profile.facts) <= set(FACTS)
 
 
+@pytest.mark.full
 def test_result_is_the_same_with_several_connections(written: Writer) -> None:
     dataset = Dataset([_http(6, f"m{i:02}") for i in range(12)])
     target = written(dataset)

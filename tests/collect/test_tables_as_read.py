@@ -23,6 +23,8 @@ from tsaudit.engines.opening import open_connection, with_connection
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.text.table_roles import override
 
+pytestmark = pytest.mark.full
+
 EMBEDDED = [one for one in all_layouts() if one.engine in ("duckdb", "sqlite")]
 SOME = EMBEDDED[::3]
 """Reading all of them takes half a minute, and they differ little in this."""

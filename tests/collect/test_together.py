@@ -59,6 +59,7 @@ def _unused(profile: Profile) -> Profile:
     )
 
 
+@pytest.mark.full
 def test_profile_is_the_same_as_with_a_statement_for_each(together: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     target = together(Dataset(tables=[_table(number) for number in range(36)]))
     at_once, alone = collected(target), apart(target, monkeypatch)

@@ -28,6 +28,8 @@ from dagster_tsaudit.checks import check_names
 from tests.browser import browser
 from tests.test_wheel import installed
 
+pytestmark = pytest.mark.full
+
 __all__ = ["browser", "installed"]
 
 ROOT: Final = Path(__file__).parents[2]

@@ -26,6 +26,8 @@ from dagster._core.test_utils import create_run_for_test
 from dagster_tsaudit.automation import definitions_of
 from tests.dagster_tsaudit.runs import a_plan, write_config
 
+pytestmark = pytest.mark.full
+
 DEPLOY: Final = Path(__file__).parents[2] / "deploy" / "kubernetes"
 VERSIONS: Final = ("1.28", kubernetes_validate.latest_version())
 """The oldest that is still offered with support somewhere, and the newest."""

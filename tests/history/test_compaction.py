@@ -253,6 +253,7 @@ def test_compact_drops_old_digests(store: Store) -> None:
     assert deliveries.find(store.engine, recent) is not None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("address", ["sqlite"], indirect=True)
 def test_two_years_of_daily_audits_stay_bounded(store: Store) -> None:
     """One incident is open throughout; each day a further one comes, gone the day after: drift.

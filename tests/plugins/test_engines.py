@@ -203,6 +203,7 @@ def test_engine_that_nobody_brings_is_a_mistake_in_the_configuration(tsaudit: Co
     assert "targets[0].engine: unknown engine `acmedb`" in done.stderr
 
 
+@pytest.mark.full
 def test_module_that_brings_engine_and_rules_may_import_anything(install: Install, tsaudit: Command) -> None:
     """Whoever asks for engines first loads it, while tsaudit's own modules may be half loaded."""
     text = (

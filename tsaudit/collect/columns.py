@@ -116,7 +116,7 @@ def assign_roles_ahead(asker: Asker, drafts: Sequence[Draft], sample_wanted: boo
     tables_ahead(
         asker,
         "row_sample",
-        [draft for draft in drafts if not draft.unreadable],
+        drafts,
         lambda draft: _sample_of(asker, draft, most),
         lambda draft: tuple(c.data_type for c in draft.columns),
     )

@@ -91,7 +91,8 @@ def tables_ahead(
     alike: dict[Hashable, list[Draft]] = defaultdict(list)
     for draft in drafts:
         # With statistics, it may be too big to read, whatever its estimate says.
-        if draft.columns and draft.roles_known and draft.statistics is None and not _has_failed(asker, draft):
+        is_small = draft.columns and draft.roles_known and draft.statistics is None
+        if is_small and not draft.unreadable and not _has_failed(asker, draft):
             alike[draft.database, shape(draft)].append(draft)
 
     def ask(group: list[Draft]) -> list[Draft]:

@@ -318,6 +318,7 @@ def test_what_never_leaves_is_not_called_endless_only_for_that() -> None:
     assert value_growth.index(seen([*[set()] * 40, *ids[:30]]), None).kind == "unbounded"
 
 
+@pytest.mark.full
 def test_few_new_among_many_old_is_not_called_bounded_where_nothing_leaves() -> None:
     """A thousand in four weeks is the floor of what may be endless."""
     for a_day, kind in ((37, "bounded"), (38, "churning")):

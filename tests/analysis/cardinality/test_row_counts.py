@@ -97,6 +97,7 @@ def test_a_choice_of_no_columns_leaves_one_row_where_there_are_any():
     assert RowCounter([], 0).counts([frozenset()]) == {frozenset(): 0}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(4))
 def test_large_tables_of_all_widths_are_counted_right(seed):
     # Enough rows for samples to be drawn and for most rows to be set apart.

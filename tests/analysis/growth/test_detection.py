@@ -442,6 +442,7 @@ def test_growth_when_days_are_missing_is_that_of_the_days_there_are(which: str) 
     assert growth.growth_per_day == pytest.approx(1440 / values[-1], rel=0.2 if which == "weekly" else 0.05)
 
 
+@pytest.mark.full
 def test_quiet_counts_when_days_are_missing_seldom_grow() -> None:
     """No more often than when only points counted, never days: that was 9 of 80."""
     random, grew = np.random.default_rng(1), 0

@@ -24,6 +24,8 @@ from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.rule import LimitPolicy
 
+pytestmark = pytest.mark.full
+
 VERSIONS: Final = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
 SMALL: Final = {
     "unfitting-index.max_low_values": 1_000,

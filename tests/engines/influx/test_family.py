@@ -21,6 +21,8 @@ from tsaudit.audit import audit
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import FOREVER, How, Profile, Reason
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Conversation]:

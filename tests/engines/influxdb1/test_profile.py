@@ -50,6 +50,7 @@ def crowded_profile(crowded: Target) -> Profile:
     return collected(crowded)
 
 
+@pytest.mark.full
 def test_series_are_counted_once_though_the_server_counts_shards(crowded_profile: Profile, influxd: Influxd) -> None:
     (hits,) = crowded_profile.measurements
     assert hits.series is not None

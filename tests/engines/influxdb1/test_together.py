@@ -19,6 +19,8 @@ from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.model.profile import utc_now
 
+pytestmark = pytest.mark.full
+
 _NEWEST = round(NOW.timestamp()) - 600
 SMALL = [f"m{i:03},host=h{j} v={i}.5,w={j}i" for i in range(250) for j in range(3)]
 ODD = [

@@ -98,6 +98,7 @@ def test_http_when_flight_does_not_come_through_gives_the_same_profile() -> None
     assert all(cost.bytes for cost in by_http.costs)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("with_flight", [True, False])
 def test_several_connections_go_the_same_way(with_flight: bool) -> None:
     with running(with_flight=with_flight) as server:

@@ -22,6 +22,8 @@ from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 
+pytestmark = pytest.mark.full
+
 
 def _taken(server: MongoDB) -> float:
     """Bytes of all documents and index keys, by the server's account."""

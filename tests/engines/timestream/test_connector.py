@@ -362,6 +362,7 @@ def test_single_values_and_several_share_a_table(server: Timestream) -> None:
     assert shared.bytes_merged == 20 * (5 + 8 + 4 + (4 + 8) + (5 + 8))
 
 
+@pytest.mark.full
 def test_listing_is_left_out_where_it_would_be_the_table(server: Timestream) -> None:
     rows = [
         Row(NOW - timedelta(milliseconds=100 * i + 1), {"host": f"h{i % 5}", "request_id": f"{i:032x}"}, {"ms": 1.0})
@@ -429,6 +430,7 @@ def test_right_that_is_missing_is_named_in_the_gap(action: str) -> None:
             assert all(f"timestream:{action}" in g.detail for g in probe(target, connection, NOW).profile.gaps)
 
 
+@pytest.mark.full
 def test_key_of_a_database_that_may_not_be_listed() -> None:
     place = {"S3Configuration": {"BucketName": "b", "EncryptionOption": "SSE_KMS", "KmsKeyId": "other"}}
     told = {"MagneticStoreWriteProperties": {"MagneticStoreRejectedDataLocation": place}}
@@ -717,6 +719,7 @@ def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
     assert gap.detail == "5 of 205 scheduled queries were skipped: each needs a call"
 
 
+@pytest.mark.full
 def test_scheduled_queries_when_the_account_allows_few_calls(server: Timestream) -> None:
     target = _target(server, budget={"statement_timeout_s": 6})
     server.scheduled_queries = [_scheduled(i) for i in range(60)]

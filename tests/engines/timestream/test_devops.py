@@ -17,6 +17,8 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 
+pytestmark = pytest.mark.full
+
 
 def _collected(server: Timestream, *arguments: Any, **settings: Any) -> Profile:
     target = write(devops(*arguments, **settings), "timestream", server)

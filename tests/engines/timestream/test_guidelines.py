@@ -26,6 +26,8 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules import all_rules
 
+pytestmark = pytest.mark.full
+
 YEAR: Final = timedelta(days=365)
 OWN_KEY: Final = "arn:aws:kms:eu-central-1:123456789012:key/own"
 SMALL: Final = {

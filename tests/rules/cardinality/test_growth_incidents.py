@@ -19,6 +19,8 @@ from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 
+pytestmark = pytest.mark.full
+
 FIRST = date(2026, 1, 5)
 MARK = fingerprint("demo", "CAR004", Subject("main", "cpu"))
 DAY = np.arange(160.0)
