@@ -23,7 +23,7 @@ from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
 from tests.layouts.running import VERSIONS, audited
 from tests.rules.cases import Case
-from tests.rules.test_on_engines import CASES, Collector, collected
+from tests.rules.test_on_engines import CASES, Database, database
 from tsaudit.audit import audit, required_facts
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
@@ -32,7 +32,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy, Rule
 from tsaudit.run import audit_target
 
-__all__ = ["collected"]
+__all__ = ["database"]
 
 _GIVEN_NAME: Final = re.compile(r"\b(rules|plans|test)_\d+(_\d+)?\b|\btest_[0-9a-f]{6,}\b")
 """Names of databases that are numbered as they are written."""
@@ -71,11 +71,11 @@ def test_layout(layout: Layout, version: str, request: pytest.FixtureRequest, tm
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)
 @pytest.mark.parametrize("version", ["breaks", "keeps"])
 def test_case(
-    rule: Rule, case: Case, engine: str, version: str, collected: Collector, request: pytest.FixtureRequest
+    rule: Rule, case: Case, engine: str, version: str, database: Database, request: pytest.FixtureRequest
 ) -> None:
     wanted = required_facts(engine, [rule]) if engine == _RECORDED else required_facts(engine)
-    before = collected(case.before, engine, None, wanted) if case.before else None
-    profile = collected(getattr(case, version), engine, before, wanted)
+    before = database.collected(case.before, engine, None, wanted) if case.before else None
+    profile = database.collected(getattr(case, version), engine, before, wanted)
     history = case.history if version == "breaks" else case.quiet_history
     timeline = history(profile) if history else Timeline(previous=before)
     name = request.node.callspec.id.replace("-", " ")
