@@ -55,7 +55,7 @@ def unseen(profile: Profile) -> str | None:
     """Why no measurement of the target could be measured, in one line; None if one could."""
     if _seen(profile):
         return None
-    listed = _cause(g for g in profile.gaps if g.fact in STRUCTURE and not _is_guess(profile, g))
+    listed = _cause(g for g in _gaps(profile) if g.fact in STRUCTURE)
     return listed or _cause(unread(profile).values()) or "no measurement could be read"
 
 
@@ -70,10 +70,10 @@ def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
     answered = {(m.database, m.name) for m in profile.measurements if m.statements or m.series is not None}
     known = {(m.database, m.name) for m in profile.measurements} - answered
     found: dict[tuple[str, str], Gap] = {}
-    for gap in profile.gaps:
+    for gap in _gaps(profile):
         at = (gap.database or "", gap.measurement or "")
         is_refused = gap.reason in _REFUSED and (gap.fact == "columns" or FACTS[gap.fact].scope is Scope.MEASUREMENT)
-        if at in known and is_refused and not _is_guess(profile, gap):
+        if at in known and is_refused:
             found.setdefault(at, gap)
     return found
 
@@ -132,7 +132,7 @@ def _databases(profile: Profile) -> Iterator[Missed]:
     the target shows that it is the right server.
     """
     seen = _seen(profile)
-    gaps = [g for g in profile.gaps if g.fact in STRUCTURE and not _is_guess(profile, g)]
+    gaps = [g for g in _gaps(profile) if g.fact in STRUCTURE]
     gaps = [g for g in (*gaps, *unread(profile).values()) if g.database is not None and g.database not in seen]
     for name in sorted({g.database for g in gaps if g.database is not None}):
         cause = _cause(g for g in gaps if g.database == name) or ""
@@ -151,10 +151,10 @@ def _seen(profile: Profile) -> set[str]:
     }
 
 
-def _is_guess(profile: Profile, gap: Gap) -> bool:
-    """Whether the columns are known, and only their roles are not: a consequence of rows that were not read."""
-    at = (gap.database, gap.measurement)
-    return gap.fact == "columns" and any(m.columns for m in profile.measurements if (m.database, m.name) == at)
+def _gaps(profile: Profile) -> list[Gap]:
+    """The gaps without those of roles, where the columns are known: a consequence of rows that were not read."""
+    described = {(m.database, m.name) for m in profile.measurements if m.columns}
+    return [g for g in profile.gaps if g.fact != "columns" or (g.database, g.measurement) not in described]
 
 
 def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:
