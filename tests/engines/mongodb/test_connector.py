@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import bson
 import pymongo
 import pytest
 from bson.dbref import DBRef
+from pymongo import monitoring
 
 from tests.asking import filled
 from tests.builders import NOW
@@ -213,7 +215,31 @@ def replica_set() -> Iterator[tuple[MongoDB, MongoDB, str]]:
         yield first, second, f"mongodb://{','.join(hosts)}/?replicaSet=rs0"
 
 
-def test_secondary_is_read_and_the_primary_tells_its_counters() -> None:
+def _clients_wait_for_both_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let clients find both members before their first command: without that, it goes to whichever is found first."""
+    bare = pymongo.MongoClient.__init__
+
+    def init(self: pymongo.MongoClient[Any], *arguments: Any, **settings: Any) -> None:
+        found = threading.Event()
+
+        class Members(monitoring.TopologyListener):
+            def opened(self, event: monitoring.TopologyOpenedEvent) -> None: ...
+
+            def description_changed(self, event: monitoring.TopologyDescriptionChangedEvent) -> None:
+                kinds = {server.server_type_name for server in event.new_description.server_descriptions().values()}
+                if kinds == {"RSPrimary", "RSSecondary"}:
+                    found.set()
+
+            def closed(self, event: monitoring.TopologyClosedEvent) -> None: ...
+
+        bare(self, *arguments, event_listeners=[Members()], **settings)
+        assert found.wait(60)
+
+    monkeypatch.setattr(pymongo.MongoClient, "__init__", init)
+
+
+def test_secondary_is_read_and_the_primary_tells_its_counters(monkeypatch: pytest.MonkeyPatch) -> None:
+    _clients_wait_for_both_members(monkeypatch)
     with replica_set() as (primary, secondary, url):
         target = write(SHOP, "mongodb", url)
         sent = len(primary.commands)
