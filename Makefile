@@ -11,7 +11,7 @@ ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_
 	tests/cli/test_progress.py \
 	tests/dagster_tsaudit/test_component.py tests/dagster_tsaudit/test_checks.py
 # The suite runs on Debian's PostgreSQL; these run on the newest one, too, but for what other engines share with it.
-ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/planning/test_dependents.py tests/collect/test_contract.py \
+ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/collect/test_contract.py \
 	tests/history/test_database.py -k "postgresql or test_database"
 # One more than there are cores: tests wait for servers and other processes for a third of their time.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)

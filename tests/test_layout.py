@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
@@ -203,3 +204,9 @@ def test_nothing_outside_the_rooms_decides_by_the_name_of_an_engine() -> None:
 )
 def test_names_of_engines_are_found(source: str, decides: bool) -> None:
     assert bool(list(by_name_of_engine(source))) is decides
+
+
+def test_makefile_names_files_that_exist() -> None:
+    named = re.findall(r"(?<![\w/])(?:tests|bench|docs)/[\w./-]+", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert "tests/engines/postgresql" in named
+    assert [name for name in named if not (ROOT / name).exists()] == []
