@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.engines.engine import Language
-from tsaudit.engines.registry import ENGINES
 from tsaudit.model.plan import Plan, Requested
 from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
 from tsaudit.model.subject import Subject
@@ -37,9 +35,6 @@ class Point:
 
 SAME_DAY: Final = timedelta(days=1)
 """How soon after the end of a day the present still shows that day: schedules audit a day after midnight."""
-
-_OF_ROWS: Final = frozenset({"rows", "null_ratio"})
-_OF_TAGS: Final = frozenset({"series", "tag_values", "measure_names", "series_keys"})
 
 _BACK: Final = 1.25
 """How many times the level before an episode a figure may have after it to count as back to normal."""
@@ -104,27 +99,6 @@ def _without(points: tuple[Point, ...], episode: Episode) -> tuple[Point, ...]:
     after = tuple(p for p in points if p.day >= episode.resolved)
     came_back = before and after and after[0].value <= _BACK * before[-1].value
     return before + after if came_back else points
-
-
-def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
-    """`figures`, without those of the present if the profile is of a past day.
-
-    Indexes, catalogs, and file sizes only show the present: among the figures of a past day, they would look like a
-    trend that never happened.
-    """
-    if profile.collected_at - profile.window.end <= SAME_DAY:
-        return figures(profile)
-    timeless = {(m.database, m.name) for m in profile.measurements if m.time_column is None}
-    return (figure for figure in figures(profile) if _is_bounded(profile.engine, figure, timeless))
-
-
-def _is_bounded(engine: str, figure: Figure, timeless: Set[tuple[str, str]]) -> bool:
-    """Whether it only depends on rows within the window. `timeless`: measurements without a window."""
-    language = ENGINES[engine].language
-    if language is not Language.SQL:
-        return language is Language.INFLUXQL and figure.name in _OF_ROWS
-    subject = figure.subject
-    return figure.name in _OF_ROWS | _OF_TAGS and (subject.database, subject.measurement) not in timeless
 
 
 def figures(profile: Profile) -> Iterator[Figure]:
