@@ -3,13 +3,15 @@
     python bench/findings.py before.jsonl after.jsonl
 
 Prints each finding (code, subject, severity) that only one of them has, and each database that only one of them has.
-Exits with 1 if there is any.
+Exits with 1 if there is any. Then, of the plans of the second file: the longest, and how many of them say what would be
+lost, and how many series are left.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
@@ -38,6 +40,19 @@ def differences(before: Found, after: Found) -> Iterator[str]:
             yield from (f"{sign} {database}: {' '.join(finding)}" for finding in sorted(only))
 
 
+def plans(file: Path) -> Iterator[str]:
+    """What the plans have in common: a line for each figure."""
+    found = [plan for line in file.read_text().splitlines() for plan in json.loads(line)["plans"]]
+    if not found:
+        return
+    for figure in ("steps", "lines"):
+        numbers = sorted(plan[figure] for plan in found)
+        yield f"{figure} of {len(found)} plans: {numbers[len(numbers) // 2]} in the middle, {numbers[-1]} at most"
+    for what in ("loss", "series"):
+        counts = Counter(plan[what] for plan in found)
+        yield f"{what}: " + ", ".join(f"{number} {word}" for word, number in counts.most_common())
+
+
 def main() -> int:
     if len(sys.argv) != 3:
         print("nothing to compare: name two files")
@@ -49,6 +64,7 @@ def main() -> int:
     lines = list(differences(before, after))
     print(*lines, sep="\n")
     print(f"{len(lines)} differences")
+    print(*plans(Path(sys.argv[2])), sep="\n")
     return bool(lines)
 
 

@@ -22,12 +22,14 @@ import pytest
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
 from tests.layouts.running import VERSIONS, audited
+from tests.planning.runner import printed
 from tests.rules.cases import Case
 from tests.rules.test_on_engines import CASES, Database, database
 from tsaudit.audit import audit, required_facts
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult
+from tsaudit.model.plan import Plan
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy, Rule
 from tsaudit.run import audit_target
@@ -47,9 +49,28 @@ def _keep(database: str, result: AuditResult) -> None:
         [rule.code, _GIVEN_NAME.sub("NAME", str(finding.subject)), str(finding.severity)]
         for rule, finding in result.findings()
     ]
-    line = json.dumps({"database": database, "findings": sorted(findings), "verdict": str(result.verdict)})
+    about = {"findings": sorted(findings), "plans": [_shape(plan, result) for plan in result.plans]}
+    line = json.dumps({"database": database, "verdict": str(result.verdict), **about})
     with file.open("a") as open_file:
         open_file.write(line + "\n")
+
+
+def _shape(plan: Plan, result: AuditResult) -> dict[str, Any]:
+    """How long the plan is, and what it says of rows that would be lost and of series that are left."""
+    effect = plan.effect
+    over = effect.limit is not None and effect.series_after is not None and effect.series_after > effect.limit
+    return {
+        "steps": len(plan.steps),
+        "lines": len(printed(plan, result)),
+        "loss": "not counted" if effect.loss_unknown else "none possible" if effect.loss is None else "counted",
+        "series": "not concerned"
+        if effect.series_now is None
+        else "says what is next"
+        if effect.next_tag or over
+        else "not known"
+        if effect.series_after is None
+        else "enough",
+    }
 
 
 @pytest.mark.parametrize("layout", all_layouts(), ids=lambda layout: layout.name)
