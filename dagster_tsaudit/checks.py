@@ -32,7 +32,7 @@ Metadata = dict[str, dg.MetadataValue]
 def check_names(engines: Iterable[str]) -> tuple[str, ...]:
     """The checks of targets on these engines: a family without a rule for any of them would never have a result."""
     wanted = set(engines)
-    found = {rule.family for rule in all_rules() if rule.engines & wanted}
+    found = {rule.family for rule in all_rules() if any(map(rule.applies_to, wanted))}
     return tuple(name for name in CHECK_NAMES if name in found or name == COVERAGE)
 
 

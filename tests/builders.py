@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from tsaudit.engines.place import Place
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.plan import Effect
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -67,6 +70,11 @@ def a_measurement(name: str = "cpu", series: int = 3, **changes: Any) -> Measure
         }
         | changes
     )
+
+
+def a_place(profile: Profile, database: str, measurement: Measurement | None, effect: Effect | None = None) -> Place:
+    """Where changes are to be made in a database of the profile's engine."""
+    return Place(profile, ENGINES[profile.engine].quoted, database, measurement, effect or Effect())
 
 
 def a_profile(*measurements: Measurement, engine: str = "duckdb", **changes: Any) -> Profile:

@@ -37,8 +37,7 @@ def collected(target: Target, asked_as: Target | None = None, **settings: Any) -
 def apart(target: Target, monkeypatch: pytest.MonkeyPatch) -> Profile:
     """A profile for which nothing was queried together."""
     with monkeypatch.context() as context:
-        alone = dataclasses.replace(ENGINES[target.engine], asked_together=frozenset())
-        context.setitem(ENGINES._all(), target.engine, alone)
+        context.setattr(ENGINES[target.engine], "batched_facts", frozenset())
         return collected(target)
 
 

@@ -16,7 +16,7 @@ from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.planning.plans import plans_of, with_words
 from tsaudit.rule import Case, Family, LimitPolicy, Rule, RulePolicy
-from tsaudit.rules import all_rules, foreign
+from tsaudit.rules import foreign, rules_for
 from tsaudit.rules import unusable as rules_unusable
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.text import listed, many
@@ -42,7 +42,7 @@ def audit(
     for all rules. If nothing could be measured, it is the only result, because rules could not add anything.
     `switches`: rules that the configuration switches off, or gives another severity; None for none.
     """
-    chosen = all_rules() if rules is None else tuple(rules)
+    chosen = rules_for(profile.engine) if rules is None else tuple(rules)
     if rules is None and not_audited.unseen(profile) is not None:
         chosen = ()
     days, limits, switched = timeline or Timeline(), policy or LimitPolicy(), switches or RulePolicy()
@@ -70,8 +70,8 @@ def audit(
 
 def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozenset[str]:
     """The facts used by the rules that apply to the engine."""
-    chosen = all_rules() if rules is None else tuple(rules)
-    return frozenset().union(*(r.requires | r.uses for r in chosen if engine in r.engines))
+    chosen = rules_for(engine) if rules is None else tuple(rules)
+    return frozenset().union(*(r.requires | r.uses for r in chosen if r.applies_to(engine)))
 
 
 def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResult:
@@ -100,7 +100,7 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
         off = result(Outcome.NOT_APPLICABLE, reason="switched off by `rules` in tsaudit.yaml")
         return replace(off, switched_off=True)
     product = f"{profile.engine} {profile.edition}"
-    if profile.engine not in rule.engines or product in rule.moot:
+    if not rule.applies_to(profile.engine) or product in rule.moot:
         name = product if product in rule.moot else profile.engine
         because = f": {rule.moot[name]}" if name in rule.moot else ""
         return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {name}{because}")

@@ -6,8 +6,8 @@ import enum
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,9 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.tables import Tables, tables_of
-from tsaudit.guidelines import engines_of
+from tsaudit.guidelines import matters
 from tsaudit.model.facts import offered, sources_of
-from tsaudit.model.finding import Finding, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -186,11 +185,6 @@ class Case:
         return ENGINES[self.profile.engine]
 
     @property
-    def tables(self) -> Tables:
-        """What options of the target's tables mean."""
-        return tables_of(self.profile.engine)
-
-    @property
     def measurements(self) -> tuple[Measurement, ...]:
         """Those whose kind of rows the rule judges."""
         return tuple(m for m in self.profile.measurements if self.judges(m))
@@ -206,6 +200,28 @@ class Case:
     def inside(self, database: Database) -> tuple[Measurement, ...]:
         """Those of a database, including its other retention policies."""
         return tuple(m for m in self.profile.inside(database) if self.judges(m))
+
+    def once_for_family(self, found_in: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
+        """The findings about each measurement that the rule judges; for collections of one family only once, about the
+        newest one they apply to.
+
+        The family is then the subject, so the subject stays the same when the next period begins.
+        """
+        from tsaudit.analysis.tables.collection_families import families_by_member
+
+        families = families_by_member(self.profile) if self.engine.keeps_documents else {}
+        known: set[Subject] = set()
+        for measurement in reversed(self.measurements):
+            family = families.get((measurement.database, measurement.name))
+            for finding in found_in(measurement):
+                if family is None:
+                    yield finding
+                    continue
+                subject = replace(finding.subject, measurement=family.template)
+                if subject not in known:
+                    known.add(subject)
+                    evidence = (Evidence("seen in", measurement.name), *finding.evidence)
+                    yield replace(finding, subject=subject, evidence=evidence)
 
     def name_families(self, names: Iterable[str]) -> tuple[NameFamily, ...]:
         """The families among the names, by template. Computed once per audit, however often rules ask."""
@@ -257,8 +273,8 @@ class Rule:
     """
     group: str = ""
     """Its family; empty for the one that its code's letters stand for."""
-    only: frozenset[str] | None = None
-    """The engines it applies to; None for all that offer the facts it requires."""
+    only: Callable[[Engine], bool] | None = None
+    """Says of an engine that offers the facts it requires whether it applies there; None: it does."""
     follows_from: Mapping[str, Reach] = field(default_factory=dict)
     """Rules whose findings make its own redundant, by code: these become evidence of the other, if it is as severe."""
     package: str = ""
@@ -272,8 +288,13 @@ class Rule:
 
         A rule without guidelines applies wherever its facts are offered.
         """
-        able = _able(tuple(ENGINES), self.guidelines, self.requires) - self.moot.keys()
-        return able if self.only is None else able & self.only
+        return frozenset(filter(self.applies_to, ENGINES))
+
+    def applies_to(self, engine: str) -> bool:
+        """Whether the engine is one of `engines`; loads no other engine."""
+        if engine in self.moot or not (self.only is None or self.only(ENGINES[engine])):
+            return False
+        return _is_able(engine, self.guidelines, self.requires)
 
     @property
     def family(self) -> str:
@@ -298,10 +319,10 @@ class Rule:
 
 
 @functools.cache
-def _able(engines: tuple[str, ...], guidelines: tuple[str, ...], required: frozenset[str]) -> frozenset[str]:
-    """Those of the engines that offer all of the facts, and on which one of the guidelines, if any, matters."""
-    fitting = engines_of(guidelines) if guidelines else frozenset(engines)
-    return frozenset(e for e in engines if e in fitting and required <= offered(frozenset(query_files(e))))
+def _is_able(engine: str, guidelines: tuple[str, ...], required: frozenset[str]) -> bool:
+    """Whether the engine offers all of the facts, and one of the guidelines, if any, matters on it."""
+    fits = not guidelines or any(matters(guideline, engine) for guideline in guidelines)
+    return fits and required <= offered(frozenset(query_files(engine)))
 
 
 def rule(
@@ -315,15 +336,15 @@ def rule(
     uses: Iterable[str] = (),
     moot: Mapping[str, str] | None = None,
     family: str = "",
-    engines: Iterable[str] | None = None,
+    engines: Collection[str] | Callable[[Engine], bool] | None = None,
     follows_from: Mapping[str, Reach] | None = None,
     kinds: Iterable[TableKind] | None = None,
 ) -> Callable[[Check], Rule]:
     """Turn a function into the Rule with its name (`_` becomes `-`); its docstring is the rule's page.
 
-    `family`: only needed if the code's letters do not stand for it. `engines`: those it applies to, None for all that
-    offer the facts it `requires`. `kinds`: the kinds of tables it judges, None for all. Rules of other packages need no
-    guidelines.
+    `family`: only needed if the code's letters do not stand for it. `engines`: the names of those it applies to, or a
+    function that says it of an engine; None for all that offer the facts it `requires`. `kinds`: the kinds of tables it
+    judges, None for all. Rules of other packages need no guidelines.
     """
 
     def decorate(check: Check) -> Rule:
@@ -340,12 +361,16 @@ def rule(
             uses=frozenset(uses),
             moot=moot or {},
             group=family,
-            only=None if engines is None else frozenset(engines),
+            only=engines if engines is None or callable(engines) else _is_one_of(frozenset(engines)),
             follows_from=follows_from or {},
             kinds=None if kinds is None else frozenset(kinds),
         )
 
     return decorate
+
+
+def _is_one_of(names: frozenset[str]) -> Callable[[Engine], bool]:
+    return lambda engine: engine.name in names
 
 
 def table_of(measurement: Measurement, name: str = "") -> Qualified:

@@ -16,6 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.builders import DAY, NOW, a_count, a_source
+from tsaudit.analysis.columns.columns import TimeKind
+from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import epoch_us
@@ -23,8 +25,6 @@ from tsaudit.collect.series_rows import _joined, _scaled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.engine import Ladder
-from tsaudit.engines.sql.columns import TimeKind
-from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Count, How, Reason, Window
 

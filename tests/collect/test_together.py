@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from tests.builders import a_count
 from tests.collecting import Writer, apart, collected, figures, statements, writer_to
 from tests.databases import Dataset, Row, Table, times
+from tsaudit.analysis.columns.columns import Column
 from tsaudit.collect import columns, ladders, listing, rows, series_rows
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.together import _alike, _small
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql.columns import Column
 from tsaudit.model.profile import Field, Index, Profile
 
 
-@pytest.fixture(params=sorted(name for name, engine in ENGINES.items() if engine.asked_together))
+@pytest.fixture(params=sorted(name for name, engine in ENGINES.items() if engine.batched_facts))
 def together(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     return writer_to(request.param, request, tmp_path)
 
@@ -65,7 +65,7 @@ def test_profile_is_the_same_as_with_a_statement_for_each(together: Writer, monk
     at_once, alone = collected(target), apart(target, monkeypatch)
     assert len(at_once.measurements) == 36
     assert _unused(figures(at_once)) == _unused(figures(alone))
-    facts = ENGINES[target.engine].asked_together
+    facts = ENGINES[target.engine].batched_facts
     assert statements(at_once, *facts) <= 15
     assert statements(alone, *facts) >= 72
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tsaudit.analysis.columns.columns import Column
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.unused_settings import find, listed, no_such_database, nothing_to_audit
 from tsaudit.config.settings import Columns, MeasurementOverride, Target
-from tsaudit.engines.sql.columns import Column
 
 NAMES = {"main": ["cpu", "disk", "net"], "other": ["cpu", "mem"]}
 

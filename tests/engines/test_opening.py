@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sqlite3
 import subprocess
@@ -53,10 +52,11 @@ def test_engine_is_unknown() -> None:
 def test_driver_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     target = write(Dataset([]), "duckdb", tmp_path / "x.duckdb")
 
-    def no_module(name: str, package: str | None = None) -> Any:
-        raise ModuleNotFoundError(name=name)
+    def no_module(url: str, **login: Any) -> Any:
+        raise ModuleNotFoundError(name="driver")
 
-    monkeypatch.setattr(importlib, "import_module", no_module)
+    for engine in ("duckdb", "influxdb1"):
+        monkeypatch.setattr(ENGINES[engine], "connect", no_module)
     with pytest.raises(ConnectorError, match=r"pip install 'tsaudit\[duckdb\]'"), open_connection(target):
         pass
     with pytest.raises(ConnectorError, match="pip install --upgrade tsaudit"):

@@ -139,7 +139,7 @@ def test_file_of_another_package_with_a_name_that_nobody_fills_in(
     (problem,) = problems(engine)
     assert problem.startswith(f"{engine.name}/{file} {expected}")
     with pytest.raises(ConnectorError) as caught:
-        opening._connector(engine.name)
+        opening._usable(engine.name)
     assert str(caught.value) == f"the {engine.name} engine of acme 1.0 cannot be used: {problem}"
 
 
@@ -147,19 +147,20 @@ def test_file_of_another_package_that_uses_what_it_is_given(tmp_path: Path, monk
     text = "{% set table = measurement %}{% include '_own.sql' %} {{ region }} {{ limit }}"
     engine = _acme(tmp_path, monkeypatch, "row_sample.sql", text)
     assert list(problems(engine)) == []
-    assert opening._connector(engine.name) is json
+    assert opening._usable(engine.name) is engine
 
 
 def _acme(root: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str) -> Engine:
     """An engine that is not tsaudit's, with one query file and two that are included. Its connector has no use."""
-    engine = Engine(f"acme_{Path(file).stem}", "json", "", parameters={"region": "where it is"}, package="acme 1.0")
+    engine = Engine()
+    engine.name, engine.package, engine.parameters = f"acme_{Path(file).stem}", "acme 1.0", {"region": "where it is"}
     folder = root / engine.name
     folder.mkdir()
     (folder / file).write_text(text)
     (folder / "_part.sql").write_text("LIMIT {{ limit }}")
     (folder / "_own.sql").write_text("FROM {{ table | name }}")
     monkeypatch.setattr(queries, "root", lambda: root)
-    monkeypatch.setitem(ENGINES._all(), engine.name, engine)
+    monkeypatch.setitem(ENGINES._plug_ins(), engine.name, engine)
     return engine
 
 

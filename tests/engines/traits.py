@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from tsaudit.engines.engine import Engine, Language
+from tsaudit.engines.engine import Engine
+from tsaudit.engines.language import Language
 from tsaudit.engines.registry import ENGINES
 
 

@@ -19,14 +19,13 @@ from tests.builders import (
 )
 from tests.planning.runner import misshapen, printed
 from tsaudit.audit import audit
-from tsaudit.engines.advice import Advice, advice_of
+from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import AddIndex, Change, DropIndex, Inspect, MakeField, Rename, SetOption, SetRetention
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Contribution, Index, Measurement, Profile, TagSets
 from tsaudit.model.subject import Subject
-from tsaudit.planning import plans as planning
 from tsaudit.planning import words
 from tsaudit.planning.plans import plans_of, with_words
 
@@ -163,10 +162,10 @@ class _Broken(Advice):
 
 def test_advice_of_another_package_that_breaks_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = a_profile(_measurement("cpu"), engine="duckdb")
-    monkeypatch.setattr(planning, "advice_of", lambda engine: _Broken)
+    monkeypatch.setattr(ENGINES["duckdb"], "advice", lambda: _Broken)
     with pytest.raises(RuntimeError):
         _result(profile, _finding("cpu"))
-    monkeypatch.setitem(ENGINES._known, "duckdb", replace(ENGINES["duckdb"], package="tsaudit-duck 1.0"))
+    monkeypatch.setattr(ENGINES["duckdb"], "package", "tsaudit-duck 1.0")
     (plan,) = _result(profile, _finding("cpu")).plans
     assert [step.words for step in plan.steps] == [
         "tsaudit-duck 1.0 cannot say how duckdb makes this change: RuntimeError: no such query."
@@ -175,7 +174,7 @@ def test_advice_of_another_package_that_breaks_says_so(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("engine", sorted(ENGINES))
 def test_each_engine_handles_changes_of_kinds_that_it_knows(engine: str) -> None:
-    handled = advice_of(engine).handles
+    handled = ENGINES[engine].advice().handles
     assert Inspect in handled
     assert all(issubclass(kind, Change) for kind in handled)
     assert handled & {MakeField, AddIndex, SetRetention}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tsaudit import Case, Finding, Severity, Subject, audit, collect, load_setti
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.engines import queries
+from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Verdict
@@ -28,7 +29,15 @@ CONFIG = (
     "  - {name: books, engine: acmedb, url: 'acme:///books.db'}\n"
     "  - {name: other, engine: sqlite, url: 'sqlite:///books.db'}\n"
 )
-ENGINE = "from tsaudit import Engine\nENGINE = Engine(name='acmedb', connector='acme_connector', example_url='x'{})\n"
+ENGINE = """from tsaudit import Engine
+class Acme(Engine):
+    name, example_url = 'acmedb', 'x'
+    {}
+    def connect(self, url, *, username, password, options):
+        import acme_connector
+        return acme_connector.connect(url, username=username, password=password, options=options)
+ENGINE = Acme()
+"""
 CONNECT = """
 from contextlib import contextmanager
 {}
@@ -107,15 +116,15 @@ BROKEN = {
     "leaves when imported": ("raise SystemExit('bye')", "", "SystemExit: bye"),
     "is no engine": ("ENGINE = 7", "", "expected an Engine, got int"),
     "has another name": (ENGINE.format("").replace("acmedb", "other"), "", "the engine is named `other`"),
-    "has no such folder": (ENGINE.format(", sql_folders=(__import__('pathlib').Path('/no'),)"), "", "no folder /no"),
-    "speaks what nobody knows": (ENGINE.format(", speaks='klingon'"), "", "which is not an engine of tsaudit"),
+    "has no such folder": (ENGINE.format("sql_folders = (__import__('pathlib').Path('/no'),)"), "", "no folder /no"),
+    "does not connect": (ENGINE.format("").replace("def connect", "def open"), "", "it has no method `connect`"),
     "connector cannot be imported": (ENGINE.format(""), "raise ValueError('half written')", "ValueError: half written"),
     "connector has no connect": (ENGINE.format(""), "x = 1", "has no attribute 'connect'"),
     "connect takes other arguments": (ENGINE.format(""), "def connect(url): ...", "unexpected keyword argument"),
     "connect breaks": (ENGINE.format(""), CONNECT.format("", "raise KeyError('host')\n    yield"), "KeyError"),
     "connection is none": (ENGINE.format(""), CONNECT.format("", "yield None"), "AttributeError"),
     "query breaks": (
-        ENGINE.format(f", sql_folders=(__import__('pathlib').Path({str(queries.root() / 'sqlite')!r}),)"),
+        ENGINE.format(f"sql_folders = (__import__('pathlib').Path({str(queries.root() / 'sqlite')!r}),)"),
         CONNECT.format(
             "class C:\n    server_version = '1'\n    def query(self, *a, **k): raise ZeroDivisionError('oops')\n"
             "    def close(self): ...\n    def abort(self): ...\n    def reconnect(self): return self\n",
@@ -155,24 +164,26 @@ def left_out(case: Case) -> Iterator[Finding]:
         yield Finding(at, Severity.WARN, "Nobody needs it.", "", changes=(LeaveOut(at, "shop"),))
 
 
-def test_changes_are_said_as_by_the_engine_it_speaks(acme: None, tsaudit: Command) -> None:
+def test_changes_are_said_as_by_the_engine_whose_class_it_extends(acme: None, tsaudit: Command) -> None:
     result = audit(collect(load_settings("tsaudit.yaml").targets[0]), rules=[left_out])
     (plan,) = result.plans
     assert plan.steps
     assert "cannot say" not in plan.steps[0].words
 
 
-@pytest.mark.parametrize("module", ["nowhere_to_be_found", "acme_advice"])
+class _Broken(Advice):
+    handles = frozenset({LeaveOut})
+
+    def writer(self) -> None:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("advice", [lambda: importlib.import_module("nowhere_to_be_found"), lambda: _Broken])
 def test_advice_that_breaks_is_a_step_that_says_so(
-    acme: None, tsaudit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+    acme: None, tsaudit: Command, monkeypatch: pytest.MonkeyPatch, advice: Callable[[], type[Advice]]
 ) -> None:
-    (tmp_path / "site" / "acme_advice.py").write_text(
-        "from tsaudit.engines.advice import Advice\nfrom tsaudit.model.change import LeaveOut\n"
-        "class ADVICE(Advice):\n    handles = frozenset({LeaveOut})\n"
-        "    def writer(self):\n        raise ZeroDivisionError\n"
-    )
     profile = collect(load_settings("tsaudit.yaml").targets[0])
-    monkeypatch.setitem(ENGINES._known, "acmedb", replace(ENGINES["acmedb"], advice=module))
+    monkeypatch.setattr(ENGINES["acmedb"], "advice", advice)
     (plan,) = audit(profile, rules=[left_out]).plans
     (step,) = plan.steps
     assert step.words.startswith("acme 1.0 cannot say how acmedb makes this change: ")
@@ -208,7 +219,7 @@ def test_module_that_brings_engine_and_rules_may_import_anything(install: Instal
     """Whoever asks for engines first loads it, while tsaudit's own modules may be half loaded."""
     text = (
         "from tsaudit import Engine, Target, Case, rule, Severity, Notice, collect\nimport tsaudit.run, tsaudit.rules\n"
-        "tsaudit.rules.all_rules()\n" + ENGINE.split("\n")[1].format("")
+        "tsaudit.rules.all_rules()\n" + ENGINE.format("").partition("\n")[2]
     )
     install("acme", {"tsaudit.engines": {"acmedb": "acme_db:ENGINE"}}, acme_db=text)
     import subprocess

@@ -318,7 +318,7 @@ def _judged(engine: str, switches: RulePolicy) -> set[str]:
     from tsaudit.rules import all_rules
 
     facts = offered(frozenset(query_files(engine)))
-    able = (r for r in all_rules() if engine in r.engines and r.requires <= facts)
+    able = (r for r in all_rules() if r.applies_to(engine) and r.requires <= facts)
     return {r.code for r in able if not switches.is_off(r.code, r.name)}
 
 

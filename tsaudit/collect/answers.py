@@ -49,7 +49,7 @@ def rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list
 
     If each measurement needs its own statement, thousands of them would exceed the time limit of one statement.
     """
-    at_once = asker.engine.asked_in_pieces.get(fact)
+    at_once = asker.engine.measurements_per_statement.get(fact)
     if at_once is None:
         return rows_of(asker, fact, _about(asker, database, names))
     found: list[Row] = []

@@ -17,7 +17,7 @@ from tsaudit.collect.ahead import Ahead
 from tsaudit.collect.bill import Bill
 from tsaudit.collect.connections import Connections
 from tsaudit.collect.responses import not_understood, reason_of, see_names
-from tsaudit.engines.connection import AsksTogether, Connection, ConnectorError, FactError
+from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
@@ -174,14 +174,14 @@ class Asker:
         """Query the fact of several measurements of one database with one statement, for later calls of `ask` with the
         same parameters. What is not obtained is left to them, and so are gaps.
 
-        Only for facts in `Engine.asked_together`.
+        Only for facts in `Engine.batched_facts`.
         """
         timeout = self._ahead.seconds_for(self.target.budget.statement_timeout_s)
         if self._gone or timeout <= 0 or self._bill.overspent():
             return
         began = time.monotonic()
         try:
-            connection = cast("AsksTogether", self._connections.here())
+            connection = cast("QueriesBatches", self._connections.here())
             with self._bill.statement(fact) as count, self._bounded(timeout, connection):
                 rows = connection.query_together(fact, timeout, given)
                 self._ahead.read(fact, given, rows, lambda: bool(self._bill.overspent(count(0, rows))))
@@ -199,7 +199,7 @@ class Asker:
 
     def has_failed(self, database: str, measurement: str) -> bool:
         """Whether a statement about the measurement has failed: one about several would fail with it."""
-        reasons = (self._reasons.get((fact, database, measurement)) for fact in self.engine.asked_together)
+        reasons = (self._reasons.get((fact, database, measurement)) for fact in self.engine.batched_facts)
         return any(reason in _SPOILS for reason in reasons)
 
     @contextmanager

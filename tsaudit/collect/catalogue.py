@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
 from tsaudit.collect import database_figures, excerpts, families, policies, reuse
 from tsaudit.collect.answers import Row, each_of, rows_about, rows_of
 from tsaudit.collect.asking import Asker
@@ -20,7 +21,6 @@ from tsaudit.collect.table_statistics import ColumnStatistics
 from tsaudit.collect.unused_settings import no_such_database, takes
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql.columns import Column, TimeColumn, TimeKind
 from tsaudit.model.facts import FACTS
 from tsaudit.model.facts.given import OfDatabase, OfTarget
 from tsaudit.model.profile import (

@@ -7,6 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.columns import roles
+from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns.columns import Column, TimeColumn
+from tsaudit.analysis.columns.time_columns import Extent, instant_of, time_candidates, time_column
 from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
@@ -15,10 +19,6 @@ from tsaudit.collect.label_columns import open_labels
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.collect.together import tables_ahead
 from tsaudit.collect.value_texts import as_text, measured_share
-from tsaudit.engines.sql import roles
-from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.columns import Column, TimeColumn
-from tsaudit.engines.sql.time_columns import Extent, instant_of, time_candidates, time_column
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, Part
 from tsaudit.model.profile import Field, Reason, Role, Tag, Window
 from tsaudit.text import span

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
+from tsaudit.analysis.columns.time_columns import time_names
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.figures import some_texts
-from tsaudit.engines.sql.columns import TimeColumn, TimeKind
-from tsaudit.engines.sql.time_columns import time_names
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,

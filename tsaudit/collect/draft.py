@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from tsaudit.analysis.columns.columns import Column, TimeColumn
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.labels import Label
-from tsaudit.engines.sql.columns import Column, TimeColumn
 from tsaudit.model.profile import (
     Activity,
     Arrivals,

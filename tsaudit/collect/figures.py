@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.collect.value_texts import NUMBER, as_text, number_share
-from tsaudit.engines.sql.types import is_text
 from tsaudit.model.profile import (
     FREQUENT,
     MAX_PATTERNS,

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.columns import roles
+from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.figures import is_float
 from tsaudit.engines.labels import MOST_OPENED, can_open
-from tsaudit.engines.sql import roles
-from tsaudit.engines.sql import types as column_types
 from tsaudit.model.profile import Count, Field, How, Reason, Role, Tag
 from tsaudit.text import many
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import read_sample, roles_without_rows
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import list_tag_sets, scope
 from tsaudit.collect.rows import describe_fields, epoch_us, row_figures, sample_source, series_of_read
-from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.collect.draft import Draft, Found
-from tsaudit.engines.sql.columns import TimeColumn, TimeKind
 from tsaudit.model.profile import (
     Arrivals,
     Count,

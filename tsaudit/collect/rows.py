@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from tsaudit.analysis.columns.columns import UNITS, TimeKind
+from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import excerpts
 from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import interval, scope
 from tsaudit.collect.together import tables_ahead
-from tsaudit.engines.sql.columns import UNITS, TimeKind
-from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import (
     Count,

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.columns import roles
+from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind, native
+from tsaudit.analysis.columns.name_words import HINT, words_of
+from tsaudit.analysis.columns.row_evidence import Seen, Sources, lives, sequences, sources
+from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, never_source
+from tsaudit.analysis.columns.time_columns import Extent, kind_of
 from tsaudit.analysis.values.label_sets import label_sets
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.rows import epoch_us
-from tsaudit.engines.sql import roles
-from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.columns import Column, TimeColumn, TimeKind, native
-from tsaudit.engines.sql.name_words import HINT, words_of
-from tsaudit.engines.sql.row_evidence import Seen, Sources, lives, sequences, sources
-from tsaudit.engines.sql.table_kinds import Decided, KindEvidence, decide, never_source
-from tsaudit.engines.sql.time_columns import Extent, kind_of
 from tsaudit.model.profile import TableKind
 
 if TYPE_CHECKING:

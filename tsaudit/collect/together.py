@@ -1,4 +1,4 @@
-"""Asks about several measurements with one statement, on engines that can do that (`Engine.asked_together`).
+"""Asks about several measurements with one statement, on engines that can do that (`Engine.batched_facts`).
 
 Only what is known to be small is asked together: what is suspicious keeps a statement of its own.
 """
@@ -43,7 +43,7 @@ def list_ahead(
     `series`: database to its series count, as far as it is known. `unwanted`: database to the series, at most, of the
     measurements that are not listed.
     """
-    if "series_listing" not in asker.engine.asked_together:
+    if "series_listing" not in asker.engine.batched_facts:
         return
     wanted: dict[str, list[Draft]] = defaultdict(list)
     for draft in drafts:
@@ -64,7 +64,7 @@ def rows_ahead(
 
     `drafts`: with few series, and known columns. `most_rows`: in the response about each of them.
     """
-    if fact in asker.engine.asked_together:
+    if fact in asker.engine.batched_facts:
         sound = [draft for draft in drafts if not _has_failed(asker, draft)]
         groups = [group for group in _alike(sound, most_rows) if len(group) > 1]
 
@@ -86,7 +86,7 @@ def tables_ahead(
 
     `shape`: equal for tables whose responses have as many columns, of the same types.
     """
-    if fact not in asker.engine.asked_together:
+    if fact not in asker.engine.batched_facts:
         return
     alike: dict[Hashable, list[Draft]] = defaultdict(list)
     for draft in drafts:

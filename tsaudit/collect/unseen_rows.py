@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.engines.queries import query_name
-from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfRowSample
 from tsaudit.model.profile import Count, How, Reason, Tag, Window, utc_now
 from tsaudit.text import instant as instant_in_words

@@ -7,13 +7,11 @@ said in a sentence, never scripted.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tsaudit.engines.place import Place
-from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Change
 from tsaudit.model.plan import Step
 
@@ -56,13 +54,3 @@ class Advice:
     def verify(self) -> Step | None:
         """How to see that it worked: the figure, and after how many days."""
         return None
-
-
-def advice_of(engine: str) -> type[Advice]:
-    """What the engine's package declares as `ADVICE`, or that of the engine that it `speaks`; `Advice` itself, which
-    handles no change, if neither has any.
-    """
-    about = ENGINES[engine]
-    module = about.advice or (ENGINES[about.speaks].advice if about.speaks else "")
-    found: type[Advice] = importlib.import_module(module).ADVICE if module else Advice
-    return found

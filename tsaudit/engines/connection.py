@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
@@ -121,22 +120,12 @@ class Connection(Protocol):
         ...
 
 
-class AsksTogether(Connection, Protocol):
-    """A connection that answers some facts about several measurements at once: those in `Engine.asked_together`."""
+class QueriesBatches(Connection, Protocol):
+    """A connection that answers some facts about several measurements at once: those in `Engine.batched_facts`."""
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
         """As `query`, for several measurements of one database, whose columns of the same name have the same type.
 
         May leave some of them out, which are then queried one by one.
         """
-        ...
-
-
-class Connector(Protocol):
-    """The interface of an engine's connector module: how to open a connection."""
-
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
-        """Raises ConnectorError."""
         ...

@@ -1,7 +1,7 @@
-"""What an engine declares. The declaration is in its room, `tsaudit/engines/<name>/`; all other code reads it here.
+"""What an engine is: the base class whose methods and traits its package overrides.
 
-Each trait states one fact, with the reason if it is not obvious. Code outside the rooms never compares names of
-engines.
+An engine's package, `tsaudit/engines/<name>/`, or that of another distribution, holds all that is its own; all other
+code asks here. Code outside the packages never compares names of engines.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.connection import Connection
+from tsaudit.engines.language import Language, Qualified
+from tsaudit.model.profile import Index, Measurement, Profile
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
-
-
-class Language(enum.StrEnum):
-    """The language of statements, which determines how names and text are quoted."""
-
-    SQL = "sql"
-    INFLUXQL = "influxql"
-    MONGOSH = "mongosh"
 
 
 class Ladder(enum.StrEnum):
@@ -118,123 +116,20 @@ class Statements:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine: how to connect to it, its users' terms, and its traits."""
+    """An engine. A subclass sets `name` and `example_url`, says how to `connect`, and overrides what differs.
 
-    name: str
-    """The value of `engine:` in tsaudit.yaml."""
-    connector: str
-    """The module that connects: see `tsaudit.engines.connection.Connector`."""
-    example_url: str
-    """`{name}` stands for the name of the database."""
-    ladder: Ladder = Ladder.COLUMNS
-    """How its measurements are measured."""
-    advice: str = ""
-    """The module whose `ADVICE` says how changes are made: a subclass of `tsaudit.engines.advice.Advice`. Empty: that
-    of the engine it `speaks`, or no plans at all.
+    Methods import what they need, so that listing the engines needs no driver.
     """
-    statements: Statements = field(default_factory=Statements)
-    """How its statements, and settings of writers, name what they make and remove."""
+
+    name: str = ""
+    """The value of `engine:` in tsaudit.yaml."""
+    example_url: str = ""
+    """`{name}` stands for the name of the database."""
     extra: str | None = None
     """The extra that installs its driver; None if the core includes it."""
-    language: Language = Language.SQL
-    words: Words = field(default_factory=Words)
-    keywords: tuple[str | Path, ...] = ()
-    """Files with the reserved words of its users' languages, one per line: relative to `tsaudit/engines/`, or with
-    their full path.
-    """
-    labels: str = ""
-    """The module that reads single labels out of columns of label sets: see `tsaudit.engines.labels`. Empty: they
-    cannot be read.
-    """
-    tables: str = ""
-    """The module that interprets options of its tables: see `tsaudit.engines.tables`. Empty: they are not
-    interpreted.
-    """
-    speaks: str = ""
-    """The tsaudit engine whose statements it also accepts, for suggestions; empty for none."""
-    sql_folders: tuple[Path, ...] = ()
-    """Folders with its query files; the first one that has a file for a fact is used. Empty for `sql/<name>` of
-    tsaudit.
-    """
     icon: str = ""
     """The name of its product in asset catalogs; empty for `name`."""
-
-    # Detection and login.
-    file_magic: tuple[int, bytes] | None = None
-    """The signature of its files: position and bytes, whatever the file names; None if it does not use files."""
-    local: LocalServer | None = None
-    """How to recognize a server on this machine; None if that is not possible."""
-    signs_in_by_token: bool = False
-    """If an address has no password, a token is required."""
-    reads_password_apart: bool = False
-    """An address with only a user uses the separate `password:`."""
-
-    # Databases and schemas.
-    default_schema: str | None = None
-    """If its databases are schemas: the one in which every session finds unqualified names, empty for none. None: its
-    databases are not schemas, and names need no qualification.
-    """
-    is_a_file: bool = False
-    """Its address is `scheme:///path`; a relative path is relative to the folder of tsaudit.yaml."""
-    has_one_database: bool = False
-    """The address contains the database, and `databases:` lists schemas within it."""
-
-    # Tags and columns.
-    infers_roles: bool = False
-    """Tables do not declare which columns are the time and the tags: tsaudit infers them, and may be wrong."""
-    enforces_types: bool = True
-    """A column holds only values of its type."""
-    indexes_tag_values: bool = True
-    """Each further tag value costs memory or a place in an index, however little is written."""
-    divides_by_time: bool = False
-    """It separates rows by time itself, so partitioning by time has no further effect."""
-    judges_key_types: bool = False
-    """It has its own rules about the types of key columns."""
-    several_columns_unused: str = ""
-    """Why queries cannot use an index on several columns: part of a sentence; empty if they can."""
-    times_found_by: str = ""
-    """How rows are found by time if the time column has no index: part of a sentence; empty: not at all."""
-    keeps_documents: bool = False
-    """It stores documents, which may have any fields: tsaudit only knows those in the documents it read."""
-
-    id_field: str = ""
-    """The field that identifies a document in its collection: always present, always indexed; empty for none."""
-    own_prefixes: tuple[str, ...] = ()
-    """Prefixes of column names that the engine itself assigns."""
-
-    # Statements.
-    describes_singly: bool = False
-    """Each table is described by a separate statement, which may be denied for some tables."""
-    takes_line_protocol: bool = False
-
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    """Query parameters that its connector adds to those of the facts (`facts.given`): name to meaning."""
-
-    # Guidelines: those common to all engines matter unless this says otherwise.
-    own_guidelines: frozenset[str] = frozenset()
-    """IDs of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""
-    moot: Mapping[str, str] = field(default_factory=dict)
-    """IDs of guidelines that do not matter here, each with the reason: part of a sentence."""
-
-    # Figures.
-    asked_in_pieces: Mapping[str, int] = field(default_factory=dict)
-    """Fact to the number of measurements per statement, one statement after the other; for other facts, one statement
-    covers all.
-    """
-    asked_together: frozenset[str] = frozenset()
-    """Facts about one measurement for which one statement may cover several of a database: its connection is a
-    `connection.AsksTogether`.
-    """
-    total_falls_short: float | None = None
-    """By what share the engine's count of all rows may be lower than the number of readable rows, because of rows that
-    arrived since. None: its count proves nothing, because it is lost in a crash, is as old as the last ANALYZE, or does
-    not exist.
-    """
-    counts_writes: bool = False
-    """A measurement's fingerprint shows every write: if it is unchanged, no row was written."""
-
     successor: str = ""
     """The product that its vendor recommends instead; empty for none."""
 
@@ -244,12 +139,155 @@ class Engine:
     broken: str = ""
     """Why it cannot be used, in one line: its package could not be loaded. Empty for a usable engine."""
 
+    # --- Connecting ---------------------------------------------------------------------------------------------------
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        """Open a connection. `options`: `engine`, `databases`, `connect_timeout_s`.
+
+        Raises ConnectorError, and ModuleNotFoundError without the driver.
+        """
+        raise NotImplementedError
+
+    file_magic: tuple[int, bytes] | None = None
+    """The signature of its files: position and bytes, whatever the file names; None if it does not use files."""
+    local: LocalServer | None = None
+    """How to recognize a server on this machine; None if that is not possible."""
+    signs_in_by_token: bool = False
+    """If an address has no password, a token is required."""
+    reads_password_apart: bool = False
+    """An address with only a user uses the separate `password:`."""
+    default_schema: str | None = None
+    """If its databases are schemas: the one in which every session finds unqualified names, empty for none. None: its
+    databases are not schemas, and names need no qualification.
+    """
+    is_a_file: bool = False
+    """Its address is `scheme:///path`; a relative path is relative to the folder of tsaudit.yaml."""
+    has_one_database: bool = False
+    """The address contains the database, and `databases:` lists schemas within it."""
+
+    # --- Language -----------------------------------------------------------------------------------------------------
+
+    language: Language = Language.SQL
+    words: Words = Words()
+    keywords: tuple[str | Path, ...] = ()
+    """Files with the reserved words of its users' languages, one per line: relative to `tsaudit/engines/`, or with
+    their full path.
+    """
+    takes_line_protocol: bool = False
+
+    def quoted(self, name: str | Qualified) -> str:
+        """`name` as an identifier, with its schema if it would not be found without."""
+        if isinstance(name, str):
+            return self.language.identifier(name)
+        own = self.language.identifier(name.name)
+        if name.path:
+            return ".".join([*(self.language.identifier(part) for part in name.path), own])
+        if self.default_schema in (None, name.database):
+            return own
+        return f"{self.language.identifier(name.database)}.{own}"
+
+    # --- Measuring ----------------------------------------------------------------------------------------------------
+
+    ladder: Ladder = Ladder.COLUMNS
+    """How its measurements are measured."""
+    sql_folders: tuple[Path, ...] = ()
+    """Folders with its query files; the first one that has a file for a fact is used. Empty for `sql/<name>` of
+    tsaudit.
+    """
+    parameters: Mapping[str, str] = {}
+    """Query parameters that its connector adds to those of the facts (`facts.given`): name to meaning."""
+    infers_roles: bool = False
+    """Tables do not declare which columns are the time and the tags: tsaudit infers them, and may be wrong."""
+    enforces_types: bool = True
+    """A column holds only values of its type."""
+    keeps_documents: bool = False
+    """It stores documents, which may have any fields: tsaudit only knows those in the documents it read."""
+    describes_singly: bool = False
+    """Each table is described by a separate statement, which may be denied for some tables."""
+    measurements_per_statement: Mapping[str, int] = {}
+    """Fact to the number of measurements per statement, one statement after the other; for other facts, one statement
+    covers all.
+    """
+    batched_facts: frozenset[str] = frozenset()
+    """Facts about one measurement for which one statement may cover several of a database: its connection is a
+    `connection.QueriesBatches`.
+    """
+    total_falls_short: float | None = None
+    """By what share the engine's count of all rows may be lower than the number of readable rows, because of rows that
+    arrived since. None: its count proves nothing, because it is lost in a crash, is as old as the last ANALYZE, or does
+    not exist.
+    """
+    counts_writes: bool = False
+    """A measurement's fingerprint shows every write: if it is unchanged, no row was written."""
+
+    def label(self, column: str, data_type: str, label: str) -> str | None:  # noqa: ARG002 -- for subclasses
+        """The expression for one label in a column of label sets as text, null where it is absent; None if single
+        labels of such a column cannot be read.
+
+        `column` is quoted as an identifier, `label` as text.
+        """
+        return None
+
+    # --- What rules ask -----------------------------------------------------------------------------------------------
+
+    own_guidelines: frozenset[str] = frozenset()
+    """IDs of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""
+    not_applicable: Mapping[str, str] = {}
+    """IDs of guidelines that do not matter here, each with the reason: part of a sentence."""
+    indexes_tag_values: bool = True
+    """Each further tag value costs memory or a place in an index, however little is written."""
+    divides_by_time: bool = False
+    """It separates rows by time itself, so partitioning by time has no further effect."""
+    checks_key_types: bool = False
+    """It has its own rules about the types of key columns."""
+
+    def names_itself(self, column: str) -> bool:  # noqa: ARG002 -- for subclasses
+        """Whether the engine itself gave the column its name."""
+        return False
+
+    def index_unused(self, index: Index, *, on_time: bool) -> str:  # noqa: ARG002 -- for subclasses
+        """Why no query uses the index: part of a sentence; empty if queries may. `on_time`: its only column is the
+        time.
+        """
+        return ""
+
+    def edition(self, profile: Profile, measurement: Measurement) -> str:  # noqa: ARG002 -- for subclasses
+        """Which of the engine's limits hold for the table, as `Threshold.engines` names them after the engine."""
+        return profile.edition
+
+    def has_given_columns(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+        """Whether the server made its columns out of a protocol's names, so that nobody chose them."""
+        return False
+
+    def has_labels_as_key(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+        """Whether all its tags are the key by design."""
+        return False
+
+    def keeps_all_rows(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+        """Whether it keeps all rows, also those of the same key and time."""
+        return False
+
+    def deduplicates_within_partitions(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+        """Whether rows of one key and time replace each other only if they are of one partition."""
+        return False
+
+    # --- Advice -------------------------------------------------------------------------------------------------------
+
+    statements: Statements = Statements()
+    """How its statements, and settings of writers, name what they make and remove."""
+
+    def advice(self) -> type[Advice]:
+        """How its users make the changes of a plan; `Advice` itself handles no change."""
+        return Advice
+
     def problem(self) -> str:
         """Why the declaration is invalid, in one line; empty if it is valid."""
         if not NAME.fullmatch(self.name):
             return f"the name `{self.name}` is not valid; use lower-case letters, digits, `_`, and `-`"
-        if not self.connector:
-            return "it names no `connector` module"
+        if type(self).connect is Engine.connect:
+            return "it has no method `connect`"
         if missing := [str(folder) for folder in self.sql_folders if not Path(folder).is_dir()]:
             return f"there is no folder {missing[0]}"
         return self.statements.problem()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from tsaudit.engines.quoting import quote_identifier, quote_text
 from tsaudit.engines.registry import ENGINES
@@ -29,19 +28,9 @@ class Label(str):
         return made
 
 
-class Opener(Protocol):
-    """What an engine's room declares as `opened`."""
-
-    def __call__(self, column: str, data_type: str, label: str) -> str | None:
-        """The expression for one label as text, null where it is absent; None for a type that cannot be opened.
-
-        `column` is quoted as an identifier, `label` as text.
-        """
-
-
 def can_open(engine: str, data_type: str) -> bool:
     """Whether a statement can read single labels of a column of this type."""
-    return bool(ENGINES[engine].labels) and _opener(engine)("x", data_type, "'x'") is not None
+    return ENGINES[engine].label("x", data_type, "'x'") is not None
 
 
 def selected(engine: str, name: str) -> str:
@@ -50,9 +39,4 @@ def selected(engine: str, name: str) -> str:
     if not isinstance(name, Label):
         return quoted
     column, label = quote_identifier(engine, name.column), quote_text(engine, name.label)
-    return f"{_opener(engine)(column, name.data_type, label)} AS {quoted}"
-
-
-def _opener(engine: str) -> Opener:
-    opener: Opener = importlib.import_module(ENGINES[engine].labels).opened
-    return opener
+    return f"{ENGINES[engine].label(column, name.data_type, label)} AS {quoted}"

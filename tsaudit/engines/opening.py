@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tsaudit import plugins, secrets
-from tsaudit.engines.connection import Connection, Connector, ConnectorError
+from tsaudit.engines.connection import Connection, ConnectorError
+from tsaudit.engines.engine import Engine
 from tsaudit.engines.query_check import problems
 from tsaudit.engines.registry import ENGINES
 from tsaudit.net import addresses
@@ -44,9 +44,12 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
         "databases": target.databases,
         "connect_timeout_s": min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s),
     }
-    connector = _connector(target.engine)
-    with _of_package(target.engine):
-        opening = connector.connect(url, username=target.username, password=password, options=options)
+    engine = _usable(target.engine)
+    try:
+        with _of_package(target.engine):
+            opening = engine.connect(url, username=target.username, password=password, options=options)
+    except ModuleNotFoundError as error:
+        raise missing_driver(target.engine, engine.extra, error.name) from error
     return _opened(opening, deadline or Deadline(target.budget.deadline_s))
 
 
@@ -106,19 +109,14 @@ def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -
         ) from error
 
 
-def _connector(engine: str) -> Connector:
-    about = ENGINES[engine]
-    if about.broken:
-        raise ConnectorError(about.broken)
-    try:
-        with _of_package(engine):
-            connector = cast("Connector", importlib.import_module(about.connector))
-    except ModuleNotFoundError as error:
-        raise missing_driver(engine, about.extra, error.name) from error
+def _usable(name: str) -> Engine:
+    engine = ENGINES[name]
+    if engine.broken:
+        raise ConnectorError(engine.broken)
     # Tests make sure that tsaudit's own query files are valid.
-    if about.package and (problem := next(problems(about), "")):
-        raise ConnectorError(f"the {engine} engine of {about.package} cannot be used: {problem}")
-    return connector
+    if engine.package and (problem := next(problems(engine), "")):
+        raise ConnectorError(f"the {name} engine of {engine.package} cannot be used: {problem}")
+    return engine
 
 
 @contextmanager

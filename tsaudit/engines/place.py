@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from tsaudit.engines.engine import Engine
-from tsaudit.engines.quoting import Qualified, quote_name
-from tsaudit.engines.registry import ENGINES
+from tsaudit.engines.language import Qualified
 from tsaudit.model.plan import Effect
 from tsaudit.model.profile import Measurement, Profile
 
@@ -33,15 +31,13 @@ class Place:
     """Where changes are to be made: the server as it was last profiled, and the measurement."""
 
     profile: Profile
+    quote: Callable[[str | Qualified], str]
+    """`Engine.quoted` of the profile's engine."""
     database: str
     measurement: Measurement | None
     """None: the changes are about the database."""
     effect: Effect = field(default_factory=Effect)
     """What all changes of the plan do together, for this measurement."""
-
-    @property
-    def engine(self) -> Engine:
-        return ENGINES[self.profile.engine]
 
     @property
     def here(self) -> Measurement:
@@ -52,7 +48,7 @@ class Place:
 
     def quoted(self, names: Iterable[str | Qualified]) -> str:
         """The names as identifiers of the engine, with commas between."""
-        return ", ".join(quote_name(self.profile.engine, name) for name in names)
+        return ", ".join(map(self.quote, names))
 
     def writers_of(self, tag: str) -> tuple[str, ...]:
         """Tags that distinguish who writes the values of the tag: they have several values, but far fewer than it.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from tsaudit import plugins
 from tsaudit.engines.engine import Engine
 from tsaudit.plugins import Problem
 
-_ROOMS: Final = (
+_OWN: Final = (
     "duckdb",
     "sqlite",
     "postgresql",
@@ -27,11 +27,14 @@ _ROOMS: Final = (
 
 
 class _Engines(Mapping[str, Engine]):
-    """Engines by name. Those of other packages are loaded on first use, because their modules import tsaudit's."""
+    """Engines by name. A package is loaded when its engine is first asked for; those of other distributions all at
+    once, when a name is none of tsaudit's, or all are listed.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._known: dict[str, Engine] = {}
+        self._own: dict[str, Engine] = {}
+        self._plugged_in: dict[str, Engine] = {}
         self._loading = False
         self._complete = False
         self._problems: tuple[Problem, ...] = ()
@@ -39,47 +42,48 @@ class _Engines(Mapping[str, Engine]):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Problems with entry points that do not provide a usable engine."""
-        self._all()
+        self._plug_ins()
         return self._problems
 
     def __getitem__(self, name: str) -> Engine:
-        return self._all()[name]
+        if name not in _OWN:
+            return self._plug_ins()[name]
+        if name not in self._own:
+            # By name, because the packages themselves read this module.
+            self._own[name] = importlib.import_module(f"tsaudit.engines.{name}").ENGINE
+        return self._own[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in _OWN or name in self._plug_ins()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        yield from _OWN
+        yield from self._plug_ins()
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(_OWN) + len(self._plug_ins())
 
     def forget(self) -> None:
         """Search for them again on the next call: for tests."""
         with self._lock:
-            self._known, self._complete, self._problems = {}, False, ()
+            self._own, self._plugged_in, self._complete, self._problems = {}, {}, False, ()
 
-    def _all(self) -> dict[str, Engine]:
+    def _plug_ins(self) -> dict[str, Engine]:
         if self._complete:
-            return self._known
+            return self._plugged_in
         with self._lock:
             # A module that is loaded for its engine and lists the engines gets tsaudit's own.
             if not self._complete and not self._loading:
                 self._loading = True
                 try:
-                    self._known = {engine.name: engine for engine in map(_declared, _ROOMS)}
-                    foreign, self._problems = _foreign(self._known)
-                    self._known = self._known | foreign
+                    self._plugged_in, self._problems = _of_other_packages()
                     self._complete = True
                 finally:
                     self._loading = False
-            return self._known
+            return self._plugged_in
 
 
-def _declared(room: str) -> Engine:
-    # By name, because the rooms themselves read this: a room's declaration is in its __init__, which needs no driver.
-    engine: Engine = importlib.import_module(f"tsaudit.engines.{room}").ENGINE
-    return engine
-
-
-def _foreign(own: Mapping[str, Engine]) -> tuple[dict[str, Engine], tuple[Problem, ...]]:
+def _of_other_packages() -> tuple[dict[str, Engine], tuple[Problem, ...]]:
     """The engines of other packages, and why others cannot be used.
 
     An unusable engine remains known by the name of its entry point, so that only its targets cannot be audited, instead
@@ -89,33 +93,36 @@ def _foreign(own: Mapping[str, Engine]) -> tuple[dict[str, Engine], tuple[Proble
     loaded, problems = plugins.load(plugins.ENGINES)
     broken = list(problems)
     for one in loaded:
-        if reason := _unfit(one.value, one.name, own):
+        if reason := _unfit(one.value, one.name):
             broken.append(Problem(one.package, plugins.ENGINES, one.name, reason))
         elif isinstance(one.value, Engine):
-            found[one.name] = replace(one.value, package=one.package)
-    broken = [_taken(problem) if problem.name in own else problem for problem in broken]
-    for name in own.keys() & found.keys():
+            found[one.name] = copy.copy(one.value)
+            found[one.name].package = one.package
+    broken = [_taken(problem) if problem.name in _OWN else problem for problem in broken]
+    for name in set(_OWN) & found.keys():
         broken.append(_taken(Problem(found.pop(name).package, plugins.ENGINES, name, "")))
     for problem in broken:
-        if problem.name not in own:
-            found[problem.name] = Engine(
-                problem.name, connector="", example_url="", package=problem.package, broken=str(problem)
-            )
+        if problem.name not in _OWN:
+            found[problem.name] = _broken(problem)
     return dict(sorted(found.items())), tuple(sorted(broken))
 
 
+def _broken(problem: Problem) -> Engine:
+    engine = Engine()
+    engine.name, engine.package, engine.broken = problem.name, problem.package, str(problem)
+    return engine
+
+
 def _taken(problem: Problem) -> Problem:
-    return replace(problem, reason="tsaudit has an engine of that name")
+    return Problem(problem.package, problem.group, problem.name, "tsaudit has an engine of that name")
 
 
-def _unfit(value: object, name: str, own: Mapping[str, Engine]) -> str:
+def _unfit(value: object, name: str) -> str:
     """Why the value is not an engine with that name; empty if it is."""
     if not isinstance(value, Engine):
         return f"expected an Engine, got {type(value).__name__}"
     if value.name != name:
         return f"the engine is named `{value.name}`; name the entry point like that, too"
-    if value.speaks and value.speaks not in own:
-        return f"it speaks `{value.speaks}`, which is not an engine of tsaudit"
     return value.problem()
 
 

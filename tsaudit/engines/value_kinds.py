@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tsaudit.analysis.columns.name_words import HINT, words_of
+from tsaudit.analysis.columns.roles import names_code
 from tsaudit.engines.engine import Engine
-from tsaudit.engines.sql.name_words import HINT, words_of
-from tsaudit.engines.sql.roles import names_code
 
 _FLAG: Final = frozenset({"0", "1"})
 """A state that is never added up, so it may be text."""

@@ -1,6 +1,6 @@
 """The schema guidelines, which of them the rules check, and the documents generated from that."""
 
-from tsaudit.guidelines.catalogue import GUIDELINES, engines_of
+from tsaudit.guidelines.catalogue import GUIDELINES, matters
 from tsaudit.guidelines.coverage import as_json, status
 from tsaudit.guidelines.document import markdown
 from tsaudit.guidelines.guideline import CHAPTERS, CheckingRule, CheckState, Coverage, Guideline, Status
@@ -14,7 +14,7 @@ __all__ = [
     "Guideline",
     "Status",
     "as_json",
-    "engines_of",
     "markdown",
+    "matters",
     "status",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from tsaudit.guidelines.guideline import Guideline
@@ -102,7 +102,6 @@ NOT_CHECKED: Final[Mapping[str, str]] = {
 """Advice in the sources of the guidelines that is none of them, with the reason why no rule checks it."""
 
 
-def engines_of(ids: Iterable[str]) -> frozenset[str]:
-    """Engines on which at least one of the guidelines matters."""
-    wanted = set(ids)
-    return frozenset().union(*(g.engines for g in GUIDELINES if g.id in wanted))
+def matters(guideline: str, engine: str) -> bool:
+    """Whether the guideline with this ID matters on the engine."""
+    return any(one.id == guideline and not one.why_not_on(engine) for one in GUIDELINES)

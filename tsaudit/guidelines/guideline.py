@@ -53,7 +53,7 @@ class Guideline:
     elsewhere: str = ""
     """Why it does not matter on an engine that does not claim it as one of its `own_guidelines`; empty for none.
 
-    An engine can give a reason of its own in `Engine.moot`.
+    An engine can give a reason of its own in `Engine.not_applicable`.
     """
 
     @property
@@ -64,8 +64,12 @@ class Guideline:
     @property
     def moot(self) -> Mapping[str, str]:
         """All other engines, with the reason why it does not matter there."""
-        reasons = {name: engine.moot.get(self.id, self.elsewhere) for name, engine in ENGINES.items()}
-        return {name: why for name, why in reasons.items() if why and self.id not in ENGINES[name].own_guidelines}
+        return {name: why for name in ENGINES if (why := self.why_not_on(name))}
+
+    def why_not_on(self, engine: str) -> str:
+        """Why it does not matter on the engine; empty if it does."""
+        about = ENGINES[engine]
+        return "" if self.id in about.own_guidelines else about.not_applicable.get(self.id, self.elsewhere)
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,7 @@ def _write_ahead(engine: Engine) -> None:
 def _postgresql(url: URL) -> Engine:
     limits = {"connect_timeout": _CONNECT_S, **_TCP}
     try:
-        from tsaudit.engines.postgresql import wire
+        from tsaudit.net import postgresql as wire
 
         engine = create_engine(
             url,

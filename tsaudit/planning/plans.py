@@ -8,10 +8,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tsaudit import plugins
-from tsaudit.engines.advice import advice_of
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.place import Place
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import Change, ChangeType, MakeField, MakeTag, MergeMeasurements, kind_of
 from tsaudit.model.finding import Finding, RuleResult, Severity, worst_first
@@ -74,7 +73,7 @@ def _unit(profile: Profile, measurement: Measurement | None, asked: Sequence[tup
 def _handled(profile: Profile, changes: Sequence[Requested]) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
     """The changes that the engine has steps for, and the others with the reason."""
     try:
-        handled = advice_of(profile.engine).handles
+        handled = ENGINES[profile.engine].advice().handles
     except (Exception, SystemExit):
         # The module of another package's engine cannot be imported: the plan's only step says so.
         if not ENGINES[profile.engine].package:
@@ -156,7 +155,7 @@ def _plan(profile: Profile, measurements: Mapping[Subject, Measurement], units: 
 
 
 def _place(profile: Profile, measurement: Measurement | None, at: Subject, changes: Iterable[Change]) -> Place:
-    place = Place(profile, at.database, measurement)
+    place = Place(profile, ENGINES[profile.engine].quoted, at.database, measurement)
     return place if measurement is None else replace(place, effect=effect_of(profile.engine, measurement, changes))
 
 
@@ -166,7 +165,7 @@ def _steps(
     """What the engine says, a step of each of these kinds at most."""
     engine = places[0].profile.engine
     try:
-        make = advice_of(engine)
+        make = ENGINES[engine].advice()
         each = [make(p, [one.change for one in u.changes]) for p, u in zip(places, units, strict=True)]
         advice = replace(each[0], also=each[1:])
         # Each kind is the name of its method.

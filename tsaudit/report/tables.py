@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.mongodb.collection_families import families_by_member
+from tsaudit.analysis.tables.collection_families import families_by_member
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.profile import (

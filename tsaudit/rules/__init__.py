@@ -22,6 +22,13 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(sorted((*_own(), *_foreign()[0]), key=lambda rule: rule.code))
 
 
+@functools.cache
+def rules_for(engine: str) -> tuple[Rule, ...]:
+    """The rules that may apply to the engine, by code; those in the packages of others are not loaded."""
+    rules = (*_shared(), *_in(f"engines/{engine}/rules/"), *_foreign()[0])
+    return tuple(sorted(rules, key=lambda rule: rule.code))
+
+
 def unusable() -> tuple[Problem, ...]:
     """Why rules of other packages cannot be used."""
     return _foreign()[1]
@@ -36,12 +43,23 @@ def families() -> tuple[str, ...]:
 def forget() -> None:
     """Search for them again on the next call: for tests."""
     all_rules.cache_clear()
+    rules_for.cache_clear()
     _foreign.cache_clear()
 
 
 @functools.cache
 def _own() -> tuple[Rule, ...]:
-    return tuple(getattr(importlib.import_module(name), name.rpartition(".")[2]) for name in _modules())
+    return (*_shared(), *_in("engines/*/rules/"))
+
+
+@functools.cache
+def _shared() -> tuple[Rule, ...]:
+    return tuple(_in("rules/*/"))
+
+
+def _in(folders: str) -> Iterator[Rule]:
+    for name in _modules(folders):
+        yield getattr(importlib.import_module(name), name.rpartition(".")[2])
 
 
 @functools.cache
@@ -53,10 +71,10 @@ def _foreign() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
     return foreign_rules(_own())
 
 
-def _modules() -> Iterator[str]:
+def _modules(folders: str) -> Iterator[str]:
     # Not pkgutil: it loads a third as much again as all rules, and `tsaudit rules` is to be quick.
     package = Path(__path__[0]).parent
-    for folder in (*package.glob("rules/*/"), *package.glob("engines/*/rules/")):
+    for folder in package.glob(folders):
         within = ".".join((package.name, *folder.relative_to(package).parts))
         for entry in os.scandir(folder):
             if entry.name.endswith(".py") and entry.name != "__init__.py":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import offered
 from tsaudit.rule import Rule, RulePolicy
@@ -27,14 +28,15 @@ def severity_on(rule: Rule, engine: str, switches: RulePolicy) -> tuple[str, str
 
 def why_not(rule: Rule, engine: str) -> str:
     """Why the rule says nothing on the engine; empty where it does."""
-    if engine in rule.engines:
+    if rule.applies_to(engine):
         return ""
     if engine in rule.moot:
         return f"does not apply to {engine}: {rule.moot[engine]}"
     missing = rule.requires - offered(frozenset(query_files(engine)))
     moot = [g.moot[engine] for g in GUIDELINES if g.id in rule.guidelines and engine in g.moot]
-    if rule.only is not None and engine not in rule.only:
-        return f"does not apply to {engine}: it is about {', '.join(sorted(rule.only)) or 'no engine'}"
+    if rule.only is not None and not rule.only(ENGINES[engine]):
+        about = sorted(name for name in ENGINES if rule.only(ENGINES[name]))
+        return f"does not apply to {engine}: it is about {', '.join(about) or 'no engine'}"
     if moot and len(moot) == len(rule.guidelines):
         return f"does not apply to {engine}: {moot[0]}"
     return f"{engine} does not offer {', '.join(sorted(missing))}"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.columns.types import is_integer, is_number, is_text
 from tsaudit.analysis.tables.statistic_names import STATISTIC
-from tsaudit.engines.sql.types import is_integer, is_number, is_text
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.profile import SERIES_KINDS, Field, Measurement, TableKind
 from tsaudit.model.subject import Subject
@@ -68,7 +68,7 @@ def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None =
 
     alike: dict[frozenset[str], list[str]] = defaultdict(list)
     for name, measurement in inside.items():
-        if not case.tables.has_given_columns(measurement):
+        if not case.engine.has_given_columns(measurement):
             alike[frozenset(measurement.columns)].append(name)
     found: list[Grid] = []
     for names in alike.values():

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import share_of
-from tsaudit.engines.greptimedb.tables import DESIGN_0_17
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, resolve_limit
@@ -28,7 +27,11 @@ MAX_SERIES: Final = Threshold(
             10_000_000,
             "https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html",
         ),
-        "greptimedb primary_key": (100_000, DESIGN_0_17),
+        # The edition for the former file format: it names 100 thousand values of the key as the most.
+        "greptimedb primary_key": (
+            100_000,
+            "https://docs.greptime.com/0.17/user-guide/deployments-administration/performance-tuning/design-table/",
+        ),
         "greptimedb flat": (
             100_000,
             (
@@ -78,7 +81,7 @@ def counts_fields(case: Case) -> bool:
 def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
     """The limit of high-series-cardinality on the measurement, or on databases and targets."""
     name = measurement.name if measurement else None
-    edition = case.tables.edition(case.profile, measurement) if measurement else case.profile.edition
+    edition = case.engine.edition(case.profile, measurement) if measurement else case.profile.edition
     return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name, edition)
 
 

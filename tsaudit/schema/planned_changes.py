@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from tsaudit.analysis.columns.types import is_integer
 from tsaudit.engines.engine import NAME_IN_FORM, Statements
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql.types import is_integer
 from tsaudit.model.change import Change, Claim, MergeMeasurements
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Measurement, Profile, Role
@@ -209,8 +209,4 @@ _FORMS: Final = {
 
 
 def _statements(engine: str) -> Statements:
-    """What the engine declares, or the one whose statements it accepts."""
-    about = ENGINES.get(engine)
-    if about is None:
-        return Statements()
-    return ENGINES[about.speaks].statements if about.speaks and about.statements == Statements() else about.statements
+    return ENGINES[engine].statements if engine in ENGINES else Statements()

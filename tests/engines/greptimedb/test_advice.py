@@ -8,14 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.builders import a_field, a_finding, a_measurement, a_place, a_profile, a_result, a_rule_result, a_tag
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.planning.places import Statements
 from tests.planning.runner import misshapen
 from tsaudit.engines.greptimedb.advice import GreptimeAdvice
-from tsaudit.engines.place import Place
 from tsaudit.model.change import (
     AddIndex,
     Change,
@@ -298,7 +297,7 @@ LOGS = a_measurement(
 
 
 def _advice(measurement: Measurement, *changes: Change) -> GreptimeAdvice:
-    place = Place(a_profile(measurement, engine="greptimedb", server_version="1.1.4"), "main", measurement)
+    place = a_place(a_profile(measurement, engine="greptimedb", server_version="1.1.4"), "main", measurement)
     return GreptimeAdvice(place, changes)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_field, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_field, a_measurement, a_place, a_profile, a_tag
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, influxql, times, write
 from tests.engines.influxdb3 import cli
@@ -19,8 +19,8 @@ from tests.engines.influxdb3.server import RealInfluxDB3
 from tests.servers import Influxd
 from tsaudit.analysis.shapes.shapes import name_families
 from tsaudit.config.settings import Target
-from tsaudit.engines.advice import Advice, advice_of
-from tsaudit.engines.place import Place
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -50,9 +50,12 @@ def advice(profile: Profile, changes: Iterable[Change], effect: Effect = PROVEN,
     """For the changes of one measurement or database; `also`: names of measurements that need the same."""
     found = list(changes)
     at = found[0].at
-    cls, inside = advice_of(profile.engine), {m.name: m for m in profile.measurements if m.database == at.database}
-    others = tuple(cls(Place(profile, at.database, inside[name], effect), found) for name in also)
-    return cls(Place(profile, at.database, inside.get(at.measurement), effect), found, others)
+    cls, inside = (
+        ENGINES[profile.engine].advice(),
+        {m.name: m for m in profile.measurements if m.database == at.database},
+    )
+    others = tuple(cls(a_place(profile, at.database, inside[name], effect), found) for name in also)
+    return cls(a_place(profile, at.database, inside.get(at.measurement), effect), found, others)
 
 
 def steps(found: Advice) -> list[Step]:
@@ -312,9 +315,9 @@ def test_no_copy_is_offered_where_the_writer_keeps_the_name(engine: str) -> None
 
 def test_measurements_of_a_plan_are_copied_only_where_it_is_proven() -> None:
     profile, change = _kept("influxdb1", "cpu0", "cpu1", "cpu2"), MakeField(Subject("main", "cpu0"), "id")
-    cls = advice_of("influxdb1")
+    cls = ENGINES["influxdb1"].advice()
     first, proven, other = (
-        cls(Place(profile, "main", here, effect), [change])
+        cls(a_place(profile, "main", here, effect), [change])
         for here, effect in zip(profile.measurements, (PROVEN, PROVEN, OVERWRITTEN), strict=True)
     )
     stored = needed(replace(first, also=(proven, other)).stored())

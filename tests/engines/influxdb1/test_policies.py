@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_count, a_source
+from tests.builders import NOW, a_count, a_place, a_source
 from tests.collecting import collected, collected_with
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
@@ -21,13 +21,12 @@ from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.policies import with_own_series
 from tsaudit.config.settings import Target
-from tsaudit.engines.advice import advice_of
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
-from tsaudit.engines.place import Place
 from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.plan import StepKind
@@ -255,7 +254,7 @@ def test_copies_stay_in_their_policy(server: Server) -> None:
     profile = collected(target)
     raw = named(profile)['ra "w', "req"]
     change = LeaveOut(Subject(raw.database, "req"), "id")
-    copy = advice_of("influxdb1")(Place(profile, raw.database, raw), [change]).stored()
+    copy = ENGINES["influxdb1"].advice()(a_place(profile, raw.database, raw), [change]).stored()
     assert copy is not None
     (answer,) = influxql(server.url, copy.text)["results"][0]["series"]
     assert answer["values"][0][1] == 9
@@ -335,7 +334,7 @@ def test_retention_and_bytes_are_those_of_the_policy(tsi1: Server) -> None:
     assert stored_bytes(profile) == sum(held.values())
     # A note, which has no plan.
     (note,) = [finding for rule, finding in audit(profile).findings() if rule.code == "RET001"]
-    step = advice_of("influxdb1")(Place(profile, database, None), note.changes).schema()
+    step = ENGINES["influxdb1"].advice()(a_place(profile, database, None), note.changes).schema()
     assert step is not None
     assert step.text.startswith(f'ALTER RETENTION POLICY "autogen" ON "{database}" ')
 

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.engines.advice import advice_of
-from tsaudit.engines.place import Place
+from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Change, Inspect, LeaveOut, MakeField
 from tsaudit.model.plan import Effect
 from tsaudit.model.subject import Subject
@@ -79,7 +78,7 @@ def _statements(name: str, *changes: Change, known: bool = False) -> Iterator[tu
         fields=(a_field("v"), a_field("n n"), a_field("alarm", ("string",))),
     )
     about = here if changes[0].at.measurement else None
-    found = advice_of("influxdb2")(Place(a_profile(here, engine="influxdb2"), ODD, about, Effect()), changes)
+    found = ENGINES["influxdb2"].advice()(a_place(a_profile(here, engine="influxdb2"), ODD, about, Effect()), changes)
     for step in (found.find(), found.stored()):
         if step is not None and step.language == "flux":
             yield f"{name}: {step.kind}", step.text

@@ -8,13 +8,12 @@ from typing import Any
 
 import pymongo
 
-from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
 from tests.collecting import collected
 from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb import mongosh
 from tsaudit.config.settings import Target
 from tsaudit.engines.mongodb.advice import MongoAdvice
-from tsaudit.engines.place import Place
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -48,7 +47,7 @@ def advice(target: Target, changes: Sequence[Change]) -> MongoAdvice:
     (database,) = target.databases
     profile = collected(target)
     measurement = next(m for m in profile.measurements if m.name == changes[0].at.measurement)
-    return MongoAdvice(Place(profile, database, measurement), changes)
+    return MongoAdvice(a_place(profile, database, measurement), changes)
 
 
 def stored(url: str, database: str, name: str) -> list[dict[str, Any]]:
@@ -116,7 +115,7 @@ def test_writer_is_shown_a_document() -> None:
     m = a_measurement("m", tags=(a_tag("meta.host"), a_tag("meta.unit")), fields=(a_field("v"),), options=_options())
     parts = (Part("place", "0"), Part("model", "A0"))
     changes = [MakeField(at, "meta.host"), SplitColumn(at, "meta.unit", ".", parts, "0.A0")]
-    step = needed(MongoAdvice(Place(a_profile(m, engine="mongodb"), "main", m), changes).writer())
+    step = needed(MongoAdvice(a_place(a_profile(m, engine="mongodb"), "main", m), changes).writer())
     assert step.words.startswith("Write meta.host beside the metaField, as a measurement, not in it.")
     assert step.language == "text"
     assert mongosh.one_line(step.text).endswith(
@@ -127,7 +126,7 @@ def test_writer_is_shown_a_document() -> None:
 def test_metafield_itself_takes_another_collection() -> None:
     m = a_measurement("m", tags=(a_tag("host"),), fields=(a_field("v"),), options=_options("host"))
     change = MakeField(Subject("main", "m"), "host")
-    found = MongoAdvice(Place(a_profile(m, engine="mongodb"), "main", m), [change])
+    found = MongoAdvice(a_place(a_profile(m, engine="mongodb"), "main", m), [change])
     assert 'createCollection("m_new", { timeseries: { timeField: "time" } });' in needed(found.schema()).text
     assert needed(found.stored()).words == "Stored documents stay in m until they expire, or nobody needs them."
 
@@ -136,7 +135,7 @@ def test_commands_for_other_collections_are_lines() -> None:
     names = [f"m{i:02}" for i in range(9)]
     profile = a_profile(*(a_measurement(name) for name in names), engine="mongodb")
     each = [
-        MongoAdvice(Place(profile, "main", m), [DropIndex(Subject("main", m.name), "host_1", ("host",))])
+        MongoAdvice(a_place(profile, "main", m), [DropIndex(Subject("main", m.name), "host_1", ("host",))])
         for m in profile.measurements
     ]
     step = needed(MongoAdvice(each[0].place, each[0].changes, each[1:]).schema())
@@ -147,7 +146,7 @@ def test_commands_for_other_collections_are_lines() -> None:
 def test_what_would_take_several_commands_is_said() -> None:
     members = tuple(Member(f"cpu_h{i}", (("host", f"h{i}"),)) for i in range(30))
     change = MergeMeasurements(Subject("main"), "cpu", "cpu_{host}", members)
-    found = MongoAdvice(Place(a_profile(engine="mongodb"), "main", None), [change])
+    found = MongoAdvice(a_place(a_profile(engine="mongodb"), "main", None), [change])
     assert needed(found.writer()).words == 'Write to cpu with { host: "h0" } in each document, instead of to cpu_h0.'
     assert needed(found.stored()).text == ""
     left_out = MongoAdvice(found.place, [LeaveOut(Subject("main"), "x")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import socket
 import threading
 from collections.abc import Iterator
@@ -350,8 +349,9 @@ def test_command_that_takes_too_long_is_given_up_on_the_server_too() -> None:
 
 
 def test_thousands_of_collections_are_asked_about_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = dataclasses.replace(ENGINES["mongodb"], asked_in_pieces=dict.fromkeys(ENGINES["mongodb"].asked_in_pieces, 4))
-    monkeypatch.setitem(ENGINES._all(), "mongodb", few)
+    mongodb = ENGINES["mongodb"]
+    few = dict.fromkeys(mongodb.measurements_per_statement, 4)
+    monkeypatch.setattr(mongodb, "measurements_per_statement", few)
     asked: dict[str, list[int]] = {}
 
     def noted(fact: str, parameters: Any) -> None:

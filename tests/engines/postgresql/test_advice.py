@@ -11,14 +11,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_count, a_field, a_measurement, a_place, a_profile, a_tag
 from tests.collecting import collected
 from tests.databases import Dataset, write
 from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.planning.places import split
 from tests.rules.cases import dataset, hosts, judge, table
 from tests.servers import Postgresql
-from tsaudit.engines.place import Place
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice
 from tsaudit.engines.postgresql.dependents import dependents
 from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, MakeField, SetRetention
@@ -42,7 +41,7 @@ def advise(postgresql: Postgresql) -> Advise:
 def _advice(profile: Profile, name: str, *changes: Change) -> PostgresqlAdvice:
     here = next(m for m in profile.measurements if m.name == name)
     at = Subject(here.database, here.name)
-    return PostgresqlAdvice(Place(profile, here.database, here), [replace(change, at=at) for change in changes])
+    return PostgresqlAdvice(a_place(profile, here.database, here), [replace(change, at=at) for change in changes])
 
 
 def _run(postgresql: Postgresql, step: Step | None) -> list[Any]:
@@ -151,7 +150,7 @@ def test_views_that_keep_a_column_are_found_first(postgresql: Postgresql, advise
 
 def test_views_of_a_name_that_needs_quotes(postgresql: Postgresql) -> None:
     schema = postgresql.new_schema("""CREATE TABLE "it's" ("a'b" TEXT)""", """CREATE VIEW v AS SELECT * FROM "it's" """)
-    place = Place(a_profile(engine="postgresql"), schema, a_measurement("it's", database=schema))
+    place = a_place(a_profile(engine="postgresql"), schema, a_measurement("it's", database=schema))
     assert postgresql.rows(dependents(place, ["a'b"])) == [(f"{schema}.v", "a'b")]
 
 

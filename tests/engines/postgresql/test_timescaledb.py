@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.builders import a_place
 from tests.collecting import collected
 from tests.engines.postgresql.timescaledb import Timescaledb
-from tsaudit.engines.place import Place
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice
 from tsaudit.model.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
 from tsaudit.rules.storage.missing_index import missing_index
@@ -148,7 +148,7 @@ def test_rules_when_the_table_is_divided_by_time(timescaledb: Timescaledb) -> No
     assert {f.subject.measurement for f in found} <= {"plain", "spread"}
     (twins,) = (f for f in judge(needless_index, profile).findings if f.subject.measurement == "conditions")
     conditions = _tables(profile)["conditions"]
-    schema = PostgresqlAdvice(Place(profile, "metrics", conditions), twins.changes).schema()
+    schema = PostgresqlAdvice(a_place(profile, "metrics", conditions), twins.changes).schema()
     # It has the columns that another one starts with; and CONCURRENTLY is refused for it.
     assert schema is not None
     assert f'DROP INDEX "metrics"."{"y" * 60}0";' in schema.text

@@ -12,14 +12,13 @@ from typing import Any, Final
 import duckdb
 import pytest
 
-from tests.builders import a_count, a_finding, a_measurement, a_profile, a_rule_result, a_tag
+from tests.builders import a_count, a_finding, a_measurement, a_place, a_profile, a_rule_result, a_tag
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.planning.places import Statements
 from tests.planning.runner import misshapen
 from tests.rules.cases import dataset, hosts, table
 from tsaudit.config.settings import Target
-from tsaudit.engines.place import Place
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.sql.parts import shown
 from tsaudit.model.change import (
@@ -382,7 +381,7 @@ def test_the_source_that_writes_most_values_comes_first(place: Callable[[Dataset
 
 def _writers(*tags: Tag) -> tuple[str, ...]:
     here = a_measurement(tags=(a_tag("id", values=200), *tags))
-    return Place(a_profile(here), "main", here).writers_of("id")
+    return a_place(a_profile(here), "main", here).writers_of("id")
 
 
 def test_writers_are_tags_with_far_fewer_values() -> None:

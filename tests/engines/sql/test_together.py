@@ -102,7 +102,7 @@ def test_profile_is_the_same_as_with_a_statement_for_each(
     assert not together.gaps
     assert len(together.measurements) > 15
     assert figures(together) == figures(alone)
-    facts = ENGINES[target.engine].asked_together
+    facts = ENGINES[target.engine].batched_facts
     assert statements(together, *facts) * fewer < statements(alone, *facts)
 
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.engines.advice import advice_of
-from tsaudit.engines.place import Place
+from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers.opentelemetry import Signal, signal_of
 from tsaudit.model.change import Change, LeaveOut, MakeField, Part, Rename, SplitColumn
 from tsaudit.model.plan import Step
@@ -46,8 +45,8 @@ UNDERSCORED = measured("http_server_duration_seconds", ("service_name", "service
 
 def writer(measurement: Measurement, *changes: Change) -> Step:
     """The step of a plan of InfluxDB 2 for the changes."""
-    place = Place(a_profile(measurement, engine="influxdb2"), "main", measurement)
-    step = advice_of("influxdb2")(place, changes).writer()
+    place = a_place(a_profile(measurement, engine="influxdb2"), "main", measurement)
+    step = ENGINES["influxdb2"].advice()(place, changes).writer()
     assert step is not None
     return step
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.builders import DAY, a_count, a_measurement, a_profile
+from tests.builders import DAY, a_count, a_measurement, a_place, a_profile
 from tests.databases import Greptime
 from tests.engines.timestream.proposals import arguments, commands
 from tests.engines.traits import SPEAK_INFLUXQL
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table, with_steps
-from tsaudit.engines.advice import advice_of
-from tsaudit.engines.place import Place
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import (
     FOREVER,
@@ -99,7 +98,7 @@ def test_information_when_nothing_grows() -> None:
     for timeline in (None, history_of(profile, FLAT)):
         (finding,) = judge(rule, profile, timeline=timeline).findings
         assert finding.severity is Severity.INFO
-    schema = advice_of("influxdb1")(Place(profile, "main", None), finding.changes).schema()
+    schema = ENGINES["influxdb1"].advice()(a_place(profile, "main", None), finding.changes).schema()
     assert schema is not None
     assert 'ALTER RETENTION POLICY "autogen" ON "main" DURATION 52w SHARD DURATION 7d' in schema.text
 
@@ -142,7 +141,7 @@ def _table(policy: str, kept: int | Forever = FOREVER, held: int | None = 1_000_
 def _steps(finding: Finding, profile: Profile) -> str:
     """What the plan says of the finding's changes."""
     (measurement,) = profile.measurements
-    advice = advice_of(profile.engine)(Place(profile, measurement.database, measurement), finding.changes)
+    advice = ENGINES[profile.engine].advice()(a_place(profile, measurement.database, measurement), finding.changes)
     steps = [step for step in (advice.schema(), advice.stored()) if step is not None]
     return "\n".join(f"{step.words}\n{step.text}" for step in steps)
 

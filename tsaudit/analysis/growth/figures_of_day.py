@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import Final
 
-from tsaudit.engines.engine import Language
+from tsaudit.engines.language import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import SAME_DAY, Figure, figures

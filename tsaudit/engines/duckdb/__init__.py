@@ -1,38 +1,64 @@
 """DuckDB."""
 
+from __future__ import annotations
+
 from typing import Final
 
-from tsaudit.engines.engine import Engine
-from tsaudit.engines.sql import TOGETHER
-from tsaudit.engines.sql.guidelines import MOOT, OWN
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.sql import BATCHED, FileEngine
+from tsaudit.model.profile import Index
 
-ENGINE: Final = Engine(
-    name="duckdb",
-    connector="tsaudit.engines.sql.connector",
-    advice="tsaudit.engines.duckdb.advice",
-    labels="tsaudit.engines.duckdb.labels",
-    extra="duckdb",
-    example_url="duckdb:///{name}.duckdb",
-    keywords=("duckdb/keywords.txt",),
-    default_schema="main",
-    has_one_database=True,
-    is_a_file=True,
-    file_magic=(8, b"DUCK"),
-    infers_roles=True,
-    asked_in_pieces={"row_estimate": 50},
+
+class Duckdb(FileEngine):
+    """DuckDB."""
+
+    name = "duckdb"
+    example_url = "duckdb:///{name}.duckdb"
+    extra = "duckdb"
+    keywords = ("duckdb/keywords.txt",)
+    default_schema = "main"
+    has_one_database = True
+    file_magic = (8, b"DUCK")
+    measurements_per_statement = {"row_estimate": 50}
     # Each part that is sorted takes megabytes, and the parts of one statement run at once.
-    asked_together=TOGETHER - {"row_sample"},
-    total_falls_short=0.0,
-    counts_writes=True,
-    several_columns_unused="DuckDB uses no index on several columns to answer a query",
-    times_found_by="DuckDB finds a time range by the range it keeps for each part of the column",
-    own_guidelines=OWN,
-    moot=MOOT
-    | {
-        "E12": "a table has no partitions",
-        "F1": "rows stay until they are deleted; the engine has no retention setting",
-    },
-    parameters={
-        "catalog": "the database's name in the file's catalog",
-    },
-)
+    batched_facts = BATCHED - {"row_sample"}
+    total_falls_short = 0.0
+    counts_writes = True
+    parameters = {"catalog": "the database's name in the file's catalog"}
+
+    def index_unused(self, index: Index, *, on_time: bool) -> str:
+        if index.unique:
+            return ""
+        if len(index.columns) > 1:
+            return "DuckDB uses no index on several columns to answer a query"
+        return "DuckDB finds a time range by the range it keeps for each part of the column" if on_time else ""
+
+    def label(self, column: str, data_type: str, label: str) -> str | None:
+        kind = data_type.upper()
+        if kind.startswith("MAP(VARCHAR,"):
+            # What `[...]` of a map returns has changed between versions.
+            return f"CAST(map_extract({column}, {label})[1] AS VARCHAR)"
+        if kind.startswith("STRUCT(") and not kind.endswith("[]"):
+            return f"CAST(struct_extract({column}, {label}) AS VARCHAR)"
+        if kind == "VARCHAR[]":
+            return _listed(column, label)
+        if kind in ("JSON", "VARCHAR"):
+            path = f"'$.' || to_json({label})"
+            return f"CASE WHEN json_valid({column}) THEN json_extract_string({column}, {path}) END"
+        return None
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.duckdb.advice import DuckdbAdvice
+
+        return DuckdbAdvice
+
+
+def _listed(column: str, label: str) -> str:
+    """Of a list of `key:value` or `key=value`."""
+    return (
+        f"(SELECT any_value(substr(pair, length({label}) + 2)) FROM (SELECT unnest({column}) AS pair) AS pairs "  # noqa: S608
+        f"WHERE starts_with(pair, {label} || ':') OR starts_with(pair, {label} || '='))"
+    )
+
+
+ENGINE: Final = Duckdb()

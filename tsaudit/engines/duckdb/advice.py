@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
+from tsaudit.analysis.columns.types import sql_type
 from tsaudit.engines.sql.advice import SqlAdvice, is_complete
 from tsaudit.engines.sql.parts import Part, fits, folded
-from tsaudit.engines.sql.types import sql_type
 from tsaudit.text import many
 
 
@@ -37,6 +36,3 @@ class DuckdbAdvice(SqlAdvice):
         statement = folded([*pieces, f"USING CAST(NULLIF(trim({quoted}), '') AS {to});"])
         words = f"Convert {column} to {to}. If a value does not convert, the statement fails and changes nothing."
         return Part(words, (statement,), locks="all writers of the table", cost="rewrites the column")
-
-
-ADVICE: Final = DuckdbAdvice

@@ -1,45 +1,93 @@
 """GreptimeDB: how it is reached, and what its answers about its own tables mean."""
 
+from __future__ import annotations
+
 import re
-from typing import Final
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
 
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine, LocalServer, Words
-from tsaudit.engines.greptimedb.guidelines import MOOT, OWN
-from tsaudit.engines.sql import TOGETHER
+from tsaudit.engines.sql import BATCHED
+from tsaudit.model.profile import Measurement, Profile
 
-ENGINE: Final = Engine(
-    name="greptimedb",
-    connector="tsaudit.engines.greptimedb.connector",
-    advice="tsaudit.engines.greptimedb.advice",
-    tables="tsaudit.engines.greptimedb.tables",
-    extra="greptimedb",
-    example_url="mysql+pymysql://localhost:4002",
-    keywords=("greptimedb/keywords.txt",),
-    words=Words(
+
+class Greptimedb(Engine):
+    """GreptimeDB."""
+
+    name = "greptimedb"
+    example_url = "mysql+pymysql://localhost:4002"
+    extra = "greptimedb"
+    keywords = ("greptimedb/keywords.txt",)
+    words = Words(
         series="One distinct combination of the tags in the primary key.",
         as_field="A field can have its own index. Of rows with the same key and time only one is kept, unless "
         "the table is\n"
         "append-only, which keeps them all.",
-    ),
+    )
     # Its build information; audits use the MySQL port, two above.
-    local=LocalServer(
+    local = LocalServer(
         4000,
         "/status",
         re.compile(r'"version".*"rustc_version"|"rustc_version".*"version"', re.DOTALL),
         "mysql+pymysql://127.0.0.1:4002",
-    ),
-    reads_password_apart=True,
-    default_schema="",
-    divides_by_time=True,
-    judges_key_types=True,
-    asked_together=TOGETHER - {"time_extents"},
+    )
+    reads_password_apart = True
+    default_schema = ""
+    divides_by_time = True
+    checks_key_types = True
+    batched_facts = BATCHED - {"time_extents"}
     # Its count has every version of a row that is there more than once.
-    total_falls_short=0.05,
-    parameters={
+    total_falls_short = 0.05
+    parameters = {
         "catalog": "which of the server's catalogs to read: `statistics`, or the other tables of information_schema",
         "instants": "those columns whose values are times",
         "measurement": "in files about all measurements: the one asked about, where each takes a statement",
-    },
-    own_guidelines=OWN,
-    moot=MOOT,
-)
+    }
+    own_guidelines = frozenset({"E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13"})
+    not_applicable = {"F2": "permissions are granted per table"}
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from tsaudit.engines.greptimedb import connector
+
+        return connector.connect(url, username=username, password=password, options=options)
+
+    def edition(self, profile: Profile, measurement: Measurement) -> str:
+        from tsaudit.engines.greptimedb import tables
+
+        # The number of series of a metric table is bounded by nothing in its files.
+        if tables.is_metric(measurement):
+            return profile.edition
+        return "primary_key" if tables.has_former_format(profile, measurement) else "flat"
+
+    def has_given_columns(self, measurement: Measurement) -> bool:
+        from tsaudit.engines.greptimedb import tables
+
+        return tables.is_metric(measurement) or bool(tables.option(measurement, "table_data_model"))
+
+    def has_labels_as_key(self, measurement: Measurement) -> bool:
+        from tsaudit.engines.greptimedb import tables
+
+        return tables.is_metric(measurement)
+
+    def keeps_all_rows(self, measurement: Measurement) -> bool:
+        from tsaudit.engines.greptimedb import tables
+
+        return tables.is_append_only(measurement)
+
+    def deduplicates_within_partitions(self, measurement: Measurement) -> bool:
+        from tsaudit.engines.greptimedb import tables
+
+        return measurement.options is not None and not tables.is_append_only(measurement)
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.greptimedb.advice import GreptimeAdvice
+
+        return GreptimeAdvice
+
+
+ENGINE: Final = Greptimedb()

@@ -8,6 +8,7 @@ from datetime import UTC, timedelta
 from functools import cached_property
 from typing import Final
 
+from tsaudit.analysis.columns.types import sql_type
 from tsaudit.engines import writers
 from tsaudit.engines.greptimedb.new_table import NewTable, create
 from tsaudit.engines.greptimedb.statements import APPEND_ONLY, options_clause, set_index, set_option, unset_index
@@ -25,7 +26,6 @@ from tsaudit.engines.greptimedb.tables import (
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.looks import Looks
 from tsaudit.engines.sql.parts import Part, fits, lines_of
-from tsaudit.engines.sql.types import sql_type
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
@@ -400,6 +400,3 @@ def _days(change: SetRetention) -> int:
 
 def _a(word: str) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
-
-
-ADVICE: Final = GreptimeAdvice

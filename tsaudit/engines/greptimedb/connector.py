@@ -56,7 +56,7 @@ class GreptimeConnection:
         return rows.reading(self._known.limit.read(rows, parameters, send))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several tables; see `connection.AsksTogether`.
+        """The same for several tables; see `connection.QueriesBatches`.
 
         If they are in more files than the server reads, it refuses, and each is queried by itself.
         """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from tsaudit.analysis.columns.types import sql_type
 from tsaudit.engines.greptimedb.statements import CLAUSES, options_clause, partitions_clause
 from tsaudit.engines.greptimedb.tables import indexes_on
 from tsaudit.engines.place import Place
 from tsaudit.engines.sql.merged_table import types_of
 from tsaudit.engines.sql.parts import create_table, insert
-from tsaudit.engines.sql.types import sql_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,11 @@ import re
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.engines.sql.types import is_text
-from tsaudit.engines.tables import Tables
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.model.profile import Field, How, Index, Measurement, Profile
 
 ENGINE: Final = "greptimedb"
 DESIGN: Final = "https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/"
-DESIGN_0_17: Final = (
-    "https://docs.greptime.com/0.17/user-guide/deployments-administration/performance-tuning/design-table/"
-)
-"""The edition for the former file format: it names 100 thousand values of the key as the most."""
 
 METRIC_OF_ROW: Final = "__table_id"
 """In a physical table of the metric engine: the column that says of which logical table a row is."""
@@ -107,25 +102,3 @@ def primary_key(measurement: Measurement) -> tuple[str, ...]:
 def indexes_on(measurement: Measurement, column: str) -> dict[str, Index]:
     """Kind to index, of those that can be set and unset on a column."""
     return {i.kind: i for i in measurement.indexes or () if i.kind in INDEX_KINDS and i.columns == (column,)}
-
-
-class _Tables(Tables):
-    """What rules about several engines ask."""
-
-    def edition(self, profile: Profile, measurement: Measurement) -> str:
-        # The number of series of a metric table is bounded by nothing in its files.
-        if is_metric(measurement):
-            return profile.edition
-        return "primary_key" if has_former_format(profile, measurement) else "flat"
-
-    def has_given_columns(self, measurement: Measurement) -> bool:
-        return has_given_columns(measurement)
-
-    def has_labels_as_key(self, measurement: Measurement) -> bool:
-        return is_metric(measurement)
-
-    def deduplicates_within_partitions(self, measurement: Measurement) -> bool:
-        return measurement.options is not None and not is_append_only(measurement)
-
-
-TABLES: Final = _Tables()

@@ -1,6 +1,31 @@
 """What the versions of InfluxDB share."""
 
+from __future__ import annotations
+
 from typing import Final
 
-TOGETHER: Final = frozenset({"series_listing", "row_sample", "row_count"})
-"""The facts that one InfluxQL statement returns about several measurements; see `together`."""
+from tsaudit.engines.engine import Engine, Ladder
+from tsaudit.engines.language import Language
+
+TELEGRAF: Final = r"\bdest = \"<name>\""
+"""How settings of Telegraf name the measurement that they write: a form of `engine.Statements`."""
+
+
+class InfluxEngine(Engine):
+    """InfluxDB 1.x and 2.x: fields are stored separately, and tags are in an index of series."""
+
+    icon = "influxdb"
+    ladder = Ladder.TAG_LISTING
+    language = Language.INFLUXQL
+    keywords = ("influx/keywords.txt",)
+    takes_line_protocol = True
+    batched_facts = frozenset({"series_listing", "row_sample", "row_count"})
+    own_guidelines = frozenset({"B2", "B6", "C7", "D8"})
+    not_applicable = {
+        **dict.fromkeys(("D1", "D3", "D4", "D5"), "fields are stored separately, so an absent one costs nothing"),
+        "A9": "A5, A6, and C1 cover the values of tags and fields",
+        "C5": "tag values are always text",
+        "D7": "D6 covers the same",
+        "E4": "A6 covers the same",
+        "H4": "F3 covers the same",
+    }

@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.influx import exporter
 from tsaudit.engines.influx.reach import also_deleted
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, program_of, step
 from tsaudit.model.change import (
     Change,
@@ -294,7 +295,7 @@ class InfluxAdvice(Advice):
         """The end of a paragraph about the first of several measurements; empty where there is only one."""
         if not self.also:
             return ""
-        here, words_of = self.place.measurement, self.place.engine.words
+        here, words_of = self.place.measurement, ENGINES[self.place.profile.engine].words
         noun = words_of.database if here is None else words_of.measurement
         name, total = here.name if here is not None else self.place.database, many(len(self.also) + 1, noun)
         return f" {name} is the first of {total}. {words}".rstrip()

@@ -6,7 +6,7 @@ import shlex
 
 from tsaudit.engines.place import Quoting
 from tsaudit.engines.quoting import Qualified, quote_identifier
-from tsaudit.model.profile import POLICY_MARK, Database, Measurement, Profile
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.text import listed
 
 
@@ -14,18 +14,6 @@ def table_in(profile: Profile, database: str, name: str) -> Qualified:
     """How statements name a measurement of the database; the measurement may be gone or still to be created."""
     path = next((m.path for m in profile.measurements if m.database == database), ())
     return Qualified(database, name, path)
-
-
-def server_name(database: Database) -> str:
-    """The server's name for the database."""
-    return database.policy_of or database.name
-
-
-def own_name(database: Database) -> str:
-    """The name chosen by a user: of a database, or of the retention policy that is audited as one."""
-    if not database.policy_of:
-        return database.name
-    return database.name.removeprefix(f"{database.policy_of}{POLICY_MARK}")
 
 
 def not_mapped(case: Quoting, measurement: Measurement) -> str:
@@ -61,10 +49,10 @@ def also_deleted(case: Quoting, database: str, measurement: str) -> str:
     if own is None:
         return ""
     holding = {m.database for m in case.profile.measurements if m.name == measurement} - {database}
-    others = [d.name for d in case.profile.databases if d.name in holding and server_name(d) == server_name(own)]
+    others = [d.name for d in case.profile.databases if d.name in holding and d.server_name == own.server_name]
     if not others:
         return ""
     return (
-        f" This deletes from all retention policies of {server_name(own)}, including {listed(others, 3)}: let the data "
+        f" This deletes from all retention policies of {own.server_name}, including {listed(others, 3)}: let the data "
         "expire instead, or first copy what has to stay."
     )

@@ -1,38 +1,49 @@
 """InfluxDB 1.x."""
 
+from __future__ import annotations
+
 import re
-from typing import Final
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
-from tsaudit.engines.influx import TOGETHER
-from tsaudit.engines.influx.guidelines import MOOT, OWN
-from tsaudit.engines.influx.statements import TELEGRAF
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.connection import Connection
+from tsaudit.engines.engine import LocalServer, Statements, Words
+from tsaudit.engines.influx import TELEGRAF, InfluxEngine
 
-ENGINE: Final = Engine(
-    name="influxdb1",
-    connector="tsaudit.engines.influxdb1.connector",
-    ladder=Ladder.TAG_LISTING,
-    advice="tsaudit.engines.influxdb1.advice",
-    statements=Statements(
-        make=(r"\bINTO (\S+\.)?\"<name>\"", TELEGRAF),
-        remove=(r"\bDROP MEASUREMENT \"<name>\"",),
-    ),
-    example_url="http://localhost:8086",
-    keywords=("influx/keywords.txt",),
-    language=Language.INFLUXQL,
-    words=Words(
+
+class Influxdb1(InfluxEngine):
+    """InfluxDB 1.x."""
+
+    name = "influxdb1"
+    example_url = "http://localhost:8086"
+    words = Words(
         measurement="measurement",
         series="One measurement with one set of tag values. Fields do not count, although InfluxDB's "
         "documentation includes the field key: the index and `SHOW SERIES` do not.",
-    ),
-    icon="influxdb",
-    local=LocalServer(8086, "/ping", re.compile(r"^v*1\."), "http://127.0.0.1:8086", header="X-Influxdb-Version"),
-    takes_line_protocol=True,
-    parameters={
+    )
+    local = LocalServer(8086, "/ping", re.compile(r"^v*1\."), "http://127.0.0.1:8086", header="X-Influxdb-Version")
+    statements = Statements(
+        make=(r"\bINTO (\S+\.)?\"<name>\"", TELEGRAF),
+        remove=(r"\bDROP MEASUREMENT \"<name>\"",),
+    )
+    parameters = {
         "several": "the names of measurements to query together; empty: only `measurement`",
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
-    },
-    asked_together=TOGETHER,
-    own_guidelines=OWN,
-    moot=MOOT,
-)
+    }
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from tsaudit.engines.influxdb1 import connector
+
+        return connector.connect(url, username=username, password=password, options=options)
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.influxdb1.advice import Influxdb1Advice
+
+        return Influxdb1Advice
+
+
+ENGINE: Final = Influxdb1()

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
-from tsaudit.engines.influx.reach import own_name, server_name, table_in
+from tsaudit.engines.influx.reach import table_in
 from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
 from tsaudit.text import listed
 
@@ -14,7 +14,7 @@ _DATA: Final = re.compile(r"\{\w+\}")
 """What varies in the common name of a family."""
 
 
-class Influx1Advice(InfluxAdvice):
+class Influxdb1Advice(InfluxAdvice):
     """In InfluxQL."""
 
     kept_in = "retention policy"
@@ -53,12 +53,12 @@ class Influx1Advice(InfluxAdvice):
     def _of_database(self, change: Inspect) -> tuple[str, str]:
         place = self.place
         known = next((d for d in place.profile.databases if d.name == place.database), None)
-        name = server_name(known) if known else place.database
+        name = known.server_name if known else place.database
         database = place.quoted([name])
         if change.what == "databases":
             return f"See how many series {name} has; the others likewise.", f"SHOW SERIES CARDINALITY ON {database}"
         if change.what == "customers":
-            policy = place.quoted([own_name(known)]) if known and known.policy_of else ""
+            policy = place.quoted([known.own_name]) if known and known.policy_of else ""
             example = next((m for m in place.profile.measurements if m.database == place.database), None)
             source = table_in(place.profile, place.database, example.name) if example else ""
             where = place.quoted([source]) if source else f"{database}.{policy}./.*/"
@@ -112,7 +112,4 @@ class Influx1Advice(InfluxAdvice):
 
     def _server_database(self) -> str:
         known = next((d for d in self.place.profile.databases if d.name == self.place.database), None)
-        return server_name(known) if known else self.place.database
-
-
-ADVICE: Final = Influx1Advice
+        return known.server_name if known else self.place.database

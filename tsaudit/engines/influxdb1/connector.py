@@ -107,7 +107,7 @@ class InfluxConnection:
         return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """Run the same query for several measurements of a database; see `connection.AsksTogether`."""
+        """Run the same query for several measurements of a database; see `connection.QueriesBatches`."""
         part = self._known.of(given[0].database)
         policy = part.policy_name if fact == "series_listing" and part.is_divided else ""
         if policy and _version(self.server_version) < _TAKES_POLICY:

@@ -14,7 +14,7 @@ from tsaudit.text import listed
 _SCHEMA: Final = 'import "influxdata/influxdb/schema"'
 
 
-class Influx2Advice(InfluxAdvice):
+class Influxdb2Advice(InfluxAdvice):
     """In Flux; in InfluxQL, where Flux does not tell a tag from a field."""
 
     kept_in = "bucket"
@@ -129,6 +129,3 @@ def _renamed(names: dict[str, str]) -> str:
 def _escaped(text: str) -> str:
     """The text as part of a pattern of Flux, which is between slashes, and must not have a blank after a backslash."""
     return re.sub(r"\\(\s)", r"\1", re.escape(text)).replace("/", "\\/")
-
-
-ADVICE: Final = Influx2Advice

@@ -85,7 +85,7 @@ class InfluxConnection:
         return rows.reading(self._answered(ask, timeout_s))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several measurements, if InfluxQL knows the bucket; see `connection.AsksTogether`."""
+        """The same for several measurements, if InfluxQL knows the bucket; see `connection.QueriesBatches`."""
         rows = RowsOfSeveral("", {})
         ask = self._ask(fact, timeout_s, rows, together.united(given))
         return rows.reading(self._answered_together(ask, timeout_s, given, rows))

@@ -1,33 +1,61 @@
 """InfluxDB 3 Core and Enterprise."""
 
-from typing import Final
+from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine, Statements, Words
-from tsaudit.engines.influx.statements import TELEGRAF
-from tsaudit.engines.influxdb3.guidelines import MOOT, OWN
+from tsaudit.engines.influx import TELEGRAF
 
-ENGINE: Final = Engine(
-    name="influxdb3",
-    connector="tsaudit.engines.influxdb3.connector",
-    advice="tsaudit.engines.influxdb3.advice",
-    statements=Statements(
-        make=(TELEGRAF,),
-        remove=(r"\bdelete table --database \S+ (-- )?(?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
-    ),
-    extra="influxdb3",
-    example_url="http://localhost:8181",
-    keywords=("influxdb3/keywords.txt", "influx/keywords.txt"),
-    words=Words(
+
+class Influxdb3(Engine):
+    """InfluxDB 3, which is asked in SQL and keeps no index of series."""
+
+    name = "influxdb3"
+    example_url = "http://localhost:8181"
+    extra = "influxdb3"
+    icon = "influxdb"
+    keywords = ("influxdb3/keywords.txt", "influx/keywords.txt")
+    words = Words(
         series="One distinct combination of tag values in a table. InfluxDB 3 keeps no index of series: "
         "many of them cost compression and sorting, not memory.",
-    ),
-    icon="influxdb",
-    signs_in_by_token=True,
-    indexes_tag_values=False,
-    takes_line_protocol=True,
-    parameters={
+    )
+    signs_in_by_token = True
+    indexes_tag_values = False
+    takes_line_protocol = True
+    statements = Statements(
+        make=(TELEGRAF,),
+        remove=(r"\bdelete table --database \S+ (-- )?(?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+    )
+    parameters = {
         "catalog": "which of the server's catalogs to read: `system`, `information_schema` or `influxdb_schema`",
-    },
-    own_guidelines=OWN,
-    moot=MOOT,
-)
+    }
+    own_guidelines = frozenset({"B2"})
+    not_applicable = {
+        **dict.fromkeys(
+            ("A1", "A2", "A3", "A5", "A6", "A8", "A9", "C2", "C6", "G5"),
+            "tag values are not indexed, so their number does not matter",
+        ),
+        "B6": "the server rejects a write that would create one",
+        "C5": "tag values are always text",
+        "D7": "D6 covers the same",
+    }
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from tsaudit.engines.influxdb3 import connector
+
+        return connector.connect(url, username=username, password=password, options=options)
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.influxdb3.advice import Influxdb3Advice
+
+        return Influxdb3Advice
+
+
+ENGINE: Final = Influxdb3()

@@ -16,7 +16,7 @@ _RECENT: Final = "WHERE time >= now() - INTERVAL '1 day'"
 _COST: Final = "reads a day of rows"
 
 
-class Influx3Advice(InfluxAdvice):
+class Influxdb3Advice(InfluxAdvice):
     """In SQL, and in the command of the product."""
 
     terms = Terms("row", "table", types=InfluxAdvice.terms.types)
@@ -119,6 +119,3 @@ class Influx3Advice(InfluxAdvice):
         end_of_options = "-- " if name.startswith("-") else ""
         database = shlex.quote(self.place.database)
         return f"influxdb3 delete table --database {database} {end_of_options}{shlex.quote(name)}"
-
-
-ADVICE: Final = Influx3Advice

@@ -1,42 +1,78 @@
 """MongoDB, and servers that speak its protocol."""
 
-import re
-from typing import Final
+from __future__ import annotations
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
-from tsaudit.engines.mongodb.guidelines import MOOT, OWN
+import re
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.connection import Connection
+from tsaudit.engines.engine import Engine, Ladder, LocalServer, Statements, Words
+from tsaudit.engines.language import Language
 
 DOCUMENT_ID: Final = "_id"
 """The field that identifies a document in its collection: always present, always indexed."""
 
-ENGINE: Final = Engine(
-    name="mongodb",
-    connector="tsaudit.engines.mongodb.connector",
-    ladder=Ladder.DOCUMENTS,
-    advice="tsaudit.engines.mongodb.advice",
-    statements=Statements(
+
+class Mongodb(Engine):
+    """MongoDB, and servers that speak its protocol."""
+
+    name = "mongodb"
+    example_url = "mongodb://localhost:27017"
+    extra = "mongodb"
+    language = Language.MONGOSH
+    words = Words(
+        measurement="collection",
+        series="One distinct value of the metaField: documents with the same value share buckets.",
+    )
+    # To a browser it says that this is not HTTP.
+    local = LocalServer(27017, "/", re.compile("MongoDB over HTTP"), "mongodb://127.0.0.1:27017")
+    ladder = Ladder.DOCUMENTS
+    keeps_documents = True
+    measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
+    statements = Statements(
         # Documents, or an index, of a collection that was not there.
         make=(r"(\binto: |\bcoll: |\$out: |\b(renameCollection|createCollection|getCollection)\()\"<name>\"",),
         remove=(r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",),
-    ),
-    extra="mongodb",
-    example_url="mongodb://localhost:27017",
-    language=Language.MONGOSH,
-    words=Words(
-        measurement="collection",
-        series="One distinct value of the metaField: documents with the same value share buckets.",
-    ),
-    # To a browser it says that this is not HTTP.
-    local=LocalServer(27017, "/", re.compile("MongoDB over HTTP"), "mongodb://127.0.0.1:27017"),
-    keeps_documents=True,
-    id_field=DOCUMENT_ID,
-    asked_in_pieces={"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500},
-    parameters={
+    )
+    parameters = {
         "random": "whether to choose by chance; else the first ones are read",
         "viewless": "whether buckets are read of the collection itself; else of `system.buckets`",
         "whole": "whether all that the server says is wanted: some cannot leave parts of it out",
         "measurement": "in files about all measurements: the one asked about, where each takes a statement",
-    },
-    own_guidelines=OWN,
-    moot=MOOT,
-)
+    }
+    own_guidelines = frozenset({"B2", "C7", "H2", "H3", "H4", "H6"})
+    not_applicable = {
+        **dict.fromkeys(
+            ("A1", "A2", "A3", "A5", "A6", "A8", "A9", "C1", "C2", "C5", "C6", "D2", "G5"),
+            "documents have no tags; H6 covers the metaField",
+        ),
+        **dict.fromkeys(("C3", "C4"), "H4 covers the types of fields"),
+        **dict.fromkeys(("D6", "D7"), "a document embeds related data"),
+        "B3": "attributes are nested; H4 covers fields",
+        "B5": "names are quoted text in every query",
+        "D1": "documents have no columns; H4 covers fields",
+        "D5": "the fields of a document share its time",
+        "E8": "H2 covers the index of an ID",
+        "F1": "expiry is set for each collection",
+    }
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from tsaudit.engines.mongodb import connector
+
+        return connector.connect(url, username=username, password=password, options=options)
+
+    def names_itself(self, column: str) -> bool:
+        return column == DOCUMENT_ID
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.mongodb.advice import MongoAdvice
+
+        return MongoAdvice
+
+
+ENGINE: Final = Mongodb()

@@ -493,6 +493,3 @@ def _lines(commands: Sequence[str]) -> str:
 def is_series(measurement: Measurement) -> bool:
     """Whether it is a time series collection."""
     return (measurement.options or {}).get("type") == "timeseries"
-
-
-ADVICE: Final[type[Advice]] = MongoAdvice

@@ -1,34 +1,65 @@
 """PostgreSQL and TimescaleDB."""
 
+from __future__ import annotations
+
 import re
-from typing import Final
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
 
-from tsaudit.engines.engine import Engine, LocalServer
-from tsaudit.engines.sql import TOGETHER
-from tsaudit.engines.sql.guidelines import MOOT, OWN
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.connection import Connection
+from tsaudit.engines.engine import LocalServer
+from tsaudit.engines.sql import SqlEngine
 
-ENGINE: Final = Engine(
-    name="postgresql",
-    connector="tsaudit.engines.postgresql.connector",
-    advice="tsaudit.engines.postgresql.advice",
-    labels="tsaudit.engines.postgresql.labels",
-    extra="postgresql",
-    example_url="postgresql://tsaudit@localhost:5432/{name}",
-    keywords=("postgresql/keywords.txt",),
-    local=LocalServer(
+
+class Postgresql(SqlEngine):
+    """PostgreSQL and TimescaleDB."""
+
+    name = "postgresql"
+    example_url = "postgresql://tsaudit@localhost:5432/{name}"
+    extra = "postgresql"
+    keywords = ("postgresql/keywords.txt",)
+    local = LocalServer(
         5432, "", re.compile("^PostgreSQL$"), "postgresql://tsaudit@127.0.0.1:5432/postgres", is_native=True
-    ),
-    reads_password_apart=True,
-    default_schema="",
-    has_one_database=True,
-    infers_roles=True,
-    asked_together=TOGETHER,
-    counts_writes=True,
-    parameters={
+    )
+    reads_password_apart = True
+    default_schema = ""
+    has_one_database = True
+    counts_writes = True
+    parameters = {
         "timescaledb": "the schema of the TimescaleDB extension; empty without it",
         "inherited": "whether other tables inherit from the table, which has rows of its own",
         "part": "of `scan_estimate`, what is to be planned: `inside` the window, `every` row, or the `newest`",
-    },
-    own_guidelines=OWN | {"E12"},
-    moot=MOOT,
-)
+    }
+    own_guidelines = SqlEngine.own_guidelines | {"E12"}
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from tsaudit.engines.postgresql import connector
+
+        return connector.connect(url, username=username, password=password, options=options)
+
+    def label(self, column: str, data_type: str, label: str) -> str | None:
+        kind = data_type.lower()
+        if kind in ("json", "jsonb"):
+            return f"({column} ->> {label})"
+        schema, _, name = kind.rpartition(".")
+        if name == "hstore":
+            # Outside of the search path, the operator is only found by its schema.
+            return f"({column} {f'OPERATOR({data_type[: len(schema)]}.->)' if schema else '->'} {label})"
+        if kind in ("text[]", "character varying[]"):
+            return (
+                f"(SELECT min(substr(pair, length({label}) + 2)) FROM unnest({column}) AS pair "  # noqa: S608
+                f"WHERE starts_with(pair, {label} || ':') OR starts_with(pair, {label} || '='))"
+            )
+        return None
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.postgresql.advice import PostgresqlAdvice
+
+        return PostgresqlAdvice
+
+
+ENGINE: Final = Postgresql()

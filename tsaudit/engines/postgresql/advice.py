@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from tsaudit.analysis.columns.types import is_integer, is_text, sql_type
 from tsaudit.engines.postgresql.dependents import dependents
 from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.parts import Part, folded
-from tsaudit.engines.sql.types import is_integer, is_text, sql_type
 from tsaudit.model.change import AddIndex, ChangeType, LeaveOut, SetRetention
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import Index
@@ -224,6 +224,3 @@ class PostgresqlAdvice(SqlAdvice):
 
 def _days(change: SetRetention) -> int:
     return round(change.keep / timedelta(days=1))
-
-
-ADVICE: Final = PostgresqlAdvice

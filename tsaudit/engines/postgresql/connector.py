@@ -21,12 +21,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.postgresql import wire
 from tsaudit.engines.postgresql.query_plan import scan_estimate
 from tsaudit.engines.sql import together
 from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
+from tsaudit.net import postgresql as wire
 from tsaudit.net import sql_addresses
 from tsaudit.net.port_probe import what_listens
 from tsaudit.secrets import mask
@@ -148,7 +148,7 @@ class PostgresqlConnection:
         return Rows(statement, self._stream(read, timeout_s))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several tables; see `connection.AsksTogether`.
+        """The same for several tables; see `connection.QueriesBatches`.
 
         A table with partitions is left out: the server locks all of them at once, and there may be thousands.
         """

@@ -1,6 +1,46 @@
 """What the SQL engines share."""
 
-from typing import Final
+from __future__ import annotations
 
-TOGETHER: Final = frozenset({"time_extents", "row_sample", "series_listing", "null_counts"})
-"""The facts that `together` makes one statement of for several tables."""
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from tsaudit.engines.connection import Connection
+from tsaudit.engines.engine import Engine
+
+BATCHED: Final = frozenset({"time_extents", "row_sample", "series_listing", "null_counts"})
+"""The facts that `batch` makes one statement of for several tables."""
+
+
+class SqlEngine(Engine):
+    """A database whose tables are declared in SQL, without saying which columns are tags."""
+
+    infers_roles = True
+    batched_facts = BATCHED
+    own_guidelines = frozenset({"E8"})
+    not_applicable = {
+        **dict.fromkeys(("D6", "D7"), "the engine is built to join tables"),
+        "C5": "any type works in a key",
+        "C6": "there is no series index that a changed attribute would enlarge",
+        "F2": "permissions are granted per table or row",
+        "H1": "these engines partition into a table per period; the number of tables is reported under A7",
+    }
+
+
+class FileEngine(SqlEngine):
+    """A database in one file."""
+
+    is_a_file = True
+    not_applicable = {
+        **SqlEngine.not_applicable,
+        "E12": "a table has no partitions",
+        "F1": "rows stay until they are deleted; the engine has no retention setting",
+    }
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from tsaudit.engines.sql import connector
+
+        return connector.connect(url, username=username, password=password, options=options)

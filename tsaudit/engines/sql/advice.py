@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Final
 
+from tsaudit.analysis.columns import types as column_types
 from tsaudit.engines import writers
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.quoting import Qualified
-from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.looks import Looks, query
 from tsaudit.engines.sql.merged_table import MergedTable, free, merged_table, types_of
 from tsaudit.engines.sql.parts import (

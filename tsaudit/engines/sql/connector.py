@@ -93,7 +93,7 @@ class SqlConnection:
         return Rows(statement, self._stream(statement, fact in _TEXT_FACTS, timeout_s))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several tables; see `connection.AsksTogether`. Not on SQLite, whose columns have no types."""
+        """The same for several tables; see `connection.QueriesBatches`. Not on SQLite, whose columns have no types."""
         alone = {one.measurement: self._statement(fact, one) for one in given}
         rows = RowsOfSeveral(together.united(alone.values()), alone)
         batches = self._stream(rows.statement, fact in _TEXT_FACTS, timeout_s)

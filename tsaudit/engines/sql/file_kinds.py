@@ -40,17 +40,20 @@ def what_else(head: bytes, engine: str) -> str:
 
     `head`: up to `HEAD_BYTES` bytes. Of an empty file, only its driver knows.
     """
-    for name, other in ENGINES.items():
-        at, magic = other.file_magic or (0, b"")
-        if magic and head[at : at + len(magic)] == magic:
-            advice = f"is a {name} database; set `engine: {name}` and start the URL with `{name}:`"
-            return "" if name == engine else advice
+    if _begins(head, ENGINES[engine].file_magic):
+        return ""
+    if other := next((name for name, other in ENGINES.items() if _begins(head, other.file_magic)), ""):
+        return f"is a {other} database; set `engine: {other}` and start the URL with `{other}:`"
     if not head:
         return ""  # To some engines, that is a database without tables.
     kind, hint = next(((kind, hint) for magic, kind, hint in _KINDS if head.startswith(magic)), _text(head))
     if not kind:
         return f"is not a {engine} database; check the path, and audit a decrypted copy if it is encrypted"
     return f"is {kind}, not a {engine} database; {hint}"
+
+
+def _begins(head: bytes, magic: tuple[int, bytes] | None) -> bool:
+    return magic is not None and head[magic[0] :].startswith(magic[1])
 
 
 def _text(head: bytes) -> tuple[str, str]:

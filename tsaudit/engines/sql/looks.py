@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from tsaudit.analysis.columns.types import is_number
 from tsaudit.engines.place import Place, by_source, by_time
 from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.sql.types import is_number
 from tsaudit.model.change import Inspect
 
 _ENDS: Final = ("begins with", "ends with")

@@ -1,26 +1,34 @@
 """SQLite."""
 
+from __future__ import annotations
+
 from typing import Final
 
-from tsaudit.engines.engine import Engine
-from tsaudit.engines.sql.guidelines import MOOT, OWN
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.sql import FileEngine
 
-ENGINE: Final = Engine(
-    name="sqlite",
-    connector="tsaudit.engines.sql.connector",
-    advice="tsaudit.engines.sqlite.advice",
-    labels="tsaudit.engines.sqlite.labels",
-    example_url="sqlite:///{name}.db",
-    keywords=("sqlite/keywords.txt",),
-    is_a_file=True,
-    file_magic=(0, b"SQLite format 3\0"),
-    infers_roles=True,
-    enforces_types=False,
-    own_guidelines=OWN,
-    moot=MOOT
-    | {
-        "C7": "C3 covers values that do not fit the column's type",
-        "E12": "a table has no partitions",
-        "F1": "rows stay until they are deleted; the engine has no retention setting",
-    },
-)
+
+class Sqlite(FileEngine):
+    """SQLite, which stores any value in any column."""
+
+    name = "sqlite"
+    example_url = "sqlite:///{name}.db"
+    keywords = ("sqlite/keywords.txt",)
+    file_magic = (0, b"SQLite format 3\0")
+    enforces_types = False
+    not_applicable = {**FileEngine.not_applicable, "C7": "C3 covers values that do not fit the column's type"}
+
+    def label(self, column: str, data_type: str, label: str) -> str | None:
+        # It stores JSON as text.
+        if data_type.upper() not in ("JSON", "TEXT", ""):
+            return None
+        path = f"'$.' || json_quote({label})"
+        return f"CASE WHEN json_valid({column}) THEN CAST(json_extract({column}, {path}) AS TEXT) END"
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.sqlite.advice import SqliteAdvice
+
+        return SqliteAdvice
+
+
+ENGINE: Final = Sqlite()

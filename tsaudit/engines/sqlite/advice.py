@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.looks import Looks
@@ -17,6 +15,3 @@ class SqliteAdvice(SqlAdvice):
         columns=lambda place: f"PRAGMA table_info({quote_text('sqlite', place.here.name)})",
         tables=lambda _: "SELECT name FROM sqlite_master WHERE type = 'table'",
     )
-
-
-ADVICE: Final = SqliteAdvice

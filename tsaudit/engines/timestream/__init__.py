@@ -1,37 +1,63 @@
 """Amazon Timestream for LiveAnalytics."""
 
-from typing import Final
+from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from tsaudit.engines.advice import Advice
+from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine, Ladder, Statements, Words
-from tsaudit.engines.timestream.guidelines import MOOT, OWN
 
-SINGLE_VALUE: Final = "measure_value::"
-"""Begins the columns that Timestream itself names, for records of one value, with its type behind it."""
 
-ENGINE: Final = Engine(
-    name="timestream",
-    connector="tsaudit.engines.timestream.connector",
-    ladder=Ladder.MEASURE_NAMES,
-    advice="tsaudit.engines.timestream.advice",
-    statements=Statements(
-        make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
-        remove=(r"\bdelete-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
-    ),
-    extra="timestream",
-    example_url="timestream://eu-central-1",
-    keywords=("timestream/keywords.txt",),
-    words=Words(
+class Timestream(Engine):
+    """Amazon Timestream for LiveAnalytics."""
+
+    name = "timestream"
+    example_url = "timestream://eu-central-1"
+    extra = "timestream"
+    icon = "aws"
+    successor = "Timestream for InfluxDB"
+    keywords = ("timestream/keywords.txt",)
+    words = Words(
         tag="dimension",
         series="One distinct combination of dimension values; Timestream itself also includes the measure name.",
-    ),
-    icon="aws",
-    default_schema="",
-    own_prefixes=(SINGLE_VALUE,),
-    describes_singly=True,
-    successor="Timestream for InfluxDB",
-    parameters={
+    )
+    ladder = Ladder.MEASURE_NAMES
+    default_schema = ""
+    describes_singly = True
+    statements = Statements(
+        make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+        remove=(r"\bdelete-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+    )
+    parameters = {
         "measurement": "in files about all measurements: the one asked about, where each takes a statement",
-    },
-    own_guidelines=OWN,
-    moot=MOOT,
-)
+    }
+    own_guidelines = frozenset({"B2", "C4", "D8", "F4", "G1", "G2", "G3", "G4", "G5", "G6", "G7"})
+    not_applicable = {
+        "A9": "G5 covers the values of dimensions",
+        "C5": "C4 covers dimensions",
+        "C7": "a record with another type is rejected",
+        "E4": "G5 covers the same",
+        "H5": "the API does not report bytes of a table, and no disk can fill up: storage is billed",
+    }
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from tsaudit.engines.timestream import connector
+
+        return connector.connect(url, username=username, password=password, options=options)
+
+    def names_itself(self, column: str) -> bool:
+        # Of records of one value; its type follows.
+        return column.startswith("measure_value::")
+
+    def advice(self) -> type[Advice]:
+        from tsaudit.engines.timestream.advice import TimestreamAdvice
+
+        return TimestreamAdvice
+
+
+ENGINE: Final = Timestream()

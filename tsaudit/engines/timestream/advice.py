@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import ClassVar, Final
 
 from tsaudit.engines.advice import Advice
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import looks
-from tsaudit.engines.timestream import SINGLE_VALUE
 from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, OneRecord, PartitionBy
 from tsaudit.engines.timestream.looks import LOOKS
 from tsaudit.engines.timestream.tables import (
@@ -246,7 +246,7 @@ class TimestreamAdvice(Advice):
         fields = [
             (name, _TYPES.get(types.get(name, ""), kind))
             for name, kind in stored.items()
-            if name not in {*gone, *to_dimension} and not name.startswith(SINGLE_VALUE)
+            if name not in {*gone, *to_dimension} and not ENGINES["timestream"].names_itself(name)
         ]
         measures = [
             *((name, _TYPES.get(kind, "VARCHAR")) for name, kind in to_measure.items()),
@@ -311,6 +311,3 @@ class TimestreamAdvice(Advice):
             ),
             f"records without {key}, which the new table rejects" if asked else "",
         )
-
-
-ADVICE: Final[type[Advice]] = TimestreamAdvice

@@ -36,3 +36,13 @@ class Database:
     """The part of `series` in its own policy. None: there is no other policy with data, or it is not known."""
     policy_of: str = ""
     """The database of which this is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""
+
+    @property
+    def server_name(self) -> str:
+        """The server's name for the database."""
+        return self.policy_of or self.name
+
+    @property
+    def own_name(self) -> str:
+        """The name chosen by a user: of a database, or of the retention policy that is audited as one."""
+        return self.name.removeprefix(f"{self.policy_of}{POLICY_MARK}") if self.policy_of else self.name

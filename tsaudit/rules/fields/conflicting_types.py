@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.mongodb.collection_families import once_for_family
-from tsaudit.engines.sql.types import distinct_types
+from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
@@ -46,7 +45,7 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     - Write errors:
       https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

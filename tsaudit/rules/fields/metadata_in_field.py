@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tsaudit.engines.greptimedb.tables import indexes_on, is_append_only
-from tsaudit.engines.sql.types import is_integer, is_text
+from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Field, Measurement
@@ -38,6 +37,8 @@ _SOURCE_KINDS: Final = frozenset({"id", "mac", "ip", "hostname"})
 _ENDLESS_KINDS: Final = frozenset({"uuid", "ulid", "hash", "container_id", "pod"})
 """Kinds of IDs of which a program makes new ones all the time, unless their name is that of a thing."""
 
+_SETTABLE: Final = frozenset({"inverted", "skipping", "fulltext"})
+"""Kinds of indexes that can be set and unset on a column."""
 _MOSTLY_CONSTANT: Final = 0.5
 """Share of the series from which on it is an attribute of the source, which was changed in the others."""
 
@@ -106,7 +107,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
                     yield _of_mixed_sources(case, measurement, field)
             elif _repeats(case, measurement, field, rows) and not _is_passing(field):
                 finding = _finding(case, measurement, field)
-                if finding.severity is not Severity.INFO or not indexes_on(measurement, field.key):
+                if finding.severity is not Severity.INFO or not _settable_indexes(measurement, field.key):
                     yield finding
 
 
@@ -148,7 +149,7 @@ def _repeats(
     case: Case, measurement: Measurement, field: Field, rows: int, limits: Mapping[str, float] | None = None
 ) -> bool:
     """Whether the field has few repeated values and may be metadata, judging by its type and name."""
-    if field.distinct is None or field.null_ratio is None or field.key.startswith(case.engine.own_prefixes):
+    if field.distinct is None or field.null_ratio is None or case.engine.names_itself(field.key):
         return False
     texts = any(is_text(t) for t in field.types) and not _are_numbers(field)
     ids = any(is_integer(t) for t in field.types) and bool(_ID_NAME.search(field.key))
@@ -190,7 +191,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     )
     # Where all rows are kept, an index serves as well as a place in the key.
     change: Change = MakeTag(subject_of(measurement), field.key)
-    if is_append_only(measurement):
+    if case.engine.keeps_all_rows(measurement):
         change = AddIndex(subject_of(measurement), (field.key,), "inverted")
     what = "index it" if isinstance(change, AddIndex) else "write it as a tag"
     advice = (effect,) if warned else (f"If queries filter or group by it, {what}.", effect)
@@ -200,7 +201,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     return Finding(
         subject=subject_of(measurement, field.key),
         # A table that keeps all rows anyway can index any column, and its vendor recommends starting without a key.
-        severity=Severity.WARN if warned and not is_append_only(measurement) else Severity.INFO,
+        severity=Severity.WARN if warned and not case.engine.keeps_all_rows(measurement) else Severity.INFO,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),
         fix=" ".join(filter(None, (_served(measurement, field.key), *advice))),
@@ -243,7 +244,11 @@ def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Fin
     )
 
 
+def _settable_indexes(measurement: Measurement, column: str) -> set[str]:
+    return {i.kind for i in measurement.indexes or () if i.kind in _SETTABLE and i.columns == (column,)}
+
+
 def _served(measurement: Measurement, column: str) -> str:
-    if "inverted" not in indexes_on(measurement, column):
+    if "inverted" not in _settable_indexes(measurement, column):
         return ""
     return f"{column} has an inverted index, which serves queries that filter by it."

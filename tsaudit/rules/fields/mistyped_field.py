@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.sql.types import is_text
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding, Severity

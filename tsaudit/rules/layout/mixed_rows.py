@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.mongodb.collection_families import once_for_family
-from tsaudit.engines.mongodb.keyed_fields import named_fields
-from tsaudit.engines.sql.types import distinct_types, is_number, is_text
+from tsaudit.analysis.columns.types import distinct_types, is_number, is_text
+from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.model.change import Change, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
@@ -71,14 +70,14 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
     - Homogeneous measurements:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.rows import cohesion
     from tsaudit.analysis.tables.typed_values import typed_values
 
-    if case.tables.has_given_columns(measurement):
+    if case.engine.has_given_columns(measurement):
         return
     for part in measurement.parts:
         found = part.row_patterns

@@ -6,8 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tsaudit.engines.mongodb.collection_families import once_for_family
-from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.model.change import Change, Inspect, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio, TableKind
@@ -82,7 +81,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     - Sparse schemas:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
@@ -90,7 +89,8 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
     # Fields whose names are data occur in few documents each; data-in-field-name reports them.
     fields = named_fields(measurement) if case.engine.keeps_documents else measurement.fields
-    nulls = {f.key: f.null_ratio for f in fields if f.null_ratio is not None and f.key != case.engine.id_field}
+    chosen = [f for f in fields if not case.engine.names_itself(f.key)]
+    nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}
     for key in typed_values(nulls):
         del nulls[key]
     rows = measurement.rows
@@ -109,7 +109,7 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
     if measurement.kind is TableKind.EVENTS:
         if len(empty) > case.limit("max_empty_columns", measurement).value:
             yield _of_events(case, measurement, nulls, empty)
-    elif is_table_of_several and not case.tables.has_given_columns(measurement):
+    elif is_table_of_several and not case.engine.has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
         yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)

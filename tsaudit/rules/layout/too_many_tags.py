@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.tables import DESIGN
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement
@@ -28,7 +27,10 @@ from tsaudit.text import listed, many, number
             "tags",
             "our default: twice what common collectors such as Telegraf write",
             {
-                "greptimedb": (5, DESIGN),
+                "greptimedb": (
+                    5,
+                    "https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/",
+                ),
                 "timestream": (
                     100,
                     # A table can have 128.
@@ -70,7 +72,7 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         limit, tags = case.limit("max_tags", measurement), [t.key for t in measurement.tags]
-        if len(tags) <= limit.value or case.tables.has_labels_as_key(measurement):
+        if len(tags) <= limit.value or case.engine.has_labels_as_key(measurement):
             continue
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]

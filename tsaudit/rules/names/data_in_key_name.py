@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.sql.name_words import words_of
+from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tsaudit.engines.influx.reach import own_name
 from tsaudit.model.change import Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
@@ -57,7 +56,7 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
     - Schema layout: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     for database in case.profile.databases:
-        name = own_name(database)
+        name = database.own_name
         if reason := _complaint(case, name):
             yield _finding(case, Subject(database.name), {name: reason})
     shorter = _shorter_names(case)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Final
 
-from tsaudit.engines.engine import Language
+from tsaudit.engines.language import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
@@ -100,10 +100,10 @@ def _in_measurements(case: Case, database: str) -> tuple[list[_Bad], list[_Bad]]
     families = families | {name for grid in grids_of(case, others) for name in grid.members}
     escaped, quoted = list[_Bad](), list[_Bad]()
     for measurement in case.measurements:
-        if measurement.database != database or case.tables.has_given_columns(measurement):
+        if measurement.database != database or case.engine.has_given_columns(measurement):
             continue
         names = [] if measurement.name in families else [measurement.name]
-        names = [n for n in (*names, *measurement.columns) if not n.startswith(case.engine.own_prefixes)]
+        names = [n for n in (*names, *measurement.columns) if not case.engine.names_itself(n)]
         if bad := {name: reason for name in names if (reason := _reason(name, reserved))}:
             (escaped if any(map(_needs_escape, bad)) else quoted).append((measurement, bad))
     return escaped, quoted

@@ -107,7 +107,7 @@ def needless_index(case: Case) -> Iterator[Finding]:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
-        if case.tables.has_given_columns(measurement):
+        if case.engine.has_given_columns(measurement):
             continue
         indexes = measurement.indexes or ()
         needless = [found for index in indexes if (found := _judge(case, measurement, index))]
@@ -180,10 +180,8 @@ def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) ->
     if other := next((i for i in indexes if _replaces(i, index)), None):
         verb = "has" if other.columns == index.columns else "starts with"
         return f"{other.name} ({_columns(other)}) {verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
-    if engine.several_columns_unused and len(index.columns) > 1 and not index.unique:
-        return engine.several_columns_unused
-    if engine.times_found_by and on_time and not index.unique:
-        return engine.times_found_by
+    if why := engine.index_unused(index, on_time=on_time):
+        return why
     if index.kind in _ON_DEMAND:
         if on_time:
             return "rows are stored by time anyway"

@@ -102,7 +102,7 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
         step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
         yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions", merges=True)
     yield from _default(case, measurement, cut, by_time)
-    if not by_time and case.tables.deduplicates_within_partitions(measurement):
+    if not by_time and case.engine.deduplicates_within_partitions(measurement):
         yield from _undivided_key(measurement, cut)
     if not by_time:
         yield from _skew(case, measurement, cut)

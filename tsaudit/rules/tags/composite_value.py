@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.sql.types import is_text
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.model.change import Part as ChangedPart
 from tsaudit.model.change import SplitColumn
 from tsaudit.model.finding import Evidence, Finding, Severity

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql.types import is_text
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement, TableKind
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -29,7 +28,7 @@ _MOST: Final = 0.5
     title="A column of categories contains IDs",
     severity=Severity.WARN,
     guidelines=("A6", "B3"),
-    engines=[name for name, engine in ENGINES.items() if engine.infers_roles],
+    engines=lambda engine: engine.infers_roles,
     requires={"field_types", "field_values"},
     kinds={TableKind.EVENTS, TableKind.ENTITY, TableKind.QUEUE},
     thresholds=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
-from tsaudit.engines.sql.types import is_integer, is_text
+from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -97,7 +97,7 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         for tag in measurement.tags:
-            if case.engine.judges_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
+            if case.engine.checks_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
                 continue  # The engine's own rule says more of these.
             if tag.values is not None and (reason := _reason(case, measurement, tag)):
                 yield _finding(case, measurement, tag, *reason)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
-from tsaudit.engines.sql.types import is_integer, is_text
+from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -110,7 +110,7 @@ def _reading(case: Case, measurement: Measurement, tag: Tag) -> _Reading | None:
 
     if tag.values is None or tag.values.value < case.limit("min_values", measurement).value:
         return None
-    if case.engine.judges_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
+    if case.engine.checks_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
         return None
     kind = shapes.number_kind(tag.sample)
     if kind not in ("integer", "float") or (_NAMES_A_THING if kind == "integer" else _NAMES_A_PART).search(tag.key):

@@ -12,7 +12,7 @@ from tests.databases import Collection, Dataset
 from tests.engines.mongodb import visits
 from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import Case, judge, with_steps
-from tsaudit.engines.mongodb.collection_families import CollectionFamily
+from tsaudit.analysis.tables.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept
 from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
 from tsaudit.model.finding import Finding, Outcome, Severity

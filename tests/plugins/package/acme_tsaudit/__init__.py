@@ -1,26 +1,38 @@
 """AcmeDB for tsaudit. To the tests it is a file of SQLite's; to tsaudit it is a database nobody has heard of."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from tsaudit import Engine
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
 from tsaudit.engines import queries
+from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Words
-from tsaudit.engines.sql.guidelines import MOOT, OWN
+from tsaudit.engines.sqlite import Sqlite
 
 _HERE = Path(__file__).parent
 
-ENGINE = Engine(
-    name="acmedb",
-    connector="acme_tsaudit.connector",
-    example_url="acme:///var/lib/acme/{name}.db",
-    words=Words(database="ledger", measurement="sheet"),
-    keywords=(_HERE / "keywords.txt",),
+
+class Acmedb(Sqlite):
+    """Takes SQLite's statements, so that plans are the same."""
+
+    name = "acmedb"
+    example_url = "acme:///var/lib/acme/{name}.db"
+    file_magic = None
+    words = Words(database="ledger", measurement="sheet")
+    keywords = (_HERE / "keywords.txt",)
     # What is not in our own folder is asked as SQLite is.
-    sql_folders=(_HERE / "sql", queries.root() / "sqlite"),
-    speaks="sqlite",
-    is_a_file=True,
-    infers_roles=True,
-    enforces_types=False,
-    own_guidelines=OWN,
-    moot=MOOT | {"F1": "rows stay until somebody deletes them"},
-)
+    sql_folders = (_HERE / "sql", queries.root() / "sqlite")
+    not_applicable = {**Sqlite.not_applicable, "F1": "rows stay until somebody deletes them"}
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        from acme_tsaudit import connector
+
+        return connector.connect(url, username=username, password=password, options=options)
+
+
+ENGINE = Acmedb()

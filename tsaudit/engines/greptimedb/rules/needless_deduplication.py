@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
-from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement, Tag

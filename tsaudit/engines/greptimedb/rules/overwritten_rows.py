@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
-from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import Change, MakeTag, SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.greptimedb.tables import DESIGN, has_given_columns, indexes_on, primary_key
-from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import AddIndex, Change, DropIndex
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Count, Field, Measurement, Tag

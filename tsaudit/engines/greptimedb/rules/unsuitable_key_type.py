@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Final
 
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.greptimedb.tables import is_metric, primary_key
-from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag

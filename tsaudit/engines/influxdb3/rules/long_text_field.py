@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.sql.types import is_text
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import TEXT_KEPT, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.engines.mongodb.collection_families import (
+from tsaudit.analysis.tables.collection_families import (
     CollectionFamily,
     Member,
     collection_families,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from tsaudit.engines.mongodb.collection_families import CollectionFamily, collection_families, total
+from tsaudit.analysis.tables.collection_families import CollectionFamily, collection_families, total
 from tsaudit.engines.mongodb.kinds import OneCollection
 from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.subject import Subject

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.engines.mongodb.collection_families import once_for_family
-from tsaudit.engines.mongodb.keyed_fields import FEWEST, KeyedFields, keyed_fields
+from tsaudit.analysis.shapes.keyed_fields import FEWEST, KeyedFields, keyed_fields
 from tsaudit.engines.mongodb.kinds import NamesToValues
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
@@ -49,7 +48,7 @@ def data_in_field_name(case: Case) -> Iterator[Finding]:
       https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
     - $objectToArray: https://www.mongodb.com/docs/manual/reference/operator/aggregation/objectToArray/
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.analysis.columns.name_words import words_of
+from tsaudit.analysis.tables.collection_families import CollectionFamily, families_by_member
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.collection_families import CollectionFamily, families_by_member
 from tsaudit.engines.mongodb.kinds import UseAsId
-from tsaudit.engines.sql.name_words import words_of
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Index, Measurement
 from tsaudit.model.subject import Subject

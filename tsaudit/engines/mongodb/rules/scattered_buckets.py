@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.kinds import LongerSpan
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Buckets, Measurement
@@ -65,7 +64,7 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
     - Choosing the metaField: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-considerations/
     - Buckets: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-bucketing/
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.kinds import MakeTimeSeries
-from tsaudit.engines.sql.types import distinct_types
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -60,7 +59,7 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
     - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
     - Limitations: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-limitations/
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.kinds import ItemsToDocuments
 from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
@@ -51,7 +50,7 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
     - Unbounded arrays: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/unbounded-arrays/
     - Limits: https://www.mongodb.com/docs/manual/reference/limits/#bson-documents
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

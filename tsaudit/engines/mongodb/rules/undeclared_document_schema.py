@@ -7,11 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from tsaudit.analysis.columns.types import distinct_types
+from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.collection_families import once_for_family
-from tsaudit.engines.mongodb.keyed_fields import named_fields
 from tsaudit.engines.mongodb.kinds import Validate
-from tsaudit.engines.sql.types import distinct_types
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -65,7 +64,7 @@ def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     - Handling of existing documents:
       https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:

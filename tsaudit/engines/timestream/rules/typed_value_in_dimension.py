@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.analysis.cardinality.fleets import names_device
-from tsaudit.engines.sql.roles import names_code
+from tsaudit.analysis.columns.roles import names_code
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of

@@ -12,11 +12,11 @@ from tests.builders import NOW
 from tests.collecting import collected
 from tests.engines.sql.kinds import schemas
 from tests.engines.sql.kinds.making import Schema
+from tsaudit.analysis.columns.columns import Column
+from tsaudit.analysis.columns.row_evidence import Seen
+from tsaudit.analysis.columns.table_kinds import KindEvidence, decide, never_source
 from tsaudit.audit import audit
 from tsaudit.config.settings import Columns, Target
-from tsaudit.engines.sql.columns import Column
-from tsaudit.engines.sql.row_evidence import Seen
-from tsaudit.engines.sql.table_kinds import KindEvidence, decide, never_source
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TableKind
 

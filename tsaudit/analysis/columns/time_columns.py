@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.columns import UNITS, Column, TimeColumn, TimeKind, native
-from tsaudit.engines.sql.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, words_of
-from tsaudit.engines.sql.types import is_integer, is_list
+from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind, native
+from tsaudit.analysis.columns.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, words_of
+from tsaudit.analysis.columns.types import is_integer, is_list
 from tsaudit.model.profile import Role, Window
 from tsaudit.text import instant as in_words
 from tsaudit.text import percent

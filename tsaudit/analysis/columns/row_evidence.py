@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.sql.name_words import CHANGED, OTHER, WRITTEN, words_of
+from tsaudit.analysis.columns.name_words import CHANGED, OTHER, WRITTEN, words_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.model.finding import Evidence, Finding
+from tsaudit.engines.engine import Engine
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Measurement, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.text import many, number
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.periods import PeriodFamily
-    from tsaudit.rule import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def collection_families(profile: Profile) -> list[CollectionFamily]:
         inside = {m.name: m for m in profile.measurements if m.database == database.name}
         for family in period_families(list(inside), now=profile.window.end):
             measurements = [inside[period.name] for period in family.members]
-            if _of_one_kind(measurements):
+            if _of_one_kind(measurements, ENGINES[profile.engine]):
                 members = _members(family, measurements)
                 found.append(CollectionFamily(database.name, family.template, family.unit, family.stem, members))
     return found
@@ -119,33 +117,16 @@ def families_by_member(profile: Profile) -> dict[tuple[str, str], CollectionFami
     return {(f.database, member.name): f for f in collection_families(profile) for member in f.members}
 
 
-def once_for_family(case: Case, judge: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
-    """The findings about each measurement that the rule judges; for collections of one family only once, about the
-    newest one they apply to.
-
-    The family is then the subject, so the subject stays the same when the next period begins.
-    """
-    families = families_by_member(case.profile) if case.engine.keeps_documents else {}
-    told: set[Subject] = set()
-    for measurement in reversed(case.measurements):
-        family = families.get((measurement.database, measurement.name))
-        for finding in judge(measurement):
-            if family is None:
-                yield finding
-                continue
-            subject = replace(finding.subject, measurement=family.template)
-            if subject not in told:
-                told.add(subject)
-                evidence = (Evidence("seen in", measurement.name), *finding.evidence)
-                yield replace(finding, subject=subject, evidence=evidence)
-
-
-def _of_one_kind(measurements: Sequence[Measurement]) -> bool:
-    """Whether most collections that were read have a field in common, if they have any besides `_id`.
+def _of_one_kind(measurements: Sequence[Measurement], engine: Engine) -> bool:
+    """Whether most collections that were read have a field in common, if they have any that writers named.
 
     A field may have been renamed over the years, so it need not be in all of them.
     """
-    fields = [{f.key.partition(".")[0] for f in m.fields} - {DOCUMENT_ID} for m in measurements if m.documents]
+    fields = [
+        {name for f in m.fields if not engine.names_itself(name := f.key.partition(".")[0])}
+        for m in measurements
+        if m.documents
+    ]
     known = [names for names in fields if names]
     common = Counter(name for names in known for name in names).most_common(1)
     return not known or 2 * common[0][1] > len(known)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.sql.types import is_list
+from tsaudit.analysis.columns.types import is_list
 from tsaudit.model.profile import Role
 
 

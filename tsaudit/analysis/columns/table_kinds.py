@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.columns import Column
-from tsaudit.engines.sql.kind_words import (
+from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns.columns import Column
+from tsaudit.analysis.columns.kind_words import (
     ATTEMPTS,
     ATTRIBUTE,
     BEGINS,
@@ -27,8 +27,8 @@ from tsaudit.engines.sql.kind_words import (
     VALID,
     VALUE,
 )
-from tsaudit.engines.sql.name_words import words_of
-from tsaudit.engines.sql.row_evidence import Life, Seen
+from tsaudit.analysis.columns.name_words import words_of
+from tsaudit.analysis.columns.row_evidence import Life, Seen
 from tsaudit.model.profile import TableKind
 from tsaudit.text import percent
 

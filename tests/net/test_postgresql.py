@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.servers import Postgresql
-from tsaudit.engines.postgresql import wire
+from tsaudit.net import postgresql as wire
 
 pytestmark = pytest.mark.wall_clock
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW
 from tests.examples import examples
+from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind
+from tsaudit.analysis.columns.time_columns import Extent, time_candidates, time_column
 from tsaudit.config.settings import Columns
-from tsaudit.engines.sql.columns import UNITS, Column, TimeColumn, TimeKind
-from tsaudit.engines.sql.time_columns import Extent, time_candidates, time_column
 from tsaudit.model.profile import Role, Window
 
 WINDOW = Window(NOW - timedelta(days=30), NOW)

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.columns import Column, TimeColumn
-from tsaudit.engines.sql.types import is_integer, is_list, is_made
+from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns.columns import Column, TimeColumn
+from tsaudit.analysis.columns.types import is_integer, is_list, is_made
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_field, a_measurement, a_tag
-from tsaudit.config.settings import Columns
-from tsaudit.engines.sql.columns import Column, TimeColumn, TimeKind
-from tsaudit.engines.sql.roles import (
+from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
+from tsaudit.analysis.columns.roles import (
     Values,
     assign,
     is_text,
     may_be_long,
 )
+from tsaudit.config.settings import Columns
 from tsaudit.model.profile import Role
 
 SHORT = Values(100, 8, 0.0)

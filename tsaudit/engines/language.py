@@ -1,0 +1,55 @@
+"""How the languages of statements quote names and text. Both are untrusted if they come from a database."""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Qualified:
+    """The name of a table or an index, which a statement has to find whatever the schema search path is."""
+
+    database: str
+    name: str
+    path: tuple[str, ...] = ()
+    """The prefix instead of the database: a database and retention policy of InfluxQL."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Language(enum.StrEnum):
+    """The language of statements."""
+
+    SQL = "sql"
+    INFLUXQL = "influxql"
+    MONGOSH = "mongosh"
+
+    def identifier(self, name: str) -> str:
+        """`name` as an identifier.
+
+        SQL doubles the quote; MongoDB's shell uses a JavaScript string; InfluxQL escapes the quote, the backslash, and
+        the newline with a backslash (https://docs.influxdata.com/influxdb/v1/query_language/spec/#identifiers).
+        """
+        if self is Language.MONGOSH:
+            return json.dumps(name, ensure_ascii=False)
+        if self is Language.INFLUXQL:
+            return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return '"' + name.replace('"', '""') + '"'
+
+    def string(self, text: str) -> str:
+        """`text` as a string literal."""
+        if self is Language.INFLUXQL:
+            return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+        return "'" + text.replace("'", "''") + "'"
+
+
+def quote_flux(text: str) -> str:
+    """`text` as a string literal of Flux, in which `${` would start an expression.
+
+    https://docs.influxdata.com/flux/v0/spec/lexical-elements/#string-literals
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("${", "\\${")
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
