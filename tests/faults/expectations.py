@@ -157,8 +157,9 @@ _OF_ONE_STATEMENT: Final = ("429", "500", "null", "shape")
 _OF_THE_CONNECTION: Final = ("closed", "cut", "drip-body", "silence", "stall", *_HEAVY)
 
 _NOTHING: Final = frozenset({Outcome.NOT_AUDITED})
-_PARTS: Final = frozenset({Outcome.GAPS})
-_GONE: Final = frozenset({Outcome.GAPS, Outcome.PARTLY})
+_PARTS: Final = frozenset({Outcome.GAPS, Outcome.NOT_AUDITED})
+"""Gaps, as long as something else of the target could be read."""
+_GONE: Final = _PARTS | {Outcome.PARTLY}
 _WHOLE: Final = frozenset({Outcome.COMPLETE})
 
 
