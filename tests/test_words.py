@@ -24,7 +24,7 @@ def listed() -> dict[str, str]:
 
 
 def pattern(wrong: str) -> re.Pattern[str]:
-    """Finds the wording, but neither in names (`needless-index`, `catalogue.py`, `colour_of`) nor in addresses."""
+    """Finds the wording, but neither in names (`grey-list`, `catalogue.py`) nor in addresses."""
     words = r"\s+".join(re.escape(word).replace(r"\*", r"\w*") for word in wrong.split())
     return re.compile(rf"(?<![\w`/.=-]){words}(?![\w`/=-]|\.\w)", re.IGNORECASE)
 

@@ -50,7 +50,7 @@ def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
     file = tmp_path / "tsaudit.yaml"
     file.write_text(
         "rules: {DRF*: off, CAR001: info}\ntargets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
-        "    rules: {needless_index: off}\n    measurements: {'tmp*': {rules: {TAG002: off}}}\n"
+        "    rules: {unused_or_redundant_index: off}\n    measurements: {'tmp*': {rules: {TAG002: off}}}\n"
     )
     done = tsaudit("rules", "--target", "a", "--config", str(file), "--format", "json")
     found = {one["code"]: (one["severity"], one["why"]) for one in json.loads(done.stdout)}

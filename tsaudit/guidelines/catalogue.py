@@ -60,7 +60,7 @@ GUIDELINES: Final = (
     ),
     Guideline("E13", "No partitions while one machine is large enough", "a storage option of GreptimeDB"),
     Guideline("F1", "One retention per database: data with another retention is separate"),
-    Guideline("F2", "One database, one per user, or one per customer: a deliberate choice"),
+    Guideline("F2", "One database, one per user, or one per tenant: a deliberate choice"),
     Guideline("F3", "The schema is enforced"),
     Guideline("F4", "Different encryption or access: different databases", "encryption keys are not set per database"),
     Guideline("G1", "Measure names stay below the table's limit", "only Timestream has measure names"),

@@ -290,7 +290,7 @@ class Inspect(Change):
 
     what: str
     """`new values` of a column, its `types`, the `schema` of a measurement, the existing `measurements` or `databases`,
-    `sources` whose rows lack a column, or rows of one of the `customers`.
+    `sources` whose rows lack a column, or rows of one of the `tenants`.
     """
     column: str = ""
     values: tuple[str, ...] = ()

@@ -28,10 +28,10 @@ pytestmark = pytest.mark.full
 
 VERSIONS: Final = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
 SMALL: Final = {
-    "unfitting-index.max_low_values": 1_000,
-    "unfitting-index.min_rows": 100_000,
-    "unfitting-full-text-index.min_rows": 1_000,
-    "needless-deduplication.min_rows": 1_000,
+    "unsuitable-index.max_low_values": 1_000,
+    "unsuitable-index.min_rows": 100_000,
+    "unsuitable-full-text-index.min_rows": 1_000,
+    "unnecessary-deduplication.min_rows": 1_000,
     "identifier-tag.max_ids": 500,
 }
 """Limits for tables of thousands of rows instead of millions."""

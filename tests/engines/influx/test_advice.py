@@ -189,7 +189,7 @@ def _all_changes(at: Subject) -> list[list[Change]]:
         [Inspect(at, "both", "room")],
         [Inspect(database, "measurements")],
         [Inspect(database, "databases", values=("a", "b"))],
-        [Inspect(database, "customers", ODD)],
+        [Inspect(database, "tenants", ODD)],
         [SetRetention(database, timedelta(days=36500), "autogen")],
     ]
 

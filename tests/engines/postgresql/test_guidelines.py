@@ -32,8 +32,8 @@ LIMITS = {
     "high-series-cardinality.max_series": 1_000,
     "worst-case-above-limit.max_series": 1_000,
     "missing-index.min_rows": 1_000,
-    "uneven-partitions.min_rows": 1_000,
-    "uneven-partitions.min_bytes": 8_192,
+    "partition-skew.min_rows": 1_000,
+    "partition-skew.min_bytes": 8_192,
     "unbounded-retention.min_bytes": 400_000,
     "growing-storage.max_bytes": 100_000_000,
 }

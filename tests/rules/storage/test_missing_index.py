@@ -13,7 +13,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, write
 from tests.planning.places import split
 from tests.rules.cases import Case, dataset, hosts, judge, table, text_of
-from tests.rules.storage.test_needless_index import an_index
+from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Outcome, Severity

@@ -15,7 +15,7 @@ DESIGN: Final = "https://docs.greptime.com/user-guide/deployments-administration
 DESIGN_0_17: Final = (
     "https://docs.greptime.com/0.17/user-guide/deployments-administration/performance-tuning/design-table/"
 )
-"""The edition for the former file format: it names 100 thousand values of the key as the most."""
+"""The edition for the legacy file format: it names 100 thousand values of the key as the most."""
 
 METRIC_OF_ROW: Final = "__table_id"
 """In a physical table of the metric engine: the column that says of which logical table a row is."""
@@ -60,7 +60,7 @@ def deduplicates(measurement: Measurement) -> bool:
     return measurement.options is not None and not is_append_only(measurement) and not is_metric(measurement)
 
 
-def has_former_format(profile: Profile, measurement: Measurement) -> bool:
+def has_legacy_format(profile: Profile, measurement: Measurement) -> bool:
     """Whether new files are written in the format of the versions up to 0.17, which keeps something for each key.
 
     From 1.0 on another one is the default; 1.0 does not tell in which format a table writes unless it was set.
@@ -116,7 +116,7 @@ class _Tables(Tables):
         # The number of series of a metric table is bounded by nothing in its files.
         if is_metric(measurement):
             return profile.edition
-        return "primary_key" if has_former_format(profile, measurement) else "flat"
+        return "primary_key" if has_legacy_format(profile, measurement) else "flat"
 
     def has_given_columns(self, measurement: Measurement) -> bool:
         return has_given_columns(measurement)

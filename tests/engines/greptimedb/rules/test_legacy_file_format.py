@@ -10,7 +10,7 @@ from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.engines.greptimedb.rules.former_file_format import former_file_format as rule
+from tsaudit.engines.greptimedb.rules.legacy_file_format import legacy_file_format as rule
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.subject import Subject
 

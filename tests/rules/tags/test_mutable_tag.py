@@ -10,7 +10,7 @@ from tests.rules.cases import Case, dataset, judge
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
 from tsaudit.model.subject import Subject
-from tsaudit.rules.tags.changing_tag import changing_tag as rule
+from tsaudit.rules.tags.mutable_tag import mutable_tag as rule
 
 MACHINES = 6
 ROWS = 40

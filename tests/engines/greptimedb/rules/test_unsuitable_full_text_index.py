@@ -6,7 +6,7 @@ from tests.builders import a_count
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, METHODS, a_table, a_text, findings, steps
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.unfitting_full_text_index import unfitting_full_text_index as rule
+from tsaudit.engines.greptimedb.rules.unsuitable_full_text_index import unsuitable_full_text_index as rule
 from tsaudit.model.subject import Subject
 
 
@@ -17,7 +17,7 @@ def _logs(indexes: dict[str, str]) -> Dataset:
     return dataset(Table("raw_logs", (), fields, rows, key=("time",), greptime=settings))
 
 
-LIMITS = {"unfitting-full-text-index.min_rows": 100.0}
+LIMITS = {"unsuitable-full-text-index.min_rows": 100.0}
 CASES = (
     Case(_logs({}), _logs({"message": "fulltext"}), Subject("", "raw_logs", "message"), limits=LIMITS),
     Case(

@@ -8,7 +8,7 @@ from tests.builders import NOW, a_count, a_field, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings, stored
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.needless_deduplication import needless_deduplication as rule
+from tsaudit.engines.greptimedb.rules.unnecessary_deduplication import unnecessary_deduplication as rule
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import How, Measurement
 from tsaudit.model.subject import Subject
@@ -23,7 +23,7 @@ def _logs(append_mode: str, again: int = 0) -> Dataset:
     return dataset(table)
 
 
-LIMITS = {"needless-deduplication.min_rows": 100.0}
+LIMITS = {"unnecessary-deduplication.min_rows": 100.0}
 CASES = (
     Case(_logs("false"), _logs("true"), Subject("", "logs"), limits=LIMITS),
     Case(_logs("false", again=50), _logs("true"), Subject("", "logs"), limits=LIMITS),

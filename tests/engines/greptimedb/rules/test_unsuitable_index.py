@@ -10,7 +10,7 @@ from tests.builders import a_count, a_source, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, METHODS, a_table, a_text, findings, steps
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.unfitting_index import unfitting_index as rule
+from tsaudit.engines.greptimedb.rules.unsuitable_index import unsuitable_index as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Measurement, RowPatterns
 from tsaudit.model.subject import Subject
@@ -23,7 +23,7 @@ def _requests(index_of_id: str, index_of_method: str) -> Dataset:
     return dataset(Table("requests", ("app",), fields, rows, key=("time", "app"), greptime=settings))
 
 
-LIMITS = {"unfitting-index.max_low_values": 200.0}
+LIMITS = {"unsuitable-index.max_low_values": 200.0}
 CASES = (
     Case(
         breaks=_requests("inverted", "inverted"),

@@ -44,7 +44,7 @@ _OF_EVENT: Final = re.compile(
         ),
     ),
 )
-def unfitting_time_index(case: Case) -> Iterator[Finding]:
+def unsuitable_time_index(case: Case) -> Iterator[Finding]:
     """Tables with a second time column that is shortly before the time index in nearly all rows.
 
     This is typical of rows indexed by arrival time. It is a warning if the names agree: the index is named like an

@@ -12,7 +12,7 @@ from tests.rules.cases import Case, dataset, hosts, judge, planned, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.rules.storage.uneven_partitions import uneven_partitions as rule
+from tsaudit.rules.storage.partition_skew import partition_skew as rule
 
 POSTGRESQL = frozenset({"postgresql"})
 GREPTIMEDB = frozenset({"greptimedb"})
@@ -41,7 +41,7 @@ CASES = (
         keeps=_hashed(*(f"dc-{i}" for i in range(32))),
         subject=Subject("", "cpu"),
         engines=POSTGRESQL,
-        limits={"uneven-partitions.min_bytes": 10_000, "uneven-partitions.max_skew": 3},
+        limits={"partition-skew.min_bytes": 10_000, "partition-skew.max_skew": 3},
     ),
     Case(
         breaks=_monthly(*MONTHS[:2], "DEFAULT"),
@@ -54,7 +54,7 @@ CASES = (
         keeps=_monthly(*MONTHS[1:]),
         subject=Subject("", "cpu"),
         engines=POSTGRESQL,
-        limits={"uneven-partitions.max_empty": 2},
+        limits={"partition-skew.max_empty": 2},
     ),
     Case(
         breaks=_bounded("time", "time < '2026-03-31 05:45:00'", "time >= '2026-03-31 05:45:00'"),
@@ -67,7 +67,7 @@ CASES = (
         keeps=_bounded("host", "host < 'web-010'", "host >= 'web-010'"),
         subject=Subject("", "cpu"),
         engines=GREPTIMEDB,
-        limits={"uneven-partitions.min_bytes": 1},
+        limits={"partition-skew.min_bytes": 1},
     ),
 )
 

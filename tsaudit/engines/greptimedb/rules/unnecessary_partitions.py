@@ -23,7 +23,7 @@ from tsaudit.text import listed, many, number, size
         Threshold("min_bytes", 10_000_000_000, "bytes", "our default: any machine can store many times as much"),
     ),
 )
-def needless_partitions(case: Case) -> Iterator[Finding]:
+def unnecessary_partitions(case: Case) -> Iterator[Finding]:
     """Tables that are partitioned although they contain less than `min_bytes`.
 
     The finding is a note, because a table planned for much more data may just be new. Tables that the server

@@ -34,7 +34,7 @@ _VALUES_PER_ROW: Final = 0.1
         ),
     ),
 )
-def needless_deduplication(case: Case) -> Iterator[Finding]:
+def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
     """Tables of events, such as log lines, that are not append-only.
 
     Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key. The

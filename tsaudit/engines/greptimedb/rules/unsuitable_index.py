@@ -47,7 +47,7 @@ from tsaudit.text import count, listed, number
         ("duckdb", "sqlite", "postgresql"), "one kind of index is used for columns with few and with many values"
     ),
 )
-def unfitting_index(case: Case) -> Iterator[Finding]:
+def unsuitable_index(case: Case) -> Iterator[Finding]:
     """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
 
     According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index

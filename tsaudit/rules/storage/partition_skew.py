@@ -42,7 +42,7 @@ from tsaudit.text import listed, many, number, percent, size
         ),
     ),
 )
-def uneven_partitions(case: Case) -> Iterator[Finding]:
+def partition_skew(case: Case) -> Iterator[Finding]:
     """Partitions of very different sizes, a default partition that collects rows, empty partitions that pile up, too
     many.
 

@@ -61,7 +61,7 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
         Threshold("min_bytes", 1_000_000, "bytes", "our default: a smaller one costs almost nothing"),
     ),
 )
-def needless_index(case: Case) -> Iterator[Finding]:
+def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     """Indexes that cost every write and serve no read that something else does not already serve.
 
     Reported are:
@@ -110,14 +110,14 @@ def needless_index(case: Case) -> Iterator[Finding]:
         if case.tables.has_given_columns(measurement):
             continue
         indexes = measurement.indexes or ()
-        needless = [found for index in indexes if (found := _judge(case, measurement, index))]
+        unneeded = [found for index in indexes if (found := _judge(case, measurement, index))]
         limit = case.limit("max_indexes", measurement)
-        if needless or len(indexes) > limit.value:
-            yield _finding(case, measurement, indexes, needless)
+        if unneeded or len(indexes) > limit.value:
+            yield _finding(case, measurement, indexes, unneeded)
 
 
 @dataclass(frozen=True, slots=True)
-class _Needless:
+class _Unneeded:
     index: Index
     why: str
     severity: Severity
@@ -125,25 +125,25 @@ class _Needless:
     """False if it may be useful."""
 
 
-def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | None:
+def _judge(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
     """Why the index is not needed; None if it may be."""
     if index.constraint:
         return None
     small = _is_small(case, measurement, index)
     sure = not small and _seen_before(case, measurement, index)
     if not index.valid:
-        return _Needless(index, _UNFINISHED, Severity.WARN if sure else Severity.INFO)
+        return _Unneeded(index, _UNFINISHED, Severity.WARN if sure else Severity.INFO)
     if why := _served_otherwise(case.engine, measurement, index):
-        return _Needless(index, why, Severity.INFO if small else Severity.WARN)
+        return _Unneeded(index, why, Severity.INFO if small else Severity.WARN)
     if few := _few_values(case, measurement, index):
-        return _Needless(index, few, Severity.INFO, sure=False)
+        return _Unneeded(index, few, Severity.INFO, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
         return None
     since = index.counted_since or index.scans_since
     if since is None or (case.profile.collected_at - since).days < case.limit("min_days", measurement).value:
         return None
     why = f"not used once since {since.date()}" + (", or since it was created" if index.counted_since else "")
-    return _Needless(index, why, Severity.WARN if sure else Severity.INFO, sure)
+    return _Unneeded(index, why, Severity.WARN if sure else Severity.INFO, sure)
 
 
 def _is_small(case: Case, measurement: Measurement, index: Index) -> bool:
@@ -230,13 +230,13 @@ def _to_keep(index: Index) -> tuple[bool, bool, str]:
     return not index.constraint, not index.unique, index.name
 
 
-def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], needless: Sequence[_Needless]) -> Finding:
+def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], unneeded: Sequence[_Unneeded]) -> Finding:
     limit = case.limit("max_indexes", measurement)
     too_many = len(indexes) > limit.value
     # If some are certainly redundant, the others wait: dropped together with their replacement, they would leave
     # queries without any index.
-    told = [n for n in needless if n.sure] or needless
-    doubtful = [n.index.name for n in needless if n not in told]
+    told = [n for n in unneeded if n.sure] or unneeded
+    doubtful = [n.index.name for n in unneeded if n not in told]
     worst = max((n.severity for n in told), key=lambda s: s.rank, default=Severity.WARN)
     parts = [f"{many(len(indexes), 'index')}, more than the recommended {number(limit.value)}"] if too_many else []
     parts += [_summary(told)] if told else []
@@ -252,23 +252,23 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], nee
         unit="indexes"
         if too_many
         else "redundant or unused index"
-        if len(needless) == 1
+        if len(unneeded) == 1
         else "redundant or unused indexes",
         evidence=(
             Evidence("indexes", number(len(indexes))),
-            *(Evidence(n.index.name, f"({_columns(n.index)}): {n.why}{_bytes(n.index)}") for n in needless),
+            *(Evidence(n.index.name, f"({_columns(n.index)}): {n.why}{_bytes(n.index)}") for n in unneeded),
         ),
         facts=("indexes", "tag_values"),
     )
 
 
-def _summary(needless: Sequence[_Needless]) -> str:
-    if len(needless) == 1:
-        index = needless[0].index
-        return f"Index {index.name} on ({_columns(index)}) is not needed: {needless[0].why}{_bytes(index)}"
-    sizes = [n.index.size_bytes for n in needless if n.index.size_bytes is not None]
+def _summary(unneeded: Sequence[_Unneeded]) -> str:
+    if len(unneeded) == 1:
+        index = unneeded[0].index
+        return f"Index {index.name} on ({_columns(index)}) is not needed: {unneeded[0].why}{_bytes(index)}"
+    sizes = [n.index.size_bytes for n in unneeded if n.index.size_bytes is not None]
     together = f", {size(sum(sizes))} together" if sizes else ""
-    return f"{many(len(needless), 'index')} are not needed{together}: {listed([n.index.name for n in needless])}"
+    return f"{many(len(unneeded), 'index')} are not needed{together}: {listed([n.index.name for n in unneeded])}"
 
 
 def _columns(index: Index) -> str:

@@ -20,7 +20,7 @@ from tsaudit.text import count
     requires={"options", "effective_options"},
     uses={"series_listing"},
 )
-def former_file_format(case: Case) -> Iterator[Finding]:
+def legacy_file_format(case: Case) -> Iterator[Finding]:
     """Tables of GreptimeDB 1.0 or later that write files in the format `primary_key` of earlier versions.
 
     Version 1.0 does not report the format of a table that does not set it, so the result is unknown there. In that

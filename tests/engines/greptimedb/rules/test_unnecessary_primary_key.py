@@ -8,7 +8,7 @@ from tests.builders import a_count, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, findings, steps
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.needless_primary_key import needless_primary_key as rule
+from tsaudit.engines.greptimedb.rules.unnecessary_primary_key import unnecessary_primary_key as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
@@ -20,7 +20,7 @@ def _logs(tag: str, values: tuple[str, ...]) -> Dataset:
     return dataset(Table("logs", (tag,), {"message": "string"}, rows, key=("time", tag), greptime=append_only))
 
 
-LIMITS = {"needless-primary-key.min_rows": 100}
+LIMITS = {"unnecessary-primary-key.min_rows": 100}
 CASES = (
     Case(
         breaks=_logs("request_id", IDS[:200]),

@@ -30,7 +30,7 @@ from tsaudit.text import listed, many, number
         ),
     ),
 )
-def needless_primary_key(case: Case) -> Iterator[Finding]:
+def unnecessary_primary_key(case: Case) -> Iterator[Finding]:
     """Append-only tables with a primary key that neither deduplicates nor sorts rows in a way that helps queries.
 
     An append-only table keeps every row, so its key only sorts them. Even that is useless if all its columns have one
@@ -67,7 +67,7 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
             continue
         per_key = rows.value / max(series.value, 1)
         if is_append_only(measurement) and (why := _why(case, measurement, per_key)):
-            yield _needless(case, measurement, per_key, why)
+            yield _unnecessary(case, measurement, per_key, why)
         elif last := _to_put_last(measurement):
             yield _led_by(measurement, last)
 
@@ -124,7 +124,7 @@ def _kept(case: Case, measurement: Measurement) -> list[str]:
     return kept
 
 
-def _needless(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
+def _unnecessary(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
     key, kept = primary_key(measurement), _kept(case, measurement)
     values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
     use = "has columns without benefit" if kept else "has no benefit"

@@ -29,7 +29,7 @@ from tsaudit.text import listed, many, number, percent
         ),
     ),
 )
-def mixed_rhythms(case: Case) -> Iterator[Finding]:
+def mixed_intervals(case: Case) -> Iterator[Finding]:
     """Measurements where some values arrive at even intervals and others only when something happens.
 
     Either the fields differ, or the sources do: at least `min_share` of the series with enough rows. Intervals are even

@@ -16,7 +16,7 @@ from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import FieldRhythm, PartingTag, Profile, Rhythms
 from tsaudit.model.subject import Subject
-from tsaudit.rules.layout.mixed_rhythms import mixed_rhythms as rule
+from tsaudit.rules.layout.mixed_intervals import mixed_intervals as rule
 
 MACHINES = ("press-1", "press-2", "saw-1")
 

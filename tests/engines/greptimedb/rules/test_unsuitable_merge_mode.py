@@ -6,7 +6,7 @@ from tests.builders import a_count, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings, steps, stored
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.unfitting_merge_mode import unfitting_merge_mode as rule
+from tsaudit.engines.greptimedb.rules.unsuitable_merge_mode import unsuitable_merge_mode as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Measurement, RowPattern, RowPatterns
 from tsaudit.model.subject import Subject

@@ -21,11 +21,11 @@ from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Index, Partitioning, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
-from tsaudit.rules.storage.needless_index import needless_index as rule
+from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 
 ORDERED = frozenset({"sqlite"})
 POSTGRESQL = frozenset({"postgresql"})
-ANY_SIZE = {"needless-index.min_bytes": 0.0, "needless-index.min_indexed_rows": 0.0}
+ANY_SIZE = {"unused-or-redundant-index.min_bytes": 0.0, "unused-or-redundant-index.min_indexed_rows": 0.0}
 DUCKDB = frozenset({"duckdb"})
 GREPTIMEDB = frozenset({"greptimedb"})
 
@@ -86,7 +86,7 @@ CASES = (
         keeps=_cpu(("host",), ("region",)),
         subject=Subject("", "cpu"),
         engines=ORDERED | DUCKDB,
-        limits={"needless-index.max_indexes": 3},
+        limits={"unused-or-redundant-index.max_indexes": 3},
     ),
     Case(  # one region: two hosts are enough to be told apart
         breaks=_cpu(("region",)),
@@ -94,7 +94,7 @@ CASES = (
         subject=Subject("", "cpu"),
         severity=Severity.INFO,
         engines=ORDERED | DUCKDB,
-        limits={"needless-index.min_values": 2, "needless-index.min_rows": 1},
+        limits={"unused-or-redundant-index.min_values": 2, "unused-or-redundant-index.min_rows": 1},
     ),
     Case(
         breaks=_greptime(host="inverted", region="inverted"),

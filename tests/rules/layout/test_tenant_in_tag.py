@@ -1,4 +1,4 @@
-"""LAY009: customers share a database, separated by a tag."""
+"""LAY009: tenants share a database, separated by a tag."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Documents, Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rules.layout.customer_in_tag import customer_in_tag as rule
+from tsaudit.rules.layout.tenant_in_tag import tenant_in_tag as rule
 
 
 def _devices(**more: list[str]) -> list[dict[str, str | None]]:
@@ -51,10 +51,10 @@ def test_message_and_evidence() -> None:
     (finding,) = _found(_with("tenant", 40), _with("tenant", 7, "mem"), a_measurement("logs"))
     assert (finding.subject, finding.severity, finding.guilty) == (Subject("main"), Severity.INFO, "tenant")
     assert finding.message == (
-        "One bucket for all customers: tenant, with 40 values, separates them in 2 of 3 measurements."
+        "One bucket for all tenants: tenant, with 40 values, separates them in 2 of 3 measurements."
     )
     assert [(e.label, e.value) for e in finding.evidence] == [("with tenant", "cpu and mem"), ("without it", "logs")]
-    assert "Write one that needs more to a bucket of its own, such as main_customer" in finding.fix
+    assert "Write one that needs more to a bucket of its own, such as main_tenant" in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_name_of_the_tag(key: str, found: bool) -> None:
 def test_silence_below_the_limits() -> None:
     assert _found(_with("tenant", 1)) == ()
     assert _found(_with("tenant", 2))
-    assert _found(_with("tenant", 4), min_customers=5) == ()
+    assert _found(_with("tenant", 4), min_tenants=5) == ()
     assert _found(_with("tenant", 9), a_measurement("a"), a_measurement("b")) == ()
     assert _found(_with("tenant", 9), a_measurement("a"))
     assert _found(_with("tenant", 9), a_measurement("a"), min_share=0.6) == ()
@@ -113,7 +113,7 @@ def test_a_field_names_the_customer_in_documents_only() -> None:
     orders = a_measurement("orders", tags=(), fields=fields)
     (finding,) = _found(orders, engine="mongodb")
     assert finding.message == (
-        "One database for all customers: meta.tenant_id, with 9 values, separates them in 1 of 1 collections."
+        "One database for all tenants: meta.tenant_id, with 9 values, separates them in 1 of 1 collections."
     )
     assert "meta.tenant_id is best the first" in finding.fix
     assert judge(rule, a_profile(orders, engine="influxdb2")).outcome is Outcome.PASS

@@ -7,7 +7,7 @@ from typing import Any
 from tests.builders import a_measurement, a_profile
 from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.engines.greptimedb.rules.needless_partitions import needless_partitions as rule
+from tsaudit.engines.greptimedb.rules.unnecessary_partitions import unnecessary_partitions as rule
 from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import Partition, Partitioning, Storage
 from tsaudit.model.subject import Subject

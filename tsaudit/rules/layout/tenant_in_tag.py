@@ -13,17 +13,17 @@ from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, number, values_of
 
-_CUSTOMER: Final = re.compile(
+_TENANT: Final = re.compile(
     r"(?:tenant|customer|org|organi[sz]ation|account)(?:[-_ ]?(?:id|key|code|no|number|name|uuid|slug))?", re.IGNORECASE
 )
-"""Names that identify customers, as one word or two, including `customerId`."""
+"""Names that identify tenants, as one word or two, including `customerId`."""
 _BUYS_TOO: Final = re.compile(r"customer|account", re.IGNORECASE)
 """Beginning of names that a shop gives to the people who buy from it."""
 
 
 @rule(
     code="LAY009",
-    title="Customers share a database, separated by a tag",
+    title="Tenants share a database, separated by a tag",
     severity=Severity.INFO,
     guidelines=("F2",),
     requires={"measurements", "tag_keys"},
@@ -36,30 +36,30 @@ _BUYS_TOO: Final = re.compile(r"customer|account", re.IGNORECASE)
             "share of the measurements",
             "our default: in most measurements it is the design, in a few it is a detail",
         ),
-        Threshold("min_customers", 2, "values", "our default: with one value, the database belongs to that customer"),
+        Threshold("min_tenants", 2, "values", "our default: with one value, the database belongs to that tenant"),
         Threshold(
             "max_per_row",
             0.02,
             "customers or accounts per row",
             "our default: who pays for a service writes all the time, who buys from a shop orders now and then",
         ),
-        Threshold("few_customers", 20, "customers or accounts", "our default: with so few, the ratio is random"),
+        Threshold("few_tenants", 20, "customers or accounts", "our default: with so few, the ratio is random"),
     ),
 )
-def customer_in_tag(case: Case) -> Iterator[Finding]:
-    """Databases or buckets where a tag in most measurements names the customer; in MongoDB, a field.
+def tenant_in_tag(case: Case) -> Iterator[Finding]:
+    """Databases or buckets where a tag in most measurements names the tenant; in MongoDB, a field.
 
     The rule recognizes the tag by its name: tenant, customer, org, organization, or account, alone or followed by a
     word such as id, key, or name. A customer or account may also be somebody who buys from a shop: with more than
-    `few_customers`, there must be fewer than `max_per_row` for each row. The tag must have at least `min_customers`
+    `few_tenants`, there must be fewer than `max_per_row` for each row. The tag must have at least `min_tenants`
     values somewhere, and be in at least `min_share` of the measurements. This is the design "one database for all
-    customers". The finding is a note: the design is fine, but other designs suit other needs.
+    tenants". The finding is a note: the design is fine, but other designs suit other needs.
 
     ## Why it matters
 
     One database for all is the simplest to query and maintain: one retention, one downsampling job. But it cannot keep
-    one customer's data longer than another's, or give someone read access to a single customer. In InfluxDB 1 and 2,
-    each customer also multiplies the series.
+    one tenant's data longer than another's, or give someone read access to a single tenant. In InfluxDB 1 and 2,
+    each tenant also multiplies the series.
 
     ## Example
 
@@ -67,8 +67,8 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Do nothing as long as all customers are treated the same. If retention or permissions differ, use a database per
-    customer. For a large customer, use a separate organization, account, or server.
+    Do nothing as long as all tenants are treated the same. If retention or permissions differ, use a database per
+    tenant. For a large tenant, use a separate organization, account, or server.
 
     ## References
 
@@ -84,25 +84,25 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
         for measurement in inside:
             for key, values, rows in _columns(case, measurement):
                 word = key.rsplit(".", 1)[-1]
-                if _CUSTOMER.fullmatch(word) and not _buys(case, word, values, rows):
+                if _TENANT.fullmatch(word) and not _buys(case, word, values, rows):
                     named.setdefault(key, {})[measurement.name] = values
         for key, holding in sorted(named.items(), key=lambda one: (-len(one[1]), one[0]))[:1]:
-            customers = _most(holding)
+            tenants = _most(holding)
             if _was_merged(case, holding):
                 continue
-            several = customers is not None and customers.value >= case.limit("min_customers").value
-            if customers and several and len(holding) >= case.limit("min_share").value * len(inside):
-                yield _finding(case, database, key, customers, holding, inside)
+            several = tenants is not None and tenants.value >= case.limit("min_tenants").value
+            if tenants and several and len(holding) >= case.limit("min_share").value * len(inside):
+                yield _finding(case, database, key, tenants, holding, inside)
 
 
 def _was_merged(case: Case, holding: Iterable[str]) -> bool:
-    """Whether an earlier audit wanted one measurement for all customers: that this is the design is no news."""
+    """Whether an earlier audit wanted one measurement for all tenants: that this is the design is no news."""
     asked = (one.change for one in case.timeline.wanted)
     return not {change.into for change in asked if isinstance(change, MergeMeasurements)}.isdisjoint(holding)
 
 
 def _columns(case: Case, measurement: Measurement) -> Iterator[tuple[str, Count | None, int | None]]:
-    """The columns that could name a customer, with their number of values and of the rows that have these; None for
+    """The columns that could name a tenant, with their number of values and of the rows that have these; None for
     what is not known.
     """
     rows = measurement.rows.value if measurement.rows else None
@@ -113,10 +113,10 @@ def _columns(case: Case, measurement: Measurement) -> Iterator[tuple[str, Count 
 
 
 def _buys(case: Case, word: str, values: Count | None, rows: int | None) -> bool:
-    """Whether the customers are more likely people who buy from a shop."""
+    """Whether the tenants are more likely people who buy from a shop."""
     if values is None or rows is None or not _BUYS_TOO.match(word):
         return False
-    return values.value > max(case.limit("few_customers").value, case.limit("max_per_row").value * rows)
+    return values.value > max(case.limit("few_tenants").value, case.limit("max_per_row").value * rows)
 
 
 def _most(holding: Mapping[str, Count | None]) -> Count | None:
@@ -128,7 +128,7 @@ def _finding(
     case: Case,
     database: Database,
     key: str,
-    customers: Count,
+    tenants: Count,
     holding: Mapping[str, Count | None],
     inside: Sequence[Measurement],
 ) -> Finding:
@@ -138,14 +138,14 @@ def _finding(
         subject=Subject(database.name),
         severity=Severity.INFO,
         message=(
-            f"One {words.database} for all customers: {key}, with {values_of(customers)}, separates them in "
+            f"One {words.database} for all tenants: {key}, with {values_of(tenants)}, separates them in "
             f"{number(len(holding))} of {number(len(inside))} {words.measurement}s."
         ),
-        fix=f"Nothing, if all customers keep their data equally long and nobody but your own services reads "
-        f"{database.name}: rights cannot tell customers apart. Where queries name the customer, {key} is best the "
+        fix=f"Nothing, if all tenants keep their data equally long and nobody but your own services reads "
+        f"{database.name}: rights cannot tell tenants apart. Where queries name the tenant, {key} is best the "
         f"first {words.tag} of keys and indexes. Write one that needs more to a {words.database} of its own, such "
-        f"as {database.name.replace('/', '_')}_customer, and copy there what is stored.",
-        changes=(Inspect(Subject(database.name), "customers", key),),
+        f"as {database.name.replace('/', '_')}_tenant, and copy there what is stored.",
+        changes=(Inspect(Subject(database.name), "tenants", key),),
         observed=len(holding) / len(inside),
         limit=case.limit("min_share"),
         unit="share of the measurements",
@@ -155,5 +155,5 @@ def _finding(
             Evidence("without it", listed(without, 6)),
         ),
         facts=("documents",) if case.engine.keeps_documents else ("tag_keys", "tag_values"),
-        source=customers.source,
+        source=tenants.source,
     )

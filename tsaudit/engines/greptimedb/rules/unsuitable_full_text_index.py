@@ -32,7 +32,7 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
         Threshold("max_low_values", 10_000, "distinct values", DESIGN),
     ),
 )
-def unfitting_full_text_index(case: Case) -> Iterator[Finding]:
+def unsuitable_full_text_index(case: Case) -> Iterator[Finding]:
     """Text fields with log lines and no full-text index, and full-text indexes on names, states, and the like.
 
     Log lines are recognized by their format. They need `min_words` words on average and a table with `min_rows` rows.

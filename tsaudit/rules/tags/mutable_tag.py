@@ -59,7 +59,7 @@ from tsaudit.text import listed, many, number
         ),
     ),
 )
-def changing_tag(case: Case) -> Iterator[Finding]:
+def mutable_tag(case: Case) -> Iterator[Finding]:
     """Tags that are an attribute of a source and change over time, such as a machine's color or firmware.
 
     This is based on the rows read within the window. A source is identified by the other tags, or by the one of them

@@ -16,7 +16,7 @@ from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.rules.layout.database_per_customer import database_per_customer as rule
+from tsaudit.rules.layout.database_per_tenant import database_per_tenant as rule
 
 HELD = (table("orders", hosts(2)), table("users", hosts(2)))
 PARTS = ("web", "stock", "mail", "search", "billing")

@@ -35,7 +35,7 @@ from tsaudit.text import listed, number, percent
         ),
     ),
 )
-def unfitting_merge_mode(case: Case) -> Iterator[Finding]:
+def unsuitable_merge_mode(case: Case) -> Iterator[Finding]:
     """Tables that keep the last row although their writers send partial rows, and the other way round.
 
     With `last_row`, it is a warning if `min_overwritten_ratio` of the rows in files were written again and

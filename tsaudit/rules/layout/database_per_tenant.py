@@ -23,7 +23,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
 
 @rule(
     code="LAY008",
-    title="Each customer has a separate database",
+    title="Each tenant has a separate database",
     severity=Severity.INFO,
     guidelines=("F2",),
     requires={"measurements"},
@@ -63,22 +63,22 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
                 "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
             },
         ),
-        Threshold("warn_ratio", 0.8, "share of a limit", "our default: leaves room for new customers"),
+        Threshold("warn_ratio", 0.8, "share of a limit", "our default: leaves room for new tenants"),
     ),
 )
-def database_per_customer(case: Case) -> Iterator[Finding]:
+def database_per_tenant(case: Case) -> Iterator[Finding]:
     """Databases or buckets whose names differ in one part and that contain the same things.
 
-    Names that differ in a day, week, or month do not count. A database per customer is a choice, and often a good one,
+    Names that differ in a day, week, or month do not count. A database per tenant is a choice, and often a good one,
     so the finding is a note. It is a warning if the number of databases is near the product's maximum,
     `max_databases`, or if the similar databases contain nearly `max_measurements` measurements: from `warn_ratio` of
-    the limit. The third design, a separate organization, account, or server per customer, is not visible here, because
+    the limit. The third design, a separate organization, account, or server per tenant, is not visible here, because
     each is its own target.
 
     ## Why it matters
 
-    The design decides what is easy later: handing over one customer's data, keeping it longer, querying all customers,
-    changing an index. It also limits the number of customers: five on InfluxDB 3 Core. In MongoDB, 500 customers with
+    The design decides what is easy later: handing over one tenant's data, keeping it longer, querying all tenants,
+    changing an index. It also limits the number of tenants: five on InfluxDB 3 Core. In MongoDB, 500 tenants with
     20 collections of 3 indexes each are 40,000 files.
 
     ## Example
@@ -87,7 +87,7 @@ def database_per_customer(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Do nothing if this is intended and there is room for more customers.
+    Do nothing if this is intended and there is room for more tenants.
 
     ## References
 
@@ -101,7 +101,7 @@ def database_per_customer(case: Case) -> Iterator[Finding]:
     from tsaudit.analysis.shapes.periods import period_families
 
     inside: dict[str, set[str]] = defaultdict(set)
-    # Retention policies of one database are not databases of customers.
+    # Retention policies of one database are not databases of tenants.
     wholes = case.profile.wholes
     for database in wholes:
         inside[database.name] = {measurement.name for measurement in case.profile.inside(database)}
@@ -189,6 +189,6 @@ def _designs(case: Case, count: int) -> str:
         f"Know which of three designs you run. A {words.database} for each: its rights and its {words.retention} are "
         f"its own, and it is dropped at once; a question about all names {number(count)} {words.database}s, and "
         f"whatever is set up or changed is so {number(count)} times. One {words.database} with a {words.tag} that "
-        "names the customer: all is set up once, and one question is about all; rights do not tell them apart. A "
+        "names the tenant: all is set up once, and one question is about all; rights do not tell them apart. A "
         f"server, an account or an organization for each of the few large ones, one {words.database} for the others."
     )

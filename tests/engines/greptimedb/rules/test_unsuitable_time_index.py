@@ -9,7 +9,7 @@ from tests.builders import a_field
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings, steps
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.unfitting_time_index import unfitting_time_index as rule
+from tsaudit.engines.greptimedb.rules.unsuitable_time_index import unsuitable_time_index as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Field, Measurement, TimeLag
 from tsaudit.model.subject import Subject
