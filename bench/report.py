@@ -84,7 +84,7 @@ def a_finding(number: int) -> Finding:
         observed=0.93,
         limit=limit,
         unit="ratio",
-        guilty=column,
+        main_contributor=column,
         share=0.93,
         samples=("alpha", "beta", "gamma", "delta"),
         evidence=tuple(Evidence(f"What was seen, part {n}", "1,234,567 rows of 2,345,678") for n in range(4)),

@@ -32,7 +32,7 @@ def _summary(result: AuditResult, report: str | None) -> Iterator[tuple[str, str
     found = _dated(result)
     if found is not None:
         share = f" ({percent(found.share)})" if found.share is not None else ""
-        yield "Contributor", f"{found.guilty} of {found.subject.measurement or found.subject}{share}"
+        yield "Contributor", f"{found.main_contributor} of {found.subject.measurement or found.subject}{share}"
         if found.since:
             yield "Growing since" if is_growing(found) else "Began", day_in_words(found.since)
     forecast = _soonest(result)
@@ -78,7 +78,7 @@ def _dated(result: AuditResult) -> Finding | None:
     """The worst finding that names a tag as main contributor; if several are equal, one with a start date, then the one
     with the largest share.
     """
-    blaming = [f for _, f in _bad(result) if f.guilty]
+    blaming = [f for _, f in _bad(result) if f.main_contributor]
     return max(blaming, key=lambda f: (f.severity.rank, f.since is not None, f.share or 0.0), default=None)
 
 

@@ -42,7 +42,7 @@ def full_incident(number: int = 1, severity: Severity = Severity.CRITICAL, **cha
         observed=1_234_567.0,
         limit=LIMIT,
         unit="series",
-        guilty="host",
+        main_contributor="host",
         share=0.92,
         samples=("web-01.example.com", "web-02.example.com", "db-01.example.com", "db-02.example.com"),
         since=DAY - timedelta(days=30),
@@ -58,7 +58,7 @@ def everything(count: int) -> list[Incident]:
 def hostile_incident() -> Incident:
     evil = "<!channel> @here <http://evil.example|click> *bold* _it_ ~st~ `code` &amp; \u202egpj.exe\x1b[31m\n> q"
     return full_incident(
-        guilty=evil, message=evil, fix=evil, samples=(evil, "`", ""), subject=Subject(evil, evil, evil)
+        main_contributor=evil, message=evil, fix=evil, samples=(evil, "`", ""), subject=Subject(evil, evil, evil)
     )
 
 
@@ -194,12 +194,12 @@ def test_incidents_furthest_over_the_limit_come_first() -> None:
 @settings(max_examples=examples(30), deadline=None)
 @given(st.lists(HOSTILE, min_size=8, max_size=8), st.integers(1, 12))
 def test_no_foreign_text_rings_links_or_bursts_a_limit(words: list[str], count: int) -> None:
-    name, measurement, column, text, fix, guilty, sample, run = words
+    name, measurement, column, text, fix, main_contributor, sample, run = words
     incident = full_incident(
         subject=Subject(name * 40, measurement, column),
         message=text * 40,
         fix=fix * 40,
-        guilty=guilty * 40,
+        main_contributor=main_contributor * 40,
         samples=(sample * 40, sample, sample),
     )
     incidents = [replace(incident, fingerprint=f"{n:016x}") for n in range(count)]

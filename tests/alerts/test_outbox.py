@@ -421,7 +421,7 @@ def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
 
 def test_names_and_values_that_are_no_text_are_kept_and_told(history: History, slack: SlackDouble) -> None:
     half = "half \ud800 of a character"
-    finding = a_finding(Subject("main", half, "host"), message=half, guilty=half, samples=(half,))
+    finding = a_finding(Subject("main", half, "host"), message=half, main_contributor=half, samples=(half,))
     history.store.save(a_profile(a_measurement(half)), a_result(a_rule_result(finding)), None)
     kept = history.store.profile("demo", DAY)
     assert kept is not None

@@ -336,7 +336,7 @@ def test_a_reply_to_a_deleted_message_becomes_a_message(history: History, slack:
 
 def test_all_rules_at_once_arrive(history: History, slack: SlackDouble) -> None:
     long = "x" * 300
-    history.audit(found(*range(500), severity=Severity.CRITICAL, samples=(long,) * 9, fix=long, guilty=long))
+    history.audit(found(*range(500), severity=Severity.CRITICAL, samples=(long,) * 9, fix=long, main_contributor=long))
     assert history.send() == SendReport(sent=1)
     assert "500 open incidents" in slack.texts()[0]
     assert slack.messages[0].blocks, "it was taken with its blocks"

@@ -179,7 +179,7 @@ def story_run() -> tuple[AuditRun, Finding]:
         since=DAY - timedelta(days=30),
         limit=Limit("runaway-cardinality.max", 100.0, "series", "our default", "default"),
         changes=(LeaveOut(at, "request_id"),),
-        guilty="request_id",
+        main_contributor="request_id",
         share=0.9,
     )
     results = (

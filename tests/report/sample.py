@@ -252,7 +252,7 @@ def the_findings() -> dict[str, Finding]:
             unit="series",
             limit=a_limit(),
             baseline=74_100.0,
-            guilty="request_id",
+            main_contributor="request_id",
             share=0.977,
             samples=(FULL_KEY, "0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d11", "0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d12", "x"),
             evidence=(
@@ -269,7 +269,7 @@ def the_findings() -> dict[str, Finding]:
             message=f"Tag values of {HOSTILE} look like <script>alert(2)</script>",
             fix='DROP "<b>" -- \u202e',
             samples=("<script>alert(3)</script>", "a@example.com"),
-            guilty="host",
+            main_contributor="host",
             observed=0.31,
             unit="ratio",
             limit=a_limit(0.2, name="x.y", unit="ratio", source="our default: <i>so</i>", origin="default"),

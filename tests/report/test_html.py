@@ -148,7 +148,7 @@ def page_about(database: str, measurement: str, column: str) -> str:
         subject,
         message=f"about {measurement} and {column}",
         fix=f"change {column}",
-        guilty=column,
+        main_contributor=column,
         evidence=(Evidence(column, measurement),),
         samples=(),
     )
@@ -360,7 +360,12 @@ def test_measure_names_when_rows_were_not_counted() -> None:
 def test_huge_values_do_not_make_a_huge_page() -> None:
     long = "x" * 300_000
     finding = a_finding(
-        Subject("d", long, long), message=long, fix=long, evidence=(Evidence(long, long),), guilty=long, samples=(long,)
+        Subject("d", long, long),
+        message=long,
+        fix=long,
+        evidence=(Evidence(long, long),),
+        main_contributor=long,
+        samples=(long,),
     )
     table = a_measurement(long, database="d", tags=(a_tag(long),), fields=(a_field(long),), statements={"x": long})
     gap = Gap("row_count", Reason.FAILED, long, "d", long)
@@ -380,7 +385,7 @@ def test_ten_thousand_findings_with_everything_stay_below_a_megabyte(name: str, 
     change = {at: (MakeField(Subject(at.database, at.measurement), "host"),) for at in places}
     found = [
         a_finding(at, fix="Write host as a field. " * 8, observed=3.0, unit="series", changes=change[at],
-                  samples=("a-value", "b-value"), evidence=(Evidence("Values", "12,345"),) * 6, guilty="host")
+                  samples=("a-value", "b-value"), evidence=(Evidence("Values", "12,345"),) * 6, main_contributor="host")
         for at in places
     ]  # fmt: skip
     made = tuple(

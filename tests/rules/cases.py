@@ -30,7 +30,7 @@ class Case:
     subject: Subject
     """Of a finding on the database that breaks it; a name of the database that is not given is filled in."""
     severity: Severity = Severity.WARN
-    guilty: str | None = None
+    main_contributor: str | None = None
     engines: frozenset[str] = frozenset()
     limits: Mapping[str, float] = field(default_factory=dict)
     before: Dataset | None = None

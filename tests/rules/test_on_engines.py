@@ -118,7 +118,7 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, database: Data
     found = [f for f in result.findings if f.subject == subject]
     assert found, [(f.subject, f.message) for f in result.findings]
     assert found[0].severity is case.severity, found[0].message
-    assert case.guilty is None or found[0].guilty == case.guilty
+    assert case.main_contributor is None or found[0].main_contributor == case.main_contributor
     for finding in result.findings:
         _complete(finding, rule)
     if engine in _ONLY_READS:

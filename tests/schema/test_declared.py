@@ -125,4 +125,4 @@ def test_other_engines_have_their_own_words_and_no_such_limits() -> None:
 def test_findings_say_both_sides() -> None:
     ((_, finding),) = compare(DECLARED, live(a_measurement(tags=(a_tag(), a_tag("region"))))).findings()
     assert [(e.label, e.value) for e in finding.evidence] == [("declared", "-"), ("live", "a tag")]
-    assert (finding.severity, finding.guilty) == (Severity.WARN, "region")
+    assert (finding.severity, finding.main_contributor) == (Severity.WARN, "region")

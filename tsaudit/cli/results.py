@@ -133,7 +133,7 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, settled:
         "message": finding.message,
         "sentence": sentence(finding),
         "fix": finding.fix,
-        "guilty": finding.guilty,
+        "main_contributor": finding.main_contributor,
         "share": finding.share,
         "observed": finding.observed,
         "unit": finding.unit,

@@ -156,7 +156,7 @@ class Finding:
     """Of `observed`."""
     baseline: float | None = None
     """The figure of the previous snapshot, if the rule compares."""
-    guilty: str | None = None
+    main_contributor: str | None = None
     """The tag or column that contributes most."""
     share: float | None = None
     """Its share of the damage, 0 to 1."""

@@ -159,7 +159,7 @@ def _finding(subject: Subject, severity: Severity, text: str, declared: str, liv
         severity=severity,
         message=f"{message}.",
         fix="If this is intended, export the schema again; otherwise, stop the writer that causes it.",
-        guilty=subject.column or None,
+        main_contributor=subject.column or None,
         evidence=(Evidence("declared", declared), Evidence("live", live)),
         facts=("measurements", "tag_keys", "field_types"),
     )

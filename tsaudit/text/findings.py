@@ -94,10 +94,10 @@ def reason(limit: Limit) -> str:
 
 def contributor(finding: Finding, longest: int = 120) -> str:
     """`main contributor request_id (97%)`; empty if none is known."""
-    if finding.guilty is None:
+    if finding.main_contributor is None:
         return ""
     share = f" ({percent(finding.share)})" if finding.share else ""
-    return f"main contributor {finding.guilty[:longest]}{share}"
+    return f"main contributor {finding.main_contributor[:longest]}{share}"
 
 
 def onset(finding: Finding) -> date | None:
@@ -128,10 +128,10 @@ def names(message: str, name: str) -> bool:
 
 
 def _clauses(finding: Finding, message: str) -> list[str]:
-    guilty = finding.guilty
+    main_contributor = finding.main_contributor
     left = limit_reached(finding.forecast) if finding.forecast else ""
     return [
-        contributor(finding) if guilty and not names(message, guilty) else "",
+        contributor(finding) if main_contributor and not names(message, main_contributor) else "",
         "" if mentions_onset(finding, message) else since(finding),
         left if left not in message else "",
     ]

@@ -153,7 +153,7 @@ def test_label_of_ids_is_left_out_by_its_sender(server: GreptimeDB) -> None:
     )
     low = {"identifier-tag.max_ids": 500, "dominant-tag.min_series": 500, "high-series-cardinality.max_series": 500}
     found = said(server, metric, limits=low)
-    fixes = {k.split()[0]: f.fix for k, f in found.items() if f.guilty == "trace_id" and f.changes}
+    fixes = {k.split()[0]: f.fix for k, f in found.items() if f.main_contributor == "trace_id" and f.changes}
     assert {"CAR001", "TAG002"} <= set(fixes)
     for code, fix in fixes.items():
         assert fix.startswith("Stop writing trace_id to greptime_physical_table."), code

@@ -94,12 +94,12 @@ def tags(profile: Profile) -> dict[tuple[str, str], list[str]]:
 
 
 def said(result: AuditResult, *codes: str) -> set[tuple[str, str, str]]:
-    """Code, subject in the target's only database (`policy/measurement`) and guilty column."""
+    """Code, subject in the target's only database (`policy/measurement`) and main contributor."""
     return {
         (
             rule.code,
             "/".join(filter(None, (f.subject.database.partition("/")[2], f.subject.measurement))),
-            f.guilty or "",
+            f.main_contributor or "",
         )
         for rule, f in result.findings()
         if rule.code in codes

@@ -63,7 +63,7 @@ def test_series_are_counted_once_though_the_server_counts_shards(crowded_profile
     assert answer["results"][0]["series"][0]["values"] == [[CROWDED_SERIES * CROWDED_WEEKS]]
 
 
-def test_guilty_tag_of_many_series(crowded_profile: Profile) -> None:
+def test_main_contributor_of_many_series(crowded_profile: Profile) -> None:
     assert crowded_profile.gaps == ()
     (hits,) = crowded_profile.measurements
     assert hits.tag_sets is not None
@@ -76,9 +76,9 @@ def test_guilty_tag_of_many_series(crowded_profile: Profile) -> None:
     assert {t.key: t.values.value for t in hits.tags if t.values} == {"host": 50, "region": 5, "user_id": 100_000}
 
 
-def test_audit_of_many_series_names_the_guilty_tag_and_those_that_depend_on_it(crowded_profile: Profile) -> None:
+def test_audit_of_many_series_names_the_main_contributor_and_those_that_depend_on_it(crowded_profile: Profile) -> None:
     result = audit(crowded_profile)
-    found = {(rule.code, finding.subject.column, finding.guilty) for rule, finding in result.findings()}
+    found = {(rule.code, finding.subject.column, finding.main_contributor) for rule, finding in result.findings()}
     # That its values are IDs is why it dominates: one finding.
     assert ("TAG002", "user_id", "user_id") in found
     assert "CAR006" not in {code for code, _, _ in found}
@@ -99,7 +99,7 @@ def test_audit_of_a_sample_of_the_series_blames_the_same_tag(crowded: Target) ->
     # Of 50 hosts each has a fiftieth of the sample: what is left without users shows in full.
     assert (hits.tag_sets.drop_curve[0].tag, hits.tag_sets.drop_curve[0].at_least) == ("user_id", 50)
     found = {rule.code: finding for rule, finding in audit(profile).findings()}
-    assert found["TAG002"].guilty == "user_id"
+    assert found["TAG002"].main_contributor == "user_id"
     assert "on a sample of" in found["CAR003"].message
 
 

@@ -73,7 +73,7 @@ def test_what_the_author_found(before: tuple[Profile, AuditResult, float, Any]) 
     # The id could be the _id, once for each family and not for each collection.
     spare = _of(result, "DOC002")
     assert {f.subject.measurement for f in spare} == set(families)
-    assert {f.guilty for f in spare} == {"user_id"}
+    assert {f.main_contributor for f in spare} == {"user_id"}
     day = {e.label: e.value for f in spare if "day" in f.subject.measurement for e in f.evidence}
     assert day["a document"] == "35 bytes, then 40% of that"
     closed = _of(result, "DOC003")

@@ -37,7 +37,7 @@ class Planted:
     """A cause of growth, and what the finding has to name."""
 
     live: Live
-    guilty: str | None
+    main_contributor: str | None
     says: tuple[str, ...] = ()
     """Parts of the message, or, if they start with `fix:`, of the fix."""
     never: tuple[str, ...] = ()

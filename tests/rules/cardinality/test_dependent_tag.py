@@ -17,7 +17,7 @@ CASES = (
         keeps=dataset(table("cpu", [h | {"region": r} for h in hosts(12) for r in ("eu", "us")])),
         subject=Subject("", "cpu", "region"),
         severity=Severity.INFO,
-        guilty="region",
+        main_contributor="region",
     ),
 )
 

@@ -18,7 +18,7 @@ CASES = (
             table("req", [{"a": f"a{i % 8}", "b": f"b{i // 8 % 8}", "c": f"c{i // 64}"} for i in range(192)])
         ),
         subject=Subject("", "req", "user"),
-        guilty="user",
+        main_contributor="user",
         limits={"dominant-tag.min_series": 100, "dominant-tag.warn_series": 100},
     ),
 )
@@ -58,7 +58,7 @@ def test_determining_tags_when_the_tag_cannot_go_alone() -> None:
     sets = TagSets(1000, 6000, 1000, (), ("host",), together, (), a_source())
     measurement = a_measurement(series=1000, tags=(a_tag("host", 1000), a_tag("region", 6)), tag_sets=sets)
     (finding,) = judge(rule, a_profile(measurement)).findings
-    assert finding.guilty == "host"
+    assert finding.main_contributor == "host"
 
 
 def test_what_a_sample_leaves_open_is_told_as_an_interval() -> None:

@@ -24,7 +24,7 @@ CASES = (
         keeps=dataset(table("cpu", hosts(20, region="eu"))),
         subject=Subject("", "cpu"),
         severity=Severity.CRITICAL,
-        guilty="host",
+        main_contributor="host",
         limits={"high-series-cardinality.max_series": 50},
     ),
     Case(
@@ -135,7 +135,7 @@ def test_fix_when_a_tag_is_to_blame() -> None:
     sets = TagSets(2000, 100_000, 100_000, (), ("user_id",), left, left, a_source())
     measurement = a_measurement("requests", 2000, tags=tags, tag_sets=sets)
     (finding,) = judge(rule, a_profile(measurement, engine="influxdb1"), LIMIT).findings
-    assert finding.guilty == "user_id"
+    assert finding.main_contributor == "user_id"
     assert finding.share == 0.975
     assert finding.message.endswith("; tag user_id of requests causes 98% of them.")
     assert finding.fix.startswith("Write user_id as a field of requests, not as a tag.")

@@ -31,7 +31,7 @@ CASES = (
         keeps=_GROWING,
         subject=Subject("", "requests"),
         severity=Severity.CRITICAL,
-        guilty="user",
+        main_contributor="user",
         engines=rule.engines & INDEXED,
         limits={"runaway-cardinality.min_series": 100, "high-series-cardinality.max_series": 300},
         history=lambda profile: history_of(profile, DOUBLING, "user"),
@@ -43,7 +43,7 @@ CASES = (
         keeps=_GROWING,
         subject=Subject("", "requests"),
         severity=Severity.INFO,
-        guilty="user",
+        main_contributor="user",
         engines=rule.engines - INDEXED,
         limits={"runaway-cardinality.min_series": 100},
         history=lambda profile: history_of(profile, DOUBLING, "user"),
@@ -84,7 +84,7 @@ def test_critical_when_25_series_become_5_000_000() -> None:
     timeline = _timeline(profile, series, customer_id=customers, device_id=devices)
     (finding,) = _judged(profile, timeline).findings
     assert finding.severity is Severity.CRITICAL
-    assert finding.guilty == "customer_id"
+    assert finding.main_contributor == "customer_id"
     assert finding.share is not None
     assert 0.9 < finding.share < 1
     assert finding.forecast is not None
@@ -156,7 +156,7 @@ def test_tag_when_it_is_new() -> None:
     timeline = _timeline(profile, [3.0] * 20 + [9000.0] * 4, device_id=[3.0] * 24)
     timeline = dataclasses.replace(timeline, previous=a_profile(before))
     (finding,) = _judged(profile, timeline).findings
-    assert finding.guilty == "customer_id"
+    assert finding.main_contributor == "customer_id"
     assert finding.share == 1.0
 
 
@@ -167,7 +167,7 @@ def test_determining_tag_when_another_grows_with_it() -> None:
     values = [9000 * 1.1 ** (i - 30) for i in range(30)]
     timeline = _timeline(profile, values, device_id=values, customer_id=[v / 18 for v in values])
     (finding,) = _judged(profile, timeline).findings
-    assert finding.guilty == "device_id"
+    assert finding.main_contributor == "device_id"
 
 
 def test_database_when_new_measurements_make_the_growth() -> None:
@@ -175,7 +175,7 @@ def test_database_when_new_measurements_make_the_growth() -> None:
     points = tuple(Point(DAY - timedelta(days=30 - i), 20_000 * 1.1 ** (i - 30)) for i in range(30))
     (finding,) = _judged(profile, Timeline(points={("series", Subject("main")): points})).findings
     assert finding.subject == Subject("main")
-    assert finding.guilty is None
+    assert finding.main_contributor is None
 
 
 def test_measurement_alone_when_it_explains_the_database() -> None:
@@ -225,7 +225,7 @@ def _grown(counts: Sequence[float] = (*[5000.0] * 20, *(5100.0 + 100 * n for n i
 
 def test_blame_is_counted_by_the_new_series_where_listings_are_remembered() -> None:
     (finding,) = _judged(_runaway(new_hosts=200), _grown()).findings
-    assert (finding.guilty, finding.share) == ("id", 1.0)
+    assert (finding.main_contributor, finding.share) == ("id", 1.0)
     assert finding.since == DAY - timedelta(days=9)
     assert finding.samples == ("8c1f-aaaa", "8c1f-bbbb", "8c1f-cccc")
     assert "of 1,000 new series since 2026-03-22, 100% carry a new value of tag id " in finding.message
@@ -255,7 +255,7 @@ def test_a_tag_of_few_new_series_does_not_date_the_growth() -> None:
     tags = (measurement.tags[0], dataclasses.replace(measurement.tags[1], over_time=few))
     changed = a_profile(dataclasses.replace(measurement, tags=tags))
     (finding,) = _judged(changed, _grown()).findings
-    assert (finding.guilty, finding.share) == ("id", 0.4)
+    assert (finding.main_contributor, finding.share) == ("id", 0.4)
     assert "estimated: of 1,000 new series" in finding.message
     assert finding.since == DAY - timedelta(days=9)
     (dated,) = _judged(changed, _grown(), dating_share=0.4).findings
@@ -343,5 +343,5 @@ def test_a_tag_explains_no_more_than_all_new_series_where_both_are_estimates() -
     )
     tags = (host, dataclasses.replace(ids, over_time=more))
     (finding,) = _judged(a_profile(dataclasses.replace(measurement, tags=tags)), _grown()).findings
-    assert (finding.guilty, finding.share) == ("id", 1.0)
+    assert (finding.main_contributor, finding.share) == ("id", 1.0)
     assert "of 1,000 new series since 2026-03-22, 100% carry a new value of tag id " in finding.message

@@ -25,7 +25,7 @@ CASES = (
         breaks=dataset(_LABELLED),
         keeps=dataset(_HOME),
         subject=Subject("", "home", "pod"),
-        guilty="pod",
+        main_contributor="pod",
         engines=rule.engines - KEEP_DOCUMENTS,
     ),
     Case(

@@ -23,7 +23,7 @@ CASES = (
         breaks=dataset(_flow(1, 1.5)),
         keeps=dataset(_flow(1.0, 1.5)),
         subject=Subject("", "flow", "litres"),
-        guilty="litres",
+        main_contributor="litres",
         engines=frozenset({"influxdb1", "influxdb2"}),
     ),
     Case(
@@ -31,7 +31,7 @@ CASES = (
         # Which type of number it is, drivers choose by the value.
         keeps=dataset(_flow(1, 1.5)),
         subject=Subject("", "flow", "litres"),
-        guilty="litres",
+        main_contributor="litres",
         engines=frozenset({"mongodb"}),
     ),
 )
@@ -41,7 +41,7 @@ def test_each_field_with_several_types_is_a_finding() -> None:
     fields = (a_field("a", types=("float", "string")), a_field("b"), a_field("c", types=("float", "integer", "string")))
     profile = a_profile(a_measurement(fields=fields), engine="influxdb1")
     result = judge(rule, profile)
-    assert [(f.guilty, f.message) for f in result.findings] == [
+    assert [(f.main_contributor, f.message) for f in result.findings] == [
         ("a", "Field a is stored as float and string."),
         ("c", "Field c is stored as float, integer, and string."),
     ]

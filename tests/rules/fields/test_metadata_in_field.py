@@ -38,7 +38,7 @@ CASES = (
             )
         ),
         subject=Subject("", "air_sensors", "sensor_id"),
-        guilty="sensor_id",
+        main_contributor="sensor_id",
     ),
     Case(
         breaks=dataset(
@@ -60,7 +60,7 @@ CASES = (
             )
         ),
         subject=Subject("", "pump", "label"),
-        guilty="label",
+        main_contributor="label",
         # It does not change within a series, so that no row is lost where tags are no index.
         engines=rule.engines - {"influxdb3"},
     ),

@@ -25,14 +25,14 @@ CASES = (
             table("home", hosts(2), {"temperature": "float"}, lambda s, r: {"temperature": 20 + r / 7}, rows=30)
         ),
         subject=Subject("", "home", "temperature"),
-        guilty="temperature",
+        main_contributor="temperature",
     ),
     Case(
         breaks=dataset(table("home", hosts(2), {"visits": "float"}, lambda s, r: {"visits": float(r)}, rows=30)),
         keeps=dataset(table("home", hosts(2), {"visits": "integer"}, lambda s, r: {"visits": r}, rows=30)),
         subject=Subject("", "home", "visits"),
         severity=Severity.INFO,
-        guilty="visits",
+        main_contributor="visits",
     ),
 )
 

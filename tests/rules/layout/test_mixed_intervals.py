@@ -63,13 +63,13 @@ CASES = (
             Table("machines", ("machine",), METRICS, COLLECTED), Table("machine_events", ("machine",), EVENTS, HAPPENED)
         ),
         subject=Subject("", "machines"),
-        guilty="alarm",
+        main_contributor="alarm",
     ),
     Case(
         breaks=dataset(_by_source({"door": True, "thermometer": False})),
         keeps=dataset(_by_source({"scale": False, "thermometer": False})),
         subject=Subject("", "readings"),
-        guilty="kind",
+        main_contributor="kind",
     ),
     Case(
         # A value that is there now and then, in the rows of the others, is no event.
@@ -123,9 +123,9 @@ def test_sources_of_both_kinds_and_the_tag_that_tells_them_apart() -> None:
         "metrics and events share a measurement, separated only by kind."
     )
     assert "the irregular series with kind such as door and (none)" in finding.fix
-    assert (finding.guilty, finding.observed, finding.severity) == ("kind", 0.25, Severity.WARN)
+    assert (finding.main_contributor, finding.observed, finding.severity) == ("kind", 0.25, Severity.WARN)
     (finding,) = _found(FieldRhythm("value", 30, 10, 60.0))
-    assert (finding.guilty, "told apart" in finding.message) == ("value", False)
+    assert (finding.main_contributor, "told apart" in finding.message) == ("value", False)
 
 
 @pytest.mark.parametrize(("irregular", "found"), [(9, 0), (10, 1), (50, 1), (90, 1), (91, 0)])

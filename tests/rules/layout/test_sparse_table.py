@@ -61,7 +61,7 @@ def test_information_when_one_column_is_hardly_ever_set() -> None:
     assert judge(rule, _profile(0.0, 0.0, 0.95)).outcome is Outcome.PASS
     (finding,) = judge(rule, _profile(0.0, 0.0, 0.96)).findings
     assert finding.severity is Severity.INFO
-    assert finding.guilty == "f2"
+    assert finding.main_contributor == "f2"
     assert finding.unit == "share of rows without a value"
 
 
@@ -84,7 +84,7 @@ def test_warning_when_a_column_empties() -> None:
     (finding,) = judge(rule, profile, timeline=history(0.0, 0.0, 0.1)).findings
     assert finding.severity is Severity.WARN
     assert finding.message == f"Nulls in f1 rose from 0% on {DAY - timedelta(days=2)} to 30%."
-    assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=1))
+    assert (finding.main_contributor, finding.since) == ("f1", DAY - timedelta(days=1))
     assert finding.headline == f"Nulls in f1 rose from 0% to 30% of the rows since {DAY - timedelta(days=1)}"
     # Of all nulls it may have any part: what is told is its own share, before and now.
     assert (finding.share, finding.observed, finding.baseline) == (None, 0.3, 0.0)

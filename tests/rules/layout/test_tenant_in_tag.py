@@ -34,7 +34,7 @@ CASES = (
         ),
         subject=Subject(""),
         severity=Severity.INFO,
-        guilty="customer_id",
+        main_contributor="customer_id",
     ),
 )
 
@@ -49,7 +49,7 @@ def _found(*measurements: Measurement, engine: str = "influxdb2", **limits: floa
 
 def test_message_and_evidence() -> None:
     (finding,) = _found(_with("tenant", 40), _with("tenant", 7, "mem"), a_measurement("logs"))
-    assert (finding.subject, finding.severity, finding.guilty) == (Subject("main"), Severity.INFO, "tenant")
+    assert (finding.subject, finding.severity, finding.main_contributor) == (Subject("main"), Severity.INFO, "tenant")
     assert finding.message == (
         "One bucket for all tenants: tenant, with 40 values, separates them in 2 of 3 measurements."
     )
@@ -105,7 +105,7 @@ def test_customers_of_a_shop_are_no_tenants(key: str, values: int, rows: int, fo
 
 def test_the_tag_that_most_measurements_have_is_named() -> None:
     (finding,) = _found(_with("account", 90), _with("tenant", 3, "mem"), _with("tenant", 2, "net"))
-    assert finding.guilty == "tenant"
+    assert finding.main_contributor == "tenant"
 
 
 def test_a_field_names_the_customer_in_documents_only() -> None:

@@ -22,7 +22,7 @@ def _case(name: str, engines: frozenset[str]) -> Case:
         ),
         subject=Subject("", "home"),
         severity=Severity.INFO,
-        guilty=name,
+        main_contributor=name,
         engines=engines,
     )
 

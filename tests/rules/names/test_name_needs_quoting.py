@@ -40,7 +40,7 @@ CASES = (
         keeps=dataset(table("orders", [{"group_name": "a"}, {"group_name": "b"}])),
         subject=Subject("", "orders"),
         severity=Severity.INFO,
-        guilty="group",
+        main_contributor="group",
     ),
 )
 
@@ -118,7 +118,7 @@ def test_warning_when_quotes_are_not_enough() -> None:
 def test_silence_when_names_of_measurements_are_to_be_one_anyway() -> None:
     family = [a_measurement(f"cpu.web-{i:02}.eu-west.usage") for i in range(5)]
     assert judge(rule, a_profile(*family)).outcome is Outcome.PASS
-    assert judge(rule, a_profile(*family, a_measurement("a-b"))).findings[0].guilty == "a-b"
+    assert judge(rule, a_profile(*family, a_measurement("a-b"))).findings[0].main_contributor == "a-b"
 
 
 def test_silence_when_words_of_the_names_are_to_be_tags() -> None:
@@ -127,7 +127,7 @@ def test_silence_when_words_of_the_names_are_to_be_tags() -> None:
     profile = a_profile(*map(a_measurement, names), engine="influxdb1")
     assert judge(rule, profile).outcome is Outcome.PASS
     (finding,) = judge(rule, a_profile(a_measurement(names[0]), engine="influxdb1")).findings
-    assert finding.guilty == names[0]
+    assert finding.main_contributor == names[0]
 
 
 def test_names_that_would_become_the_same_stay_apart() -> None:

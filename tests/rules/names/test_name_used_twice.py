@@ -15,7 +15,7 @@ CASES = (
         breaks=dataset(table("requests", STATUS, {"status": "integer"}, lambda s, r: {"status": 200 + s})),
         keeps=dataset(table("requests", STATUS, {"status_code": "integer"}, lambda s, r: {"status_code": 200 + s})),
         subject=Subject("", "requests", "status"),
-        guilty="status",
+        main_contributor="status",
     ),
 )
 
@@ -23,7 +23,7 @@ CASES = (
 def test_each_name_is_a_finding() -> None:
     tags, fields = (a_tag("a"), a_tag("b"), a_tag("c")), (a_field("c"), a_field("a"), a_field("d"))
     result = judge(rule, a_profile(a_measurement(tags=tags, fields=fields), engine="influxdb1"))
-    assert [f.guilty for f in result.findings] == ["a", "c"]
+    assert [f.main_contributor for f in result.findings] == ["a", "c"]
 
 
 def test_the_same_name_in_two_measurements_is_none() -> None:

@@ -34,7 +34,7 @@ CASES = (
         breaks=_readings(("host",)),
         keeps=_readings(("time",)),
         subject=Subject("", "readings"),
-        guilty="time",
+        main_contributor="time",
         limits=ANY_SIZE,
     ),
     Case(

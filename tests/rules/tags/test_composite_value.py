@@ -19,7 +19,7 @@ CASES = (
         breaks=dataset(table("home", [{"sensor": s} for s in SENSORS])),
         keeps=dataset(table("home", PLAIN)),
         subject=Subject("", "home", "sensor"),
-        guilty="sensor",
+        main_contributor="sensor",
     ),
     Case(
         breaks=dataset(
@@ -35,7 +35,7 @@ CASES = (
             table("home", [{"room": "a"}], {"note": "string"}, lambda s, r: {"note": "ok" if r % 5 else "bad"}, rows=30)
         ),
         subject=Subject("", "home", "note"),
-        guilty="note",
+        main_contributor="note",
     ),
 )
 

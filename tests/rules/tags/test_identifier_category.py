@@ -36,7 +36,7 @@ CASES = (
         breaks=_log(own_queues=True),
         keeps=_log(own_queues=False),
         subject=Subject("", "job_log", "job_type"),
-        guilty="job_type",
+        main_contributor="job_type",
     ),
 )
 

@@ -28,14 +28,14 @@ CASES = (
         breaks=dataset(table("checkout", [{"order_id": u, "shop": f"s{i % 3}"} for i, u in enumerate(UUIDS)])),
         keeps=dataset(table("air_sensors", [{"sensor_id": s} for s in SENSORS], rows=40)),
         subject=Subject("", "checkout", "order_id"),
-        guilty="order_id",
+        main_contributor="order_id",
         limits={"identifier-tag.max_ids": 100},
     ),
     Case(
         breaks=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=2)),
         keeps=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=20)),
         subject=Subject("", "visits", "ticket"),
-        guilty="ticket",
+        main_contributor="ticket",
         limits={"identifier-tag.min_values": 100},
     ),
 )

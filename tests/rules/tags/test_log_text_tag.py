@@ -22,7 +22,7 @@ CASES = (
         breaks=dataset(table("app_log", [{"message": m, "level": "error"} for m in _messages(40)])),
         keeps=dataset(table("app_log", [h | {"level": v} for h in hosts(30) for v in ("error", "info")])),
         subject=Subject("", "app_log", "message"),
-        guilty="message",
+        main_contributor="message",
     ),
 )
 

@@ -41,7 +41,12 @@ def _rooms(as_tag: bool) -> Dataset:
 LATENCY = [{"host": f"web-{h}", "upto": str(bound / 10)} for h in range(3) for bound in range(1, 41)]
 
 CASES = (
-    Case(breaks=_rooms(True), keeps=_rooms(False), subject=Subject("", "rooms", "temperature"), guilty="temperature"),
+    Case(
+        breaks=_rooms(True),
+        keeps=_rooms(False),
+        subject=Subject("", "rooms", "temperature"),
+        main_contributor="temperature",
+    ),
     Case(
         breaks=_rooms(True),
         keeps=dataset(table("latency", LATENCY, rows=3)),

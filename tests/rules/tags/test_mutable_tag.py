@@ -48,7 +48,12 @@ def _levels() -> Dataset:
 
 
 CASES = (
-    Case(breaks=_machines(True), keeps=_machines(False), subject=Subject("", "machines", "colour"), guilty="colour"),
+    Case(
+        breaks=_machines(True),
+        keeps=_machines(False),
+        subject=Subject("", "machines", "colour"),
+        main_contributor="colour",
+    ),
     Case(breaks=_machines(True), keeps=_levels(), subject=Subject("", "machines", "colour")),
 )
 

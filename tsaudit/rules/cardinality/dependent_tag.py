@@ -90,7 +90,7 @@ def _finding(measurement: Measurement, sets: TagSets, dependent: str, said: _Sai
         fix=said.fix,
         observed=values,
         unit="values",
-        guilty=dependent,
+        main_contributor=dependent,
         share=0.0,
         samples=said.samples,
         evidence=(

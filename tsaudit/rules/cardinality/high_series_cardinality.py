@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tsaudit.analysis.cardinality.contributions import guilty_tag, made_fields, share_of
+from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
@@ -158,22 +158,22 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
-    guilty = guilty_tag(largest.tag_sets) if largest and largest.tag_sets else None
+    contribution = main_contribution(largest.tag_sets) if largest and largest.tag_sets else None
     share, blame = None, ""
-    if largest and guilty and largest.tag_sets:
-        share = share_of(guilty, largest.tag_sets) * sizes[0][0] / series
-        blame = f"; tag {guilty.tag} of {largest.name} causes {percent(share)} of them"
+    if largest and contribution and largest.tag_sets:
+        share = share_of(contribution, largest.tag_sets) * sizes[0][0] / series
+        blame = f"; tag {contribution.tag} of {largest.name} causes {percent(share)} of them"
     exceeded = series - scope.margin > limit.value
     return Finding(
         subject=scope.subject,
         severity=_severity(limit, exceeded),
         message=f"{_message(case, scope, series, limit)}{blame}.",
-        fix="" if largest and guilty else _UNKNOWN,
-        changes=made_fields(largest, guilty.tag, *guilty.together_with) if largest and guilty else (),
+        fix="" if largest and contribution else _UNKNOWN,
+        changes=made_fields(largest, contribution.tag, *contribution.together_with) if largest and contribution else (),
         observed=series,
         limit=limit,
         unit="series",
-        guilty=guilty.tag if guilty else None,
+        main_contributor=contribution.tag if contribution else None,
         share=share,
         evidence=tuple(
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")

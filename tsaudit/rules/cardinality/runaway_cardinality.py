@@ -230,7 +230,7 @@ def _finding(
         limit=limit,
         unit="series",
         baseline=course.before.value,
-        guilty=cause.tag if cause else None,
+        main_contributor=cause.tag if cause else None,
         share=cause.share if cause else None,
         samples=cause.samples if cause else (),
         evidence=(

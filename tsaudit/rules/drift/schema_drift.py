@@ -139,7 +139,7 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
         message=words.message,
         fix=words.fix or f"{own} What is no longer written stays until it expires or is deleted.",
         changes=() if words.fix else (_look(case, subject),),
-        guilty=subject.column or None,
+        main_contributor=subject.column or None,
         evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
         since=case.profile.day,
         facts=("measurements", "tag_keys", "field_types"),

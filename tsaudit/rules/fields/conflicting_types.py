@@ -64,7 +64,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
             changes=(Inspect(subject_of(measurement), "types", field.key, tuple(found)),),
             observed=float(len(found)),
             unit="types",
-            guilty=field.key,
+            main_contributor=field.key,
             evidence=(Evidence("types", types),),
             facts=("field_types",),
         )

@@ -208,7 +208,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         observed=field.distinct.value,
         limit=case.limit("max_values", measurement),
         unit="distinct values",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=tuple(evidence),
         facts=("field_values", "row_count", "null_counts", "indexes"),
@@ -231,7 +231,7 @@ def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Fin
         observed=field.distinct.value,
         limit=case.limit("max_values", measurement),
         unit="distinct values",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("tags", tags),

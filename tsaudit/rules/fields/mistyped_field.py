@@ -127,7 +127,7 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
         f"({listed(numbers, 4)}) or texts ({listed(others, 4)}).",
         fix=f"Write the numbers to a new column, such as {field.key}_number. The texts of "
         f"{'these attributes' if several else others[0]} stay in {field.key}.",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence(f"{by.tag} with numbers", listed(numbers, 8)),
@@ -145,7 +145,7 @@ def _finding(measurement: Measurement, field: Field, kind: str, severity: Severi
         severity=severity,
         message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
         changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("stored as", stored),

@@ -220,7 +220,7 @@ def _finding(
         observed=observed,
         limit=limit,
         unit=limit.unit,
-        guilty=columns[0],
+        main_contributor=columns[0],
         share=nulls[columns[0]].value / sum(r.value for r in nulls.values()),
         evidence=tuple(Evidence(f"nulls in {key}", percent(nulls[key].value)) for key in columns[:20]),
         facts=("null_ratios", "row_count"),

@@ -149,7 +149,7 @@ def _finding(
         observed=len(holding) / len(inside),
         limit=case.limit("min_share"),
         unit="share of the measurements",
-        guilty=key,
+        main_contributor=key,
         evidence=(
             Evidence(f"with {key}", listed(sorted(holding), 6)),
             Evidence("without it", listed(without, 6)),

@@ -92,7 +92,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], changes: tuple[R
         observed=len(longest),
         limit=case.limit("max_length"),
         unit="characters",
-        guilty=longest,
+        main_contributor=longest,
         evidence=tuple(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
         facts=("measurements", "tag_keys", "field_types"),
     )

@@ -167,7 +167,7 @@ def _finding(
         changes=renames,
         observed=len(bad),
         unit="names",
-        guilty=first,
+        main_contributor=first,
         evidence=(
             Evidence("names that need quotes", number(len(bad))),
             *(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
@@ -195,7 +195,7 @@ def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
         "write next.",
         observed=len(most),
         unit="names",
-        guilty=most[0],
+        main_contributor=most[0],
         evidence=(
             Evidence("names that need quotes", number(len(most))),
             *(Evidence(name, f"{reasons[name]}; in {listed(inside[name], 4)}") for name in most[:20]),

@@ -56,7 +56,7 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
                         Rename(subject_of(measurement), field.key, names[field.key], role="field"),
                         Inspect(subject_of(measurement), "both", field.key),
                     ),
-                    guilty=field.key,
+                    main_contributor=field.key,
                     evidence=(Evidence("type of the field", " and ".join(field.types)),),
                     facts=("tag_keys", "field_types"),
                 )

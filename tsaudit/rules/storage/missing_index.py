@@ -96,7 +96,7 @@ def _finding(measurement: Measurement, severity: Severity) -> Finding:
         changes=(AddIndex(subject_of(measurement), (time,)),),
         observed=measurement.rows.value if measurement.rows else None,
         unit="rows" if measurement.rows else "",
-        guilty=time,
+        main_contributor=time,
         evidence=(
             Evidence("indexes", listed(indexes)),
             *([Evidence("rows", count(measurement.rows))] if measurement.rows else []),

@@ -104,7 +104,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         observed=field.distinct.value,
         limit=limit,
         unit=limit.unit,
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("distinct values read", number(field.distinct.value)),

@@ -178,7 +178,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         per_day=gained_per_day(case, tag) if observed == tag.values.value else None,
         limit=limit,
         unit=limit.unit,
-        guilty=tag.key,
+        main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),

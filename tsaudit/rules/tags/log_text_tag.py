@@ -124,7 +124,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         per_day=gained_per_day(case, tag),
         limit=case.limit("min_values", measurement),
         unit="values",
-        guilty=tag.key,
+        main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=(

@@ -163,7 +163,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
         observed=tag.values.value,
         limit=case.limit("min_values", measurement),
         unit="values",
-        guilty=tag.key,
+        main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),

@@ -137,7 +137,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         observed=ratio,
         limit=limit,
         unit=limit.unit,
-        guilty=tag.key,
+        main_contributor=tag.key,
         share=share_of_tag(tag.key, sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),

@@ -26,7 +26,7 @@ CASES = (
         breaks=_logs("request_id", IDS[:200]),
         keeps=_logs("application", ("shop", "search", "billing")),
         subject=Subject("", "logs"),
-        guilty="request_id",
+        main_contributor="request_id",
         limits=LIMITS,
     ),
     Case(
@@ -34,7 +34,7 @@ CASES = (
         keeps=_logs("application", ("shop", "search")),
         subject=Subject("", "logs"),
         severity=Severity.INFO,
-        guilty="application",
+        main_contributor="application",
         limits=LIMITS,
     ),
 )
@@ -69,7 +69,7 @@ def test_columns_that_sort_rows_stay_in_the_key() -> None:
         "The key (site, app, region, request_id) of an append-only table has columns without benefit: 90,000 values "
         "of the key for 100,000 rows, none of which is ever merged."
     )
-    assert finding.guilty == "request_id"
+    assert finding.main_contributor == "request_id"
     assert 'PRIMARY KEY ("app", "region")\n' in steps(rule, table)
     assert "Where most queries filter by app and region, a key of them helps." in finding.fix
     # 4 x 30 values with 900 rows each would be too many for blocks of 1,000.

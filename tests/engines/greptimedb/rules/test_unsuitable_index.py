@@ -29,14 +29,14 @@ CASES = (
         breaks=_requests("inverted", "inverted"),
         keeps=_requests("skipping", "inverted"),
         subject=Subject("", "requests", "request_id"),
-        guilty="request_id",
+        main_contributor="request_id",
         limits=LIMITS,
     ),
     Case(
         breaks=_requests("skipping", "skipping"),
         keeps=_requests("skipping", "inverted"),
         subject=Subject("", "requests", "method"),
-        guilty="method",
+        main_contributor="method",
         limits=LIMITS,
     ),
 )

@@ -29,7 +29,7 @@ CASES = (
         breaks=_readings("ingested_at", "measured_at", timedelta(seconds=4)),
         keeps=_readings("measured_at", "ingested_at", timedelta(seconds=-4)),
         subject=Subject("", "readings", "ingested_at"),
-        guilty="ingested_at",
+        main_contributor="ingested_at",
     ),
     Case(
         breaks=_readings("ts", "at", timedelta(seconds=4)),

@@ -30,7 +30,7 @@ CASES = (
         keeps=dataset(_logs(200)),
         subject=Subject("", "logs", "body"),
         severity=Severity.INFO,
-        guilty="body",
+        main_contributor="body",
         limits={"long-text-field.min_rows": 60},
     ),
 )

@@ -24,7 +24,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "games", "scores.user_{n}"),
-        guilty="scores.user_{n}",
+        main_contributor="scores.user_{n}",
     ),
 )
 

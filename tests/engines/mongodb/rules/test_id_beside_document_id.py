@@ -31,7 +31,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "users", "user_id"),
-        guilty="user_id",
+        main_contributor="user_id",
         limits={"id-beside-document-id.min_saved_bytes": 1},
     ),
 )
@@ -140,7 +140,7 @@ NUMBERS = ["orderNo", "invoice_number", "ticketNr", "paymentRef", "vehicle.vin",
 @pytest.mark.parametrize("key", ["user_id", "userId", "uid", "account.key", "sessionid", "guid", *NUMBERS])
 def test_finding_when_it_is_called_like_an_id(key: str) -> None:
     (finding,) = _found(_with(key=key))
-    assert finding.guilty == key
+    assert finding.main_contributor == key
 
 
 def test_silence_when_the_id_is_not_made_by_the_driver() -> None:

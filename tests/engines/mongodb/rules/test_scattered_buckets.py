@@ -32,7 +32,7 @@ CASES = (
         keeps=_requests(by_request=False),
         subject=Subject("", "requests", "meta.request"),
         severity=Severity.CRITICAL,
-        guilty="meta.request",
+        main_contributor="meta.request",
         limits={"scattered-buckets.min_buckets": 3},
     ),
 )
@@ -46,11 +46,11 @@ def _found(rows: float | None, sources: int = 900, count: int = 1000, **options:
     return with_steps(rule, a_profile(measurement, engine="mongodb"))
 
 
-def test_message_and_guilty_part() -> None:
+def test_message_and_main_contributor() -> None:
     (finding,) = _found(3.5)
     assert finding.severity is Severity.WARN
     assert finding.message == "Half of its 1,000 buckets contain 3.5 measurements or fewer; they are from 900 sources."
-    assert (finding.guilty, finding.samples) == ("meta.request", ("r1", "r2"))
+    assert (finding.main_contributor, finding.samples) == ("meta.request", ("r1", "r2"))
     assert "meta.request belongs beside it" in finding.fix
 
 
@@ -68,7 +68,7 @@ def test_span_is_named_where_sources_come_again() -> None:
     (finding,) = _found(2, sources=906, count=50_000, **{"timeseries.granularity": "seconds"})
     assert finding.severity is Severity.WARN
     assert finding.message.endswith("sources, each in about 11.")
-    assert (finding.subject.column, finding.guilty) == ("", "meta")
+    assert (finding.subject.column, finding.main_contributor) == ("", "meta")
     assert 'collMod: "requests", timeseries: { granularity: "minutes" }' in one_line(finding.fix)
     (finding,) = _found(2, sources=3, **{"timeseries.granularity": "hours"})
     assert "bucketMaxSpanSeconds" in finding.fix

@@ -28,7 +28,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "air"),
-        guilty="sensor",
+        main_contributor="sensor",
         limits={"time-data-as-documents.min_documents": 300},
     ),
 )

@@ -25,7 +25,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "sensors", "readings"),
-        guilty="readings",
+        main_contributor="readings",
     ),
 )
 
@@ -66,7 +66,7 @@ def test_severity_follows_from_average_longest_and_size() -> None:
 
 def test_longest_one_counts_even_if_another_is_longer_on_average() -> None:
     (finding,) = _found(100, 900)
-    assert finding.guilty == "at.readings"
+    assert finding.main_contributor == "at.readings"
 
 
 def test_vector_is_not_unbounded() -> None:

@@ -31,7 +31,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "prices"),
-        guilty="price",
+        main_contributor="price",
     ),
 )
 

@@ -40,13 +40,13 @@ CASES = (
         breaks=_devops(GOOD, _scheduled("forever", "WHERE region = 'eu-west-1'")),
         keeps=_devops(GOOD, _scheduled("off", "", state="DISABLED")),
         subject=Subject("", "devops"),
-        guilty="forever",
+        main_contributor="forever",
     ),
     Case(
         breaks=_devops(_scheduled("by_region", f"WHERE {IN_TIME} AND region = 'eu-west-1'")),
         keeps=_devops(GOOD),
         subject=Subject("", "devops"),
-        guilty="by_region",
+        main_contributor="by_region",
     ),
 )
 
@@ -66,7 +66,7 @@ def _findings(*conditions: str, key: str = "", names: int = 2) -> tuple[Finding,
 
 def test_warning_when_there_is_no_condition_on_the_time() -> None:
     (finding,) = _findings("", f"WHERE {IN_TIME} AND measure_name = 'x'")
-    assert (finding.severity, finding.guilty) == (Severity.WARN, "q0")
+    assert (finding.severity, finding.main_contributor) == (Severity.WARN, "q0")
     assert finding.message == "q0 runs on it without a condition on the time: everything ever written is read."
     assert [e.value for e in finding.evidence] == [
         "filters by nothing; 1 MB read by the last run; up to 50% of the partitions; 2 hours of data",

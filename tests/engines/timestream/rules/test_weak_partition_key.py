@@ -21,14 +21,14 @@ CASES = (
         breaks=devops(table=partitioned_by("region")),
         keeps=devops(table=partitioned_by("instance_name")),
         subject=Subject("", "devops"),
-        guilty="region",
+        main_contributor="region",
         limits=FEW,
     ),
     Case(
         breaks=devops(table=partitioned_by("process_name", "OPTIONAL")),
         keeps=devops(table=partitioned_by("instance_name")),
         subject=Subject("", "devops"),
-        guilty="process_name",
+        main_contributor="process_name",
         limits={"weak-partition-key.min_values": 3},
     ),
     Case(

@@ -105,7 +105,7 @@ def _led_by(measurement: Measurement, last: tuple[str, ...]) -> Finding:
         "the first column divides files best, and this one divides nothing.",
         fix=f"When you recreate the table for another reason, set its key to ({', '.join(better)}). A key begins "
         "best with what queries filter by most.",
-        guilty=key[0],
+        main_contributor=key[0],
         evidence=(Evidence("key", ", ".join(key)), Evidence("better", ", ".join(better))),
         facts=("tag_values", "indexes"),
         source=measurement.series.source,
@@ -141,7 +141,7 @@ def _unnecessary(case: Case, measurement: Measurement, per_key: float, why: str)
         observed=per_key,
         limit=case.limit("min_rows_per_key", measurement),
         unit="rows per value of the key",
-        guilty=max(key, key=lambda column: values.get(column, 0)),
+        main_contributor=max(key, key=lambda column: values.get(column, 0)),
         evidence=(
             Evidence("columns of the key, with their distinct values", listed(counts, 20)),
             Evidence("rows per value of the key", number(per_key)),

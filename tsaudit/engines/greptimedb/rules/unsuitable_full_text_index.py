@@ -112,7 +112,7 @@ def _finding(measurement: Measurement, field: Field, said: str, change: Change, 
         message=f"{said}.",
         changes=(change,),
         fix=note,
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("words on average", number(_words(field))),

@@ -149,7 +149,7 @@ def _finding(measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> 
         observed=values.value,
         limit=misfit.limit,
         unit="distinct values",
-        guilty=column.key,
+        main_contributor=column.key,
         samples=column.sample[:3],
         evidence=(
             Evidence("distinct values", count(values)),

@@ -80,7 +80,7 @@ def _typed(measurement: Measurement, tag: Tag) -> Finding:
             "and integers."
         ),
         changes=(MakeField(subject_of(measurement), tag.key),),
-        guilty=tag.key,
+        main_contributor=tag.key,
         samples=tag.sample[:3],
         evidence=(
             Evidence("type", tag.data_type),
@@ -104,7 +104,7 @@ def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Find
         observed=length,
         limit=limit,
         unit=limit.unit,
-        guilty=tag.key,
+        main_contributor=tag.key,
         samples=tag.sample[:3],
         evidence=(
             Evidence("characters on average, of the values sampled", number(round(length))),

@@ -100,7 +100,7 @@ def _finding(case: Case, measurement: Measurement, index: str, field: Field, fou
         observed=field.lag.before_ratio,
         limit=limit,
         unit=limit.unit,
-        guilty=index,
+        main_contributor=index,
         evidence=(
             Evidence("time index", index),
             Evidence("other times that are before it", listed([f.key for f in found])),

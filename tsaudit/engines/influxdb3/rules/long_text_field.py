@@ -70,7 +70,7 @@ def _finding(case: Case, measurement: Measurement, field: Field, share: float) -
         observed=share,
         limit=case.limit("min_share", measurement),
         unit="share of the values read",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:1],
         evidence=(
             Evidence("values read", number(len(field.sample))),

@@ -69,7 +69,7 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
         observed=float(len(found.names)),
         limit=case.limit("min_names", measurement),
         unit="names",
-        guilty=path,
+        main_contributor=path,
         samples=found.names[:3],
         evidence=(
             Evidence("names", f"{number(len(found.names))}: {listed(found.names, 6)}"),

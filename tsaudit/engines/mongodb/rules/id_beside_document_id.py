@@ -176,7 +176,7 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
         observed=data + index,
         limit=limit,
         unit="bytes",
-        guilty=key,
+        main_contributor=key,
         evidence=(
             Evidence("bytes saved", number(data + index)),
             Evidence("a document", f"{number(round(first.mean_bytes, 1))} bytes, then {smaller} of that"),

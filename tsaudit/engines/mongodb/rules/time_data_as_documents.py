@@ -119,7 +119,7 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
         observed=float(measurement.rows.value),
         limit=case.limit("min_documents", measurement),
         unit="documents",
-        guilty=source.key,
+        main_contributor=source.key,
         samples=source.sample[:3],
         evidence=(
             Evidence("time", str(measurement.time_column)),

@@ -91,7 +91,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         observed=float(measurement.documents.max_bytes) if huge else field.items.mean,
         limit=largest if huge else limit,
         unit="bytes" if huge else "items",
-        guilty=field.key,
+        main_contributor=field.key,
         evidence=(
             Evidence("items on average", number(round(field.items.mean, 1))),
             Evidence("items at most", number(field.items.most)),
@@ -116,7 +116,7 @@ def _large(case: Case, measurement: Measurement, documents: Documents) -> Findin
         observed=float(documents.max_bytes),
         limit=case.limit("max_document_bytes", measurement),
         unit="bytes",
-        guilty=largest.key if largest else None,
+        main_contributor=largest.key if largest else None,
         evidence=(
             Evidence("bytes of a document", f"{size(documents.mean_bytes)} on average"),
             Evidence("largest field", about),

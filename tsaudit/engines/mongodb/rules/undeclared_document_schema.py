@@ -102,7 +102,7 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
         changes=(Validate(subject_of(measurement), _validator(measurement)),),
         observed=float(len(varying)),
         unit="fields",
-        guilty=mixed[0].key if mixed else partial[0].key,
+        main_contributor=mixed[0].key if mixed else partial[0].key,
         evidence=(
             *(Evidence(f.key, f"{listed(f.types)}, in {percent(_presence(f))} of the documents") for f in mixed[:20]),
             *(Evidence(f.key, f"in {percent(_presence(f))} of the documents") for f in partial[:20] if f not in mixed),

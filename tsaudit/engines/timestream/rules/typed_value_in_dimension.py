@@ -114,7 +114,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str) -> Findi
         observed=tag.values.value,
         limit=limit,
         unit="values",
-        guilty=tag.key,
+        main_contributor=tag.key,
         samples=tag.sample[:3],
         evidence=(Evidence("distinct values", count(tag.values)), Evidence("type that fits", data_type)),
         facts=("tag_values",),

@@ -108,7 +108,7 @@ def _judge(measurement: Measurement, reading: Sequence[_Query]) -> Finding | Non
         fix=_advice(measurement.name, keys, key),
         observed=worst.stored.bytes_scanned,
         unit="" if worst.stored.bytes_scanned is None else "bytes read by its last run",
-        guilty=worst.stored.name,
+        main_contributor=worst.stored.name,
         evidence=tuple(_evidence(one) for one in reading[:10]),
         facts=("scheduled_queries", "options", "measure_names"),
     )

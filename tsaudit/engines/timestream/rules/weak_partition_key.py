@@ -172,7 +172,7 @@ def _finding(measurement: Measurement, found: _Weakness) -> Finding:
         observed=found.observed,
         limit=found.limit,
         unit=found.limit.unit,
-        guilty=key,
+        main_contributor=key,
         evidence=(
             Evidence("partition key", f"{key}, {options.get(ENFORCEMENT, '').lower()}" if key else "the measure name"),
             *(Evidence(f"values of {t.key}", count(t.values)) for t in tags if t.values),
