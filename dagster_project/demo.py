@@ -42,7 +42,9 @@ _QUIET: Final = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @click.command(help=__doc__)
-@click.option("--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the story; yesterday (UTC) when left out.")
+@click.option(
+    "--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the demo; yesterday (UTC) when left out."
+)
 @click.option("--days", type=click.IntRange(1), default=DAYS, show_default=True, help="Days it takes, when it begins.")
 @click.option("--config", type=click.Path(path_type=Path), default=CONFIG, help="A tsaudit.yaml with a target `demo`.")
 def main(end: datetime | None, days: int, config: Path) -> None:
@@ -59,7 +61,7 @@ def main(end: datetime | None, days: int, config: Path) -> None:
 
 
 def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS) -> bool:
-    """Tell the story up to `end` and audit each day not audited yet. False when an audit failed."""
+    """Write the data up to `end` and audit each day not audited yet. False when an audit failed."""
     began = time.monotonic()
     settings = config_file.load(config)
     plan = make_plan(TARGET, settings, lambda: config_file.load(config), pool=POOL)

@@ -10,7 +10,7 @@ import dagster as dg
 
 from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.words import findings_table
-from tsaudit import story
+from tsaudit import summary
 from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
@@ -46,7 +46,7 @@ def check_specs(key: dg.AssetKey, engines: Iterable[str], prefix: str = "") -> l
 
 
 def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
-    """The checks' results for one target, each with the story of its worst finding. None for a family if none of its
+    """The checks' results for one target, each with the summary of its worst finding. None for a family if none of its
     rules applies.
 
     Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why.
@@ -68,7 +68,7 @@ def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterato
 
 
 def description_of(family: str, found: Audited) -> str:
-    """The story of the family's worst finding; without one, what was evaluated, and why something was not.
+    """The summary of the family's worst finding; without one, what was evaluated, and why something was not.
 
     As Markdown. The target has been audited.
     """
@@ -78,7 +78,7 @@ def description_of(family: str, found: Audited) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # What other families lack is in the check `coverage`, and in theirs.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    told = story.of_result(*own, found.run.settled).in_markdown()
+    told = summary.of_result(*own, found.run.settled).in_markdown()
     reasons = [escape(reason) for reason in _reasons(rules)]
     return "\n\n".join([told, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 

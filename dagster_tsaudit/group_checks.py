@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def group_check_results(key: dg.AssetKey, found: Sequence[Audited]) -> Iterator[dg.AssetCheckResult]:
     """One result per family that applies to at least one target, and one for what was not measured.
 
-    Each has the story of the worst target.
+    Each has the summary of the worst target.
     """
     for name in CHECK_NAMES:
         verdicts = {one.run.target: verdict for one in found if (verdict := _verdict(one.run, name)) is not None}

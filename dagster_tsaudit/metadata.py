@@ -12,7 +12,7 @@ import dagster as dg
 from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
 from dagster_tsaudit.words import findings_table
-from tsaudit import story
+from tsaudit import summary
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
@@ -43,7 +43,7 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(result.verdict.value),
         "day": dg.MetadataValue.text(run.day.isoformat()),
-        "story": dg.MetadataValue.md(story.of_result(result, profile, found.run.settled).in_markdown()),
+        "summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.settled).in_markdown()),
     }
     if run.report:
         metadata["report"] = link(run.report)
@@ -62,7 +62,7 @@ def observation_metadata(found: Audited, result: AuditResult, profile: Profile) 
     """What the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
         "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
-        "tsaudit_story": dg.MetadataValue.md(story.of_result(result, profile, found.run.settled).in_markdown()),
+        "tsaudit_summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.settled).in_markdown()),
     }
     if found.run.report:
         metadata["report"] = link(found.run.report)
@@ -114,7 +114,7 @@ def days_metadata(rows: Sequence[DayRow]) -> Metadata:
 def link(report: "ReportLocation") -> dg.MetadataValue:
     """A link if a browser can follow it, otherwise the file's name; the run's log has its whole path.
 
-    Addresses and paths are not shown: they do not wrap, so a long one widens Dagster's table, which cuts off the story.
+    Addresses and paths are not shown: they do not wrap, so a long one widens Dagster's table, cutting off the summary.
     """
     if report.url.startswith(("http://", "https://")):
         return dg.MetadataValue.md(f"[open the report](<{quote(report.url, safe=_OF_ADDRESSES)}>)")
@@ -238,4 +238,4 @@ def _headline(found: Audited) -> str:
     run = found.run
     if run.result is None or run.profile is None:
         return run.error or "not audited"
-    return story.of_result(run.result, run.profile, found.run.settled).headline
+    return summary.of_result(run.result, run.profile, found.run.settled).headline

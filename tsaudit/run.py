@@ -34,7 +34,7 @@ from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
 from tsaudit.silenced_rules import outcomes_of, silenced_rules
-from tsaudit.story import Story, of_result
+from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
 from tsaudit.text.findings import severity_word
 
@@ -73,10 +73,10 @@ class AuditRun:
         return self.result.verdict if self.result else Verdict.UNKNOWN
 
     @property
-    def story(self) -> Story:
+    def summary(self) -> Summary:
         """The worst finding that is neither accepted nor snoozed, in brief; without an audit, what went wrong."""
         if self.result is None:
-            return Story(self.error or "")
+            return Summary(self.error or "")
         return of_result(self.result, self.profile, self.settled)
 
     @property

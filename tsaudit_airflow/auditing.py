@@ -61,7 +61,7 @@ class Done:
     """What has come of an order."""
 
     audits: dict[str, dict[str, Any]]
-    """Target to its audit, as `summary` has it."""
+    """Target to its audit, as `essentials` has it."""
     problems: tuple[str, ...]
     """What must fail the task, one line each."""
 
@@ -87,7 +87,7 @@ class InProcess:
             )
         except Exception as error:
             raise _in_a_line(error) from None
-        return Done({one.target: summary(results.of_run(one)) for one in outcome.runs}, outcome.problems)
+        return Done({one.target: essentials(results.of_run(one)) for one in outcome.runs}, outcome.problems)
 
     def targets(self, config: str, variables: Mapping[str, str]) -> list[str]:
         """The names of all targets. Raises AuditError."""
@@ -130,7 +130,7 @@ class Outside:
             ["-m", "tsaudit", "audit", *options, "--", *(order.targets or ())], order.config, order.variables, say
         )
         try:
-            audits = {one["target"]: summary(one) for one in json.loads(out)}
+            audits = {one["target"]: essentials(one) for one in json.loads(out)}
         except ValueError:
             raise AuditError("\n".join(self._problems(code, said)), is_final=code in _FINAL) from None
         except KeyError as error:
@@ -192,12 +192,12 @@ class Outside:
             return running.returncode, out.read(), said
 
 
-def summary(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What is worth keeping of an audit in Airflow: the verdict, the story, and the figures.
+def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What is worth keeping of an audit in Airflow: the verdict, the summary, and the figures.
 
     `found` is what `tsaudit audit --format json` prints about a target. None means not measured, or not known.
     """
-    story, measured = found["story"], found["measured"] or {}
+    summary, measured = found["summary"], found["measured"] or {}
     open_ = Counter(one["severity"] for one in found["findings"] if not one["settled"])
     opened = [one for one in found["changes"] if one["kind"] == "opened"]
     return {
@@ -205,10 +205,10 @@ def summary(found: Mapping[str, Any]) -> dict[str, Any]:
         "day": found["day"],
         "verdict": found["verdict"],
         "error": found["error"],
-        "headline": story["headline"],
-        "figures": {one["label"]: _figure(one) for one in story["figures"]},
-        "first_step": story["first_step"],
-        "statement": story["statement"],
+        "headline": summary["headline"],
+        "figures": {one["label"]: _figure(one) for one in summary["figures"]},
+        "first_step": summary["first_step"],
+        "statement": summary["statement"],
         "report": found["report"],
         "findings": {severity: open_[severity] for severity in ("critical", "warn", "info")},
         "opened": [f"{one['code']} {one['subject']}" for one in opened],

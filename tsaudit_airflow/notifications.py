@@ -1,4 +1,4 @@
-"""The story of an audit for any of Airflow's notifiers."""
+"""The summary of an audit for any of Airflow's notifiers."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -14,10 +14,10 @@ _NOT_OK: Final = ("critical", "warn", "unknown")
 
 
 class AuditNotifier(BaseNotifier):
-    """Tells the story of an audit through another notifier, for example of email or a chat.
+    """Sends the summary of an audit through another notifier, for example of email or a chat.
 
     Use it as `on_success_callback` and `on_failure_callback` of an `AuditOperator`. The templates of the other notifier
-    can use `{{ audit_story }}`, the text, and `{{ audits }}`, what the task returns. tsaudit's own messages, once per
+    can use `{{ audit_summary }}`, the text, and `{{ audits }}`, what the task returns. tsaudit's own messages, once per
     incident, do not need it: `tsaudit.yaml` says who gets those.
     """
 
@@ -33,14 +33,14 @@ class AuditNotifier(BaseNotifier):
         told = {name: one for name, one in audits.items() if one["verdict"] in self.verdicts}
         if audits and not told:
             return
-        stories = [story(name, one) for name, one in told.items()]
-        text = "\n\n".join(stories) or f"No audit: {context.get('exception') or 'the task audited nothing'}"
+        summaries = [summary(name, one) for name, one in told.items()]
+        text = "\n\n".join(summaries) or f"No audit: {context.get('exception') or 'the task audited nothing'}"
         # As values of the context, not as parts of a template: names in a database may look like templates.
-        self.notifier(cast("Context", {**context, "audit_story": text, "audits": told}))
+        self.notifier(cast("Context", {**context, "audit_summary": text, "audits": told}))
 
 
-def story(target: str, audit: dict[str, Any]) -> str:
-    """The story in lines: verdict and headline, figures, the first step with its statement, the report."""
+def summary(target: str, audit: dict[str, Any]) -> str:
+    """The summary in lines: verdict and headline, figures, the first step with its statement, the report."""
     lines: Sequence[str] = (
         f"{target}: {verdict_word(audit['verdict'])}. {audit['error'] or audit['headline']}",
         *(f"{label}: {text}" for label, text in audit["figures"].items()),

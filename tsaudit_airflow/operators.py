@@ -78,8 +78,8 @@ class AuditOperator(_OfTsaudit):
     - `workers`: how many targets are audited at a time.
     - `tell`: whether to send messages; otherwise they wait for the next audit.
 
-    Returns target to verdict, story, and figures. Each audit is also an event of the asset `tsaudit/<target>`, with the
-    same in its extra, unless the task fails.
+    Returns target to verdict, summary, and figures. Each audit is also an event of the asset `tsaudit/<target>`, with
+    the same in its extra, unless the task fails.
     """
 
     template_fields: Sequence[str] = ("config", "target", "day", "connections", "python")

@@ -114,7 +114,7 @@ def body(made: Message) -> str:
     return "\n".join(text for block in made.blocks for text in texts(block))
 
 
-def test_alert_tells_the_story_of_the_worst_first() -> None:
+def test_alert_shows_the_summary_of_the_worst_first() -> None:
     made = message.alert(a_context(), [an_incident(), full_incident()])
     said = body(made)
     assert [block["type"] for block in made.blocks[:3]] == ["header", "rich_text", "context"]

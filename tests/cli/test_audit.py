@@ -55,10 +55,10 @@ def test_audit_when_json_is_asked_for(tsaudit: Tsaudit) -> None:
     shop, plant = json.loads(done.stdout)
     assert (shop["target"], shop["verdict"], plant["target"], plant["verdict"]) == ("shop", "warn", "plant", "ok")
     assert shop["findings"][0]["subject"] == "main/cpu.usage"
-    assert shop["story"]["headline"] == shop["findings"][0]["headline"]
-    assert shop["story"]["fingerprint"] == shop["findings"][0]["fingerprint"]
-    assert shop["story"]["rest"] == "tsaudit plan shop cpu"
-    assert plant["story"]["headline"].startswith("Nothing wrong was found")
+    assert shop["summary"]["headline"] == shop["findings"][0]["headline"]
+    assert shop["summary"]["fingerprint"] == shop["findings"][0]["fingerprint"]
+    assert shop["summary"]["rest"] == "tsaudit plan shop cpu"
+    assert plant["summary"]["headline"].startswith("Nothing wrong was found")
     assert len(shop["findings"][0]["fingerprint"]) == 16
     assert shop["error"] is None
     assert shop["report"].endswith(f"/shop/{DAY}.html")

@@ -72,7 +72,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
+def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None:
     mark = fingerprint("demo", "CAR004", TABLE)[:8]
     (other,) = others(1)
     small = fingerprint("demo", "CAR004", other.subject)[:8]
@@ -126,7 +126,7 @@ def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, cou
 
 
 @pytest.mark.usefixtures("terminal")
-def test_block_breaks_no_statement_and_cuts_no_words_of_the_story() -> None:
+def test_block_breaks_no_statement_and_cuts_no_words_of_the_summary() -> None:
     lines = text(with_plan(GROWING, *others(2)))
     assert f"    {STATEMENT}" in lines
     assert all(len(line) < 80 for line in lines if STATEMENT not in line)

@@ -26,7 +26,7 @@ END = date(2026, 3, 31)
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The shipped configuration with all files below the temporary folder; the story takes four days."""
+    """The shipped configuration with all files below the temporary folder; the data covers four days."""
     monkeypatch.setattr(tables, "FIRMWARE", 1)
     monkeypatch.setattr(tables, "DEPLOYMENT", 2)
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
@@ -53,7 +53,7 @@ def series_of(config: Path) -> list[float]:
         return [point.value for point in store.trend("demo", "series", Subject(), 10, END + timedelta(days=1))]
 
 
-def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -> None:
+def test_data_is_written_once_and_then_only_its_last_day_again(config: Path) -> None:
     first = tell(config)
     assert first.exit_code == 0, first.output
     assert day_lines(first) == [str(END - timedelta(days=n)) for n in (3, 2, 1, 0)]
@@ -74,7 +74,7 @@ def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -
     assert series_of(config) == [865, 865, 865 + 1536, 865 + 1536 + 3072, 865 + 1536 + 2 * 3072]
 
 
-def test_a_story_broken_off_after_writing_is_taken_up_again(config: Path) -> None:
+def test_a_run_broken_off_after_writing_is_taken_up_again(config: Path) -> None:
     tell(config, END - timedelta(days=1), days=3)
     World.of(config_file.load(config)).advance(END)
     assert day_lines(tell(config)) == [str(END)]

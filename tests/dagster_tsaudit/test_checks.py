@@ -24,7 +24,7 @@ from tests.builders import (
     a_tag,
 )
 from tests.dagster_tsaudit.runs import a_failed_audit, an_audit
-from tsaudit import story
+from tsaudit import summary
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
@@ -163,8 +163,8 @@ def test_what_could_not_be_evaluated_is_no_zero() -> None:
     assert value(checks_of(an_audit(result=a_result(found)))["fields"], "value") == 1
 
 
-def story_run() -> tuple[AuditRun, Finding]:
-    """A target with findings in two families, the worst of them with all that a story has."""
+def summary_run() -> tuple[AuditRun, Finding]:
+    """A target with findings in two families, the worst of them with all that a summary has."""
     at = Subject("main", "http_requests")
     step = Step(StepKind.WRITER, "Stop writing the tag.", 'ALTER TABLE "http_requests" DROP COLUMN "request_id"')
     plan = Plan(at, (Requested(LeaveOut(at, "request_id"), ("CAR004",)),), (step, step))
@@ -189,10 +189,10 @@ def story_run() -> tuple[AuditRun, Finding]:
     return an_audit(result=a_result(*results, plans=(plan,))), worst
 
 
-def test_a_check_tells_the_story_of_the_worst_finding_of_its_family() -> None:
-    run, worst = story_run()
+def test_a_check_shows_the_summary_of_the_worst_finding_of_its_family() -> None:
+    run, worst = summary_run()
     assert run.result is not None
-    told = story.of_finding(worst, "CAR004", run.result.plans, "demo", DAY)
+    told = summary.of_finding(worst, "CAR004", run.result.plans, "demo", DAY)
     said = description(checks_of(run)["cardinality"])
     assert said == told.in_markdown()
     parts = [escape(told.headline), *(escape(f.text) for f in told.figures), escape(told.first_step), told.statement]
@@ -205,7 +205,7 @@ def test_a_check_tells_the_story_of_the_worst_finding_of_its_family() -> None:
 
 
 def test_an_accepted_finding_is_never_the_worst() -> None:
-    run, worst = story_run()
+    run, worst = summary_run()
     settled = frozenset({fingerprint("demo", "CAR004", worst.subject)})
     check = checks_of(replace(run, settled=settled))["cardinality"]
     assert description(check).startswith("**main/cpu: Tag host has too many values")
@@ -235,12 +235,12 @@ def test_a_check_that_passes_says_what_was_evaluated() -> None:
     ],
 )
 def test_a_statement_wraps_unless_that_would_change_it(text: str, shown: str) -> None:
-    """A block widens the page, which cuts off the story beside it."""
+    """A block widens the page, which cuts off the summary beside it."""
     assert statement(text) == shown
 
 
 def test_a_statement_is_shown_as_it_is_whatever_is_in_it() -> None:
-    told = story.Story("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
+    told = summary.Summary("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
     assert "```` DROP TABLE `a``` *b*` -- <script> ````" in told.in_markdown()
     assert code_block(told.statement).startswith("````\nDROP TABLE `a```")
     assert "`` tsaudit plan demo 'a`b' ``" in told.in_markdown()
@@ -345,12 +345,12 @@ def full_run() -> tuple[AuditRun, AuditResult, Profile]:
     return an_audit(result=result, profile=profile, report=location), result, profile
 
 
-def test_a_materialization_carries_numbers_story_link_and_picture() -> None:
+def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
     run, result, profile = full_run()
     metadata = target_metadata(Audited(run, SERIES), result, profile)
     plain = {name: item.value for name, item in metadata.items()}
     assert plain["verdict"] == "warn"
-    assert plain["story"] == story.of_result(result, profile).in_markdown()
+    assert plain["summary"] == summary.of_result(result, profile).in_markdown()
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
     assert (plain["findings_warn"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
     assert plain["rows"] == 1005

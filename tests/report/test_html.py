@@ -218,19 +218,23 @@ def test_source_of_a_limit_is_a_link_only_where_it_is_an_address() -> None:
     assert "tsaudit&#39;s default: &lt;i&gt;so&lt;/i&gt;" in RICH
 
 
-def test_story_stands_on_top_with_its_first_step_and_links_to_the_rest() -> None:
-    story = sample.the_contents().story
+def test_summary_stands_on_top_with_its_first_step_and_links_to_the_rest() -> None:
+    summary = sample.the_contents().summary
     top = (
         RICH.split('id="verdict"')[1]
         .split("</section>")[0]
         .replace('<span class="day">2026-03-13</span>', "2026-03-13")
     )
-    parts = (story.headline, *(text for f in story.figures for text in (f.label, f.value, f.note)), story.first_step)
+    parts = (
+        summary.headline,
+        *(text for f in summary.figures for text in (f.label, f.value, f.note)),
+        summary.first_step,
+    )
     place = 0
     for part in parts:
         place = top.index(part, place)
-    assert f'href="#f-{story.fingerprint}">The finding' in top
-    assert [f.label for f in story.figures] == ["Now", "Limit", "Time left"]
+    assert f'href="#f-{summary.fingerprint}">The finding' in top
+    assert [f.label for f in summary.figures] == ["Now", "Limit", "Time left"]
 
 
 def test_top_says_in_one_line_what_was_not_measured() -> None:

@@ -52,7 +52,7 @@ def test_entry_tells_what_the_report_tells() -> None:
     contents = sample.the_contents()
     entry = index.entry_of(contents)
     assert (entry.target, entry.day, entry.verdict) == (sample.TARGET, DAY, Verdict.CRITICAL)
-    assert entry.headline == contents.story.headline
+    assert entry.headline == contents.summary.headline
     assert entry.counts == {"critical": 1, "warn": 2, "info": 1}
     assert entry.series == 83_906
     assert entry.trend[-1] == 83_906

@@ -36,7 +36,7 @@ def a(message: str, **changes: object) -> Finding:
         (a("Series grew since 2026-03-01.", since=SINCE), "main/requests: Series grew since 2026-03-01"),
         # A name that needs quotes is not a contributor: it has no share.
         (a("2 names need quotes.", main_contributor="group", share=None), "main/requests: 2 names need quotes"),
-        (a("A long story.", headline="Rows are lost"), "main/requests: Rows are lost"),
+        (a("A long summary.", headline="Rows are lost"), "main/requests: Rows are lost"),
     ],
 )
 def test_headline_when_all_of_it_fits(finding: Finding, expected: str) -> None:

@@ -21,13 +21,13 @@ from tsaudit.alerts.blocks import (
     small,
 )
 from tsaudit.alerts.escape import code, inert, link, plain, size
-from tsaudit.alerts.figures import SLACK_ID, by_badness, story_block
+from tsaudit.alerts.figures import SLACK_ID, by_badness, summary_block
 from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Incident, State
 from tsaudit.model.finding import Verdict
 from tsaudit.model.plan import Plan
 from tsaudit.planning import words
-from tsaudit.story import Story, of_finding
+from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint
 from tsaudit.text.findings import severity_word, tally
 from tsaudit.text.headline import headline
@@ -189,17 +189,17 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
     """The blocks of each incident. The first step of a plan stands below the first incident that it is about."""
     begun: set[str] = set()
     for incident in ranked:
-        story = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
+        summary = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
         plan = words.of_finding(incident.finding, context.plans)
-        step = words.anchor(plan) if plan else story.first_step
+        step = words.anchor(plan) if plan else summary.first_step
         is_first = step not in begun
         begun.add(step)
         sign = SIGNS[incident.severity]
-        block = story_block(incident, story, sign, full_values=full_values, with_step=is_first)
-        yield [block, small(_references(incident, story, context, plan if is_first else None))]
+        block = summary_block(incident, summary, sign, full_values=full_values, with_step=is_first)
+        yield [block, small(_references(incident, summary, context, plan if is_first else None))]
 
 
-def _references(incident: Incident, story: Story, context: RunContext, plan: Plan | None) -> str:
+def _references(incident: Incident, summary: Summary, context: RunContext, plan: Plan | None) -> str:
     """How to name the incident, and where the rest of it is. `plan`: None if there is none, or if it is named above."""
     parts = [f"{incident.code} {inert(incident.rule, 100)}", code(short_fingerprint(incident.fingerprint), 40)]
     page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
@@ -207,7 +207,7 @@ def _references(incident: Incident, story: Story, context: RunContext, plan: Pla
         parts.append(link(f"{page}#f-{incident.fingerprint}", "details"))
     if plan is not None:
         whole = link(f"{page}#{words.anchor(plan)}", "whole plan") if page else "whole plan"
-        parts.append(f"{whole}: {code(story.rest, 300)}")
+        parts.append(f"{whole}: {code(summary.rest, 300)}")
     return " · ".join(parts)
 
 

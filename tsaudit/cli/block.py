@@ -1,4 +1,4 @@
-"""One target on one screen: the story of its worst finding, the others in one line each, and where the rest is."""
+"""One target on one screen: the summary of its worst finding, the others in one line each, and where the rest is."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tsaudit.text import listed, many, number, plural, short_fingerprint, size
 from tsaudit.text.findings import severity_word, tally
 
 if TYPE_CHECKING:
-    from tsaudit.story import Story
+    from tsaudit.summary import Summary
 
 MOST_LINES: Final = 20
 """Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
 _FEWEST_OTHERS: Final = 3
-"""Findings below the worst one that are listed however long its story is."""
+"""Findings below the worst one that are listed however long its summary is."""
 _CAUSES: Final = 2
 """Reasons why rules could not be evaluated that are listed without `--all`."""
 _RESOLVED: Final = 3
@@ -26,7 +26,7 @@ _RESOLVED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a block lists below its story, and how much it leaves out."""
+    """What a block lists below its summary, and how much it leaves out."""
 
     listed: Sequence[dict[str, Any]]
     left_out: str
@@ -41,7 +41,7 @@ def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True)
 
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> list[str]:
     """The block as lines, of which a terminal may still break the one with the statement."""
-    above, below = [*_heading(found), *_story(found["story"])], list(_below(found, everything, stored=stored))
+    above, below = [*_heading(found), *_summary(found["summary"])], list(_below(found, everything, stored=stored))
     room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
     rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
     others = [show.fitted(_other(one), "  ", mark=severity_word(one["severity"])) for one in rest.listed]
@@ -51,7 +51,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
 
 
 def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
-    """The findings that the story is not about. `everything`: also notes, and those that are accepted or snoozed."""
+    """The findings that the summary is not about. `everything`: also notes, and those that are accepted or snoozed."""
     worst = told(found)
     others = [one for one in found["findings"] if one is not worst]
     if everything:
@@ -64,8 +64,8 @@ def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
 
 
 def told(found: dict[str, Any]) -> dict[str, Any] | None:
-    """The finding that the story is about; None if it is about none."""
-    return next((one for one in found["findings"] if one["fingerprint"] == found["story"]["fingerprint"]), None)
+    """The finding that the summary is about; None if it is about none."""
+    return next((one for one in found["findings"] if one["fingerprint"] == found["summary"]["fingerprint"]), None)
 
 
 def lists_all(found: dict[str, Any], *, stored: bool) -> str:
@@ -112,22 +112,22 @@ def _heading(found: dict[str, Any]) -> Iterator[str]:
     yield f"{click.style(found['target'], bold=True)}  {show.word(severity_word(found['verdict']))}  {after}"
 
 
-def _story(story: dict[str, Any]) -> Iterator[str]:
-    if not story["headline"]:
+def _summary(summary: dict[str, Any]) -> Iterator[str]:
+    if not summary["headline"]:
         return
-    from tsaudit.story import Story
+    from tsaudit.summary import Summary
 
-    yield from brief(Story.from_dict(story))
-    if story["first_step"]:
-        yield from show.wrapped(story["first_step"], "  ")
-    if story["statement"]:
-        yield show.whole(story["statement"], "    ")
+    yield from brief(Summary.from_dict(summary))
+    if summary["first_step"]:
+        yield from show.wrapped(summary["first_step"], "  ")
+    if summary["statement"]:
+        yield show.whole(summary["statement"], "    ")
 
 
-def brief(story: Story) -> Iterator[str]:
+def brief(summary: Summary) -> Iterator[str]:
     """What is wrong: the headline of a finding, and its figures."""
-    yield from show.wrapped(story.headline, "  ")
-    yield from show.figures(((figure.label, figure.text) for figure in story.figures), "    ")
+    yield from show.wrapped(summary.headline, "  ")
+    yield from show.figures(((figure.label, figure.text) for figure in summary.figures), "    ")
 
 
 def _other(one: dict[str, Any]) -> str:
@@ -151,10 +151,10 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         mark = short_fingerprint(worst["fingerprint"])
         yield show.fitted(f"more    tsaudit show {mark}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
     if found["plans"]:
-        whole = found["story"]["rest"] or f"tsaudit plan {found['target']}"
-        others = len(found["plans"]) - bool(found["story"]["rest"])
+        whole = found["summary"]["rest"] or f"tsaudit plan {found['target']}"
+        others = len(found["plans"]) - bool(found["summary"]["rest"])
         more = f"  ({many(others, 'other plan')}: tsaudit plan {found['target']})" if others else ""
-        yield show.whole(f"plan    {whole}{more if found['story']['rest'] else ''}", "  ")
+        yield show.whole(f"plan    {whole}{more if found['summary']['rest'] else ''}", "  ")
     if found["report"]:
         yield show.whole(f"report  {found['report']}", "  ")
 

@@ -178,7 +178,7 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
 
 
 def _print(one: Shown, *, full_values: bool) -> None:
-    from tsaudit.story import of_finding
+    from tsaudit.summary import of_finding
 
     item, result = one.item, one.result
     finding = item.finding

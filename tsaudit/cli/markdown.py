@@ -17,17 +17,17 @@ _LONGEST: Final = 1000
 
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> Iterator[str]:
     """One target, with the content that it has as text."""
-    from tsaudit.story import Story
+    from tsaudit.summary import Summary
 
     yield f"## {escape(found['target'])}: {severity_word(found['verdict'])}"
     yield ""
     engine = f"{found['engine']} {found['server_version']}".strip()
     counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
     yield escape(", ".join(filter(None, (engine, found["day"], counts))))
-    if found["story"]["headline"]:
+    if found["summary"]["headline"]:
         yield ""
         # A statement is not shortened, but a terminal must not see its control characters.
-        yield from (show.whole(line, "") for line in Story.from_dict(found["story"]).in_markdown().splitlines())
+        yield from (show.whole(line, "") for line in Summary.from_dict(found["summary"]).in_markdown().splitlines())
     yield from _list(found, everything, stored=stored)
 
 
@@ -40,7 +40,7 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
     if said := block.changed(found):
         items.append(f"changed: {escape(said)}")
     items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in block.not_judged(found).items()]
-    if found["error"] and not found["story"]["headline"]:
+    if found["error"] and not found["summary"]["headline"]:
         items.append(f"error: {escape(found['error'])}")
     if worst := block.told(found):
         command = code(f"tsaudit show {short_fingerprint(worst['fingerprint'])}") if stored else ""

@@ -64,9 +64,9 @@ def _names(found: Plan) -> set[str]:
 
 
 def _print_problem(found: Plan, result: AuditResult) -> None:
-    """Print the story of the worst finding that the plan is for: what is wrong, how severe, and the time left."""
+    """Print the summary of the worst finding that the plan is for: what is wrong, how severe, and the time left."""
     from tsaudit.planning import words
-    from tsaudit.story import of_finding
+    from tsaudit.summary import of_finding
     from tsaudit.text import many
     from tsaudit.text.findings import severity_word
 

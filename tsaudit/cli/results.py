@@ -43,15 +43,15 @@ def of_run(run: AuditRun) -> dict[str, Any]:
 def of_result(result: AuditResult, profile: Profile | None, settled: Collection[str] = ()) -> dict[str, Any]:
     """The same for a result alone, with its profile: no report, no changes.
 
-    `settled`: fingerprints of accepted and snoozed findings, which the story leaves out.
+    `settled`: fingerprints of accepted and snoozed findings, which the summary leaves out.
     """
-    from tsaudit import story
+    from tsaudit import summary
     from tsaudit.model.finding import fingerprint
 
     return _empty(result.target, result.day.isoformat(), str(result.verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
-        "story": dataclasses.asdict(story.of_result(result, profile, settled)),
+        "summary": dataclasses.asdict(summary.of_result(result, profile, settled)),
         "findings": [
             of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in settled)
             for rule, finding in result.findings()
@@ -76,7 +76,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "verdict": verdict,
         "engine": "",
         "server_version": "",
-        "story": _nothing_to_tell(),
+        "summary": _nothing_to_tell(),
         "findings": [],
         "plans": [],
         "not_judged": [],
@@ -93,10 +93,10 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
 
 
 def _nothing_to_tell() -> dict[str, Any]:
-    """The story of a target about which only an error is known."""
-    from tsaudit.story import Story
+    """The summary of a target about which only an error is known."""
+    from tsaudit.summary import Summary
 
-    return dataclasses.asdict(Story(""))
+    return dataclasses.asdict(Summary(""))
 
 
 def _measured(profile: Profile) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def table(
 
 
 def figures(told: Iterable[tuple[str, str]], indent: str, most: int | None = None) -> list[str]:
-    """The figures of a story as lines: label and text of each. `most`: see `wrapped`."""
+    """The figures of a summary as lines: label and text of each. `most`: see `wrapped`."""
     return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent, " " * 15, most)]
 
 

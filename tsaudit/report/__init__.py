@@ -62,7 +62,7 @@ def write(
             incidents,
             contents.run_changes,
             {str(severity): count for severity, count in contents.counts.items()},
-            story=contents.story,
+            summary=contents.summary,
             moved=contents.movement,
             full_values=full_values,
             run_url=contents.run_url,

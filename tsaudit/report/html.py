@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tsaudit import story as brief
+from tsaudit import summary as brief
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import AuditResult, Severity, Verdict
 from tsaudit.model.plan import Plan
@@ -52,7 +52,7 @@ class ReportContents:
     """A problem that makes the audit itself doubtful, in one line; empty for none."""
     usual_scope: str
     """What most exact counts cover: the window, as the engine's collector words it; empty for everything."""
-    story: brief.Story
+    summary: brief.Summary
     """The worst finding that is neither accepted nor snoozed, in brief; else what was evaluated."""
 
     @property
@@ -94,7 +94,7 @@ class ReportContents:
         is_first = self.profile is not None and self.timeline.is_empty
         return baseline_offer(self.result.target) if loud and is_first else ""
 
-    def story_of(self, item: findings.Item) -> brief.Story:
+    def summary_of(self, item: findings.Item) -> brief.Summary:
         """One finding in brief."""
         return brief.of_finding(item.finding, item.rule.code, self.result.plans, self.result.target, self.result.day)
 
@@ -140,18 +140,18 @@ def contents_of(
         full_values=full_values,
         alarm=alarm,
         usual_scope=_usual_scope(profile) if profile else "",
-        story=brief.of_result(result, profile, {i.fingerprint for i in items if i.settled}),
+        summary=brief.of_result(result, profile, {i.fingerprint for i in items if i.settled}),
     )
 
 
 def page(contents: ReportContents) -> str:
     """The report as HTML."""
-    profile, items, story = contents.profile, contents.items, contents.story
+    profile, items, summary = contents.profile, contents.items, contents.summary
     arranged = findings.arrange(items)
     view: dict[str, Any] = {
         "contents": contents,
-        "story": story,
-        "worst": next((item for item in items if item.fingerprint == story.fingerprint), None),
+        "summary": summary,
+        "worst": next((item for item in items if item.fingerprint == summary.fingerprint), None),
         "result": contents.result,
         "profile": profile,
         "day": contents.result.day,

@@ -215,21 +215,21 @@ def test_a_sampled_listing_is_compared_with_nothing() -> None:
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> list[list[dict[str, str]]]:
+def histories(draw: st.DrawFn) -> list[list[dict[str, str]]]:
     tag_sets = st.fixed_dictionaries({}, optional={key: st.sampled_from("123456") for key in "abc"})
     first = draw(st.lists(tag_sets, min_size=1, max_size=8))
     return [first, *draw(st.lists(st.lists(tag_sets, min_size=1, max_size=8), min_size=1, max_size=4))]
 
 
 @settings(deadline=None)
-@given(stories(), st.integers(0, 5))
-def test_shares_are_those_of_brute_force(story: list[list[dict[str, str]]], back: int) -> None:
+@given(histories(), st.integers(0, 5))
+def test_shares_are_those_of_brute_force(history: list[list[dict[str, str]]], back: int) -> None:
     memory = Memory()
-    for number, rows in enumerate(story):
+    for number, rows in enumerate(history):
         measurement = listed(memory, on(number), [{"a": None, "b": None, "c": None} | row for row in rows])
-    since = max(1, len(story) - back)
-    old = [row for rows in story[:since] for row in rows]
-    new = [row for row in {tuple(sorted(r.items())) for r in story[-1]} if dict(row) not in old]
+    since = max(1, len(history) - back)
+    old = [row for rows in history[:since] for row in rows]
+    new = [row for row in {tuple(sorted(r.items())) for r in history[-1]} if dict(row) not in old]
     expected = {
         key: sum(dict(row).get(key, "-") not in {"-", *(r[key] for r in old if key in r)} for row in new)
         for key in "abc"

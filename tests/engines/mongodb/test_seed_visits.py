@@ -1,4 +1,4 @@
-"""The story of the guideline on documents: what the audit says of it, and what the author's change really saves."""
+"""The example of the guideline on documents: what the audit says of it, and what the author's change really saves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of a finding and of a result: its figures, why it is so severe, and the first step."""
+"""The summary of a finding and of a result: its figures, why it is so severe, and the first step."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import date, timedelta
 import pytest
 
 from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
-from tsaudit import story
+from tsaudit import summary
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
-from tsaudit.story import StoryFigure
+from tsaudit.summary import SummaryFigure
 
 TABLE = Subject("main", "requests")
 LIMIT = Limit("x.max_series", 100_000, "series", "our default", "target")
@@ -33,20 +33,20 @@ GROWING = a_finding(
 )
 
 
-def figures(finding: Finding) -> tuple[StoryFigure, ...]:
-    return story.of_finding(finding, "CAR004", (), "demo", DAY).figures
+def figures(finding: Finding) -> tuple[SummaryFigure, ...]:
+    return summary.of_finding(finding, "CAR004", (), "demo", DAY).figures
 
 
 def test_figures_of_growth_far_from_its_limit_say_why_it_is_critical() -> None:
     assert figures(GROWING) == (
-        StoryFigure("Now", "36,096 series", "in requests, 768 before, 3,072 more a day, speeding up"),
-        StoryFigure("Why critical", "47 times the series before", "limit 100,000 series, 36% of it reached"),
-        StoryFigure("Time left", "about 21 days", "80% range 18 to 27"),
+        SummaryFigure("Now", "36,096 series", "in requests, 768 before, 3,072 more a day, speeding up"),
+        SummaryFigure("Why critical", "47 times the series before", "limit 100,000 series, 36% of it reached"),
+        SummaryFigure("Time left", "about 21 days", "80% range 18 to 27"),
     )
 
 
 def test_figures_of_growth_near_its_limit_show_the_limit() -> None:
-    assert figures(replace(GROWING, severity_reason=""))[1] == StoryFigure(
+    assert figures(replace(GROWING, severity_reason=""))[1] == SummaryFigure(
         "Limit", "100,000 series", "set for this target, 36% of it reached"
     )
 
@@ -54,14 +54,14 @@ def test_figures_of_growth_near_its_limit_show_the_limit() -> None:
 @pytest.mark.parametrize(
     ("days", "expected"),
     [
-        (0.0, StoryFigure("Time left", "none", "the limit is reached")),
-        (0.3, StoryFigure("Time left", "about 1 day", "80% range 18 to 27")),
-        (200.0, StoryFigure("Time left", "about 200 days", "at the present rate")),
-        (None, StoryFigure("Growing since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
+        (0.0, SummaryFigure("Time left", "none", "the limit is reached")),
+        (0.3, SummaryFigure("Time left", "about 1 day", "80% range 18 to 27")),
+        (200.0, SummaryFigure("Time left", "about 200 days", "at the present rate")),
+        (None, SummaryFigure("Growing since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
     ],
 )
 def test_time_left_when_the_limit_is_reached_near_far_and_out_of_sight(
-    days: float | None, expected: StoryFigure
+    days: float | None, expected: SummaryFigure
 ) -> None:
     assert figures(replace(GROWING, forecast=replace(FORECAST, days=days)))[-1] == expected
 
@@ -81,20 +81,20 @@ def test_first_step_is_that_of_the_plan_and_otherwise_the_first_sentence_of_the_
     step = Step(StepKind.FIND, "Find the writer.", "SELECT 1", "sql")
     plan = Plan(TABLE, (Requested(change, ("TAG002",)),), (step, step))
     finding = a_finding(TABLE, changes=(change,), fix="Do a. Then b.")
-    told = story.of_finding(finding, "TAG002", (plan,), "demo", DAY)
+    told = summary.of_finding(finding, "TAG002", (plan,), "demo", DAY)
     assert told.first_step == "Step 1 of 2: Find the writer."
     assert (told.statement, told.rest) == ("SELECT 1", "tsaudit plan demo requests")
-    without = story.of_finding(finding, "TAG002", (), "demo", DAY)
+    without = summary.of_finding(finding, "TAG002", (), "demo", DAY)
     assert (without.first_step, without.statement, without.rest) == ("Do a.", "", "")
 
 
-def test_story_of_a_result_is_that_of_its_worst_finding_that_is_not_settled() -> None:
+def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_settled() -> None:
     warn, critical = a_finding(TABLE, message="A warning."), replace(GROWING, subject=Subject("main", "other"))
     result = a_result(a_rule_result(warn, critical, a_finding(TABLE, Severity.INFO)))
-    told = story.of_result(result, a_profile())
+    told = summary.of_result(result, a_profile())
     assert told.headline.startswith("main/other: Series grew")
     assert told.fingerprint == fingerprint(result.target, "CAR001", critical.subject)
-    assert story.of_result(result, a_profile(), {told.fingerprint}).headline == "main/requests: A warning"
+    assert summary.of_result(result, a_profile(), {told.fingerprint}).headline == "main/requests: A warning"
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,17 @@ def test_story_of_a_result_is_that_of_its_worst_finding_that_is_not_settled() ->
         ([Outcome.PASS], 1, "Nothing new: 1 finding accepted or snoozed, 2 rules evaluated"),
     ],
 )
-def test_story_without_findings_says_what_was_evaluated(outcomes: list[Outcome], settled: int, expected: str) -> None:
+def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome], settled: int, expected: str) -> None:
     findings = [a_finding(TABLE)] * settled
     results = [a_rule_result(outcome=o, code=f"CAR00{n}") for n, o in enumerate(outcomes, start=2)]
     result = a_result(*results, *([a_rule_result(*findings)] if findings else []))
     marks = {fingerprint(result.target, "CAR001", TABLE)}
-    told = story.of_result(result, a_profile(), marks)
+    told = summary.of_result(result, a_profile(), marks)
     assert (told.headline, told.figures, told.first_step) == (expected, (), "")
 
 
 def test_day_is_that_of_the_audit() -> None:
     finding = a_finding(TABLE, since=date(2026, 1, 1))
-    assert story.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (StoryFigure("Began", "2026-01-01"),)
+    assert summary.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (
+        SummaryFigure("Began", "2026-01-01"),
+    )

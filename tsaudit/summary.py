@@ -1,6 +1,6 @@
 """What an owner reads in ten seconds: what is wrong, what causes it, how long is left, and the first thing to do.
 
-Report, Slack, command line, Dagster, and JSON show the same story, in the same order.
+Report, Slack, command line, Dagster, and JSON show the same summary, in the same order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tsaudit.text.headline import headline
 
 
 @dataclass(frozen=True, slots=True)
-class StoryFigure:
+class SummaryFigure:
     """One of the figures below a headline."""
 
     label: str
@@ -45,12 +45,12 @@ class StoryFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Summary:
     """One finding, or the result of a target, in brief."""
 
     headline: str
     """What, cause, and when; at most 25 words."""
-    figures: tuple[StoryFigure, ...] = ()
+    figures: tuple[SummaryFigure, ...] = ()
     """Now and growth; the limit, or why it is so severe; the time left, or since when. Those that are known."""
     first_step: str = ""
     """What to do first, in words; empty where nothing is to be done."""
@@ -62,9 +62,9 @@ class Story:
     """Of the finding; empty if it is about none."""
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Story:
-        """The story from the output of `dataclasses.asdict`."""
-        return cls(**{**given, "figures": tuple(StoryFigure(**figure) for figure in given["figures"])})
+    def from_dict(cls, given: Mapping[str, Any]) -> Summary:
+        """The summary from the output of `dataclasses.asdict`."""
+        return cls(**{**given, "figures": tuple(SummaryFigure(**figure) for figure in given["figures"])})
 
     def in_markdown(self) -> str:
         """In the order of all outputs: headline, figures, first step with its statement, and the rest."""
@@ -81,12 +81,12 @@ class Story:
         return "\n\n".join(parts)
 
 
-def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, day: date) -> Story:
-    """The story of one finding. `day`: the audited one."""
+def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, day: date) -> Summary:
+    """The summary of one finding. `day`: the audited one."""
     plan = words.of_finding(finding, plans)
     begins = words.beginning(plan, target) if plan else None
     figures = (_now(finding), _reason(finding), _time(finding, day))
-    return Story(
+    return Summary(
         headline(finding),
         tuple(figure for figure in figures if figure is not None),
         begins.sentence if begins else _first_sentence(finding.fix),
@@ -96,8 +96,8 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     )
 
 
-def of_result(result: AuditResult, profile: Profile | None, settled: Collection[str] = ()) -> Story:
-    """The story of the worst finding; where there is none, what was evaluated.
+def of_result(result: AuditResult, profile: Profile | None, settled: Collection[str] = ()) -> Summary:
+    """The summary of the worst finding; where there is none, what was evaluated.
 
     `settled`: fingerprints of accepted and snoozed findings, which are left out. `profile`: None if nothing could be
     queried.
@@ -108,7 +108,7 @@ def of_result(result: AuditResult, profile: Profile | None, settled: Collection[
             quiet += 1
         elif finding.severity is not Severity.INFO:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)
-    return Story(_nothing_wrong(result, profile, quiet))
+    return Summary(_nothing_wrong(result, profile, quiet))
 
 
 def rules_judged(result: AuditResult) -> int:
@@ -142,7 +142,7 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, settled: int) -
 # --- The three figures ------------------------------------------------------------------------------------------------
 
 
-def _now(finding: Finding) -> StoryFigure | None:
+def _now(finding: Finding) -> SummaryFigure | None:
     """The measured figure, with what it was before and how fast it grows."""
     if finding.observed is None:
         return None
@@ -156,7 +156,7 @@ def _now(finding: Finding) -> StoryFigure | None:
         notes.append(f"{amount(finding.per_day, finding.unit)} more a day{_changing(finding)}")
     sampled = finding.source is not None and finding.source.how != "exact"
     value = quantity(finding.observed, finding.unit)
-    return StoryFigure("Now", f"about {value}" if sampled else value, ", ".join(notes))
+    return SummaryFigure("Now", f"about {value}" if sampled else value, ", ".join(notes))
 
 
 def _changing(finding: Finding) -> str:
@@ -164,7 +164,7 @@ def _changing(finding: Finding) -> str:
     return f", {shape}" if shape in ("speeding up", "slowing") else ""
 
 
-def _reason(finding: Finding) -> StoryFigure | None:
+def _reason(finding: Finding) -> SummaryFigure | None:
     """Why it is so severe: in words, or as the limit."""
     limit, observed = finding.limit, finding.observed
     part = ""
@@ -176,30 +176,30 @@ def _reason(finding: Finding) -> StoryFigure | None:
     if finding.severity_reason:
         note = f"limit {quantity(limit.value, limit.unit)}" if limit else ""
         why = f"Why {_with_article(finding.severity)}"
-        return StoryFigure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
+        return SummaryFigure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
     if limit is None:
         return None
-    return StoryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
+    return SummaryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
 
 
 def _with_article(severity: Severity) -> str:
     return severity_word(severity) if severity is Severity.CRITICAL else f"a {severity_word(severity)}"
 
 
-def _time(finding: Finding, day: date) -> StoryFigure | None:
+def _time(finding: Finding, day: date) -> SummaryFigure | None:
     """How long until the limit is reached; otherwise since when."""
     forecast = finding.forecast
     if forecast is not None and forecast.days is not None:
         if forecast.days <= 0:
-            return StoryFigure("Time left", "none", "the limit is reached")
+            return SummaryFigure("Time left", "none", "the limit is reached")
         left = forecasts.about(forecast).removeprefix("in ")
-        return StoryFigure("Time left", left, forecasts.interval(forecast) or "at the present rate")
+        return SummaryFigure("Time left", left, forecasts.interval(forecast) or "at the present rate")
     since = finding.since
     if since is None:
         return None
     days = (day - since).days
     label = "Growing since" if is_growing(finding) else "Began"
-    return StoryFigure(label, day_in_words(since), f"{many(days, 'day')} ago" if days > 0 else "")
+    return SummaryFigure(label, day_in_words(since), f"{many(days, 'day')} ago" if days > 0 else "")
 
 
 def _first_sentence(fix: str) -> str:
