@@ -125,7 +125,7 @@ def simulate(*, reactions: bool) -> dict[str, list[float]]:
                 owner = alerts.owner_of(configured, target)
                 changes = incidents.update(store, result, configured.incidents, owner)
                 alerts.queue(store, configured, changes, builders.a_context(day, target=target.name))
-            report = run.tell(configured, store, print)
+            report = run.notify(configured, store, print)
             assert (report.errors, report.waiting) == ((), 0), report
         with store.reading() as connection:
             rows = connection.execute(sa.select(delivery)).all()

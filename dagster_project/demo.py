@@ -42,9 +42,7 @@ _QUIET: Final = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the demo; yesterday (UTC) when left out."
-)
+@click.option("--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the demo; yesterday (UTC) when left out.")
 @click.option("--days", type=click.IntRange(1), default=DAYS, show_default=True, help="Days it takes, when it begins.")
 @click.option("--config", type=click.Path(path_type=Path), default=CONFIG, help="A tsaudit.yaml with a target `demo`.")
 def main(end: datetime | None, days: int, config: Path) -> None:

@@ -27,9 +27,9 @@ class Audited:
     series: Sequence[Point] = ()
     """The target's series over the days up to the audited one."""
 
-    def is_settled(self, rule: RuleResult, finding: Finding) -> bool:
+    def is_muted(self, rule: RuleResult, finding: Finding) -> bool:
         """Whether the finding is accepted or snoozed."""
-        return fingerprint(self.run.target, rule.code, finding.subject) in self.run.settled
+        return fingerprint(self.run.target, rule.code, finding.subject) in self.run.muted
 
 
 def audited(run: "AuditRun", store: "Store") -> Audited:

@@ -11,7 +11,7 @@ import dagster as dg
 from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.words import findings_table
 from tsaudit import summary
-from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
+from tsaudit.model.finding import DEGRADED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
 from tsaudit.text import many, number
@@ -78,9 +78,9 @@ def description_of(family: str, found: Audited) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # What other families lack is in the check `coverage`, and in theirs.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    told = summary.of_result(*own, found.run.settled).in_markdown()
+    text = summary.of_result(*own, found.run.muted).in_markdown()
     reasons = [escape(reason) for reason in _reasons(rules)]
-    return "\n\n".join([told, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
+    return "\n\n".join([text, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 
 
 def numbers(**values: float | None) -> Metadata:
@@ -118,13 +118,11 @@ def text(line: str) -> dg.MetadataValue:
 
 def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: Audited) -> Metadata:
     pairs = ordered(rules)
-    open_ = [f for r, f in pairs if not found.is_settled(r, f)]
+    open_ = [f for r, f in pairs if not found.is_muted(r, f)]
     metadata = _figures(family, rules, open_, verdict, found)
     # As text: Dagster plots each number, and one plot shows more than four.
-    settled = len(pairs) - len(open_)
-    counts = filter(
-        None, (tally(f.severity for f in open_), f"{number(settled)} accepted or snoozed" if settled else "")
-    )
+    muted = len(pairs) - len(open_)
+    counts = filter(None, (tally(f.severity for f in open_), f"{number(muted)} accepted or snoozed" if muted else ""))
     metadata["severities"] = text(", ".join(filter(None, counts)) or "no findings")
     if reasons := _reasons(rules):
         metadata["reason"] = text("\n".join(reasons))
@@ -171,8 +169,8 @@ def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResu
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
     metadata = numbers(value=len(gaps))
     metadata["value_of"] = text("things not measured")
-    silenced = [f"{r.code}: {f.message}" for r in run.result.results if r.code == SILENCED_CODE for f in r.findings]
-    reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *silenced]
+    degraded = [f"{r.code}: {f.message}" for r in run.result.results if r.code == DEGRADED_CODE for f in r.findings]
+    reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *degraded]
     if reasons:
         metadata["reason"] = text("\n".join(reasons))
     rows = [("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps]

@@ -43,7 +43,7 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(result.verdict.value),
         "day": dg.MetadataValue.text(run.day.isoformat()),
-        "summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.settled).in_markdown()),
+        "summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.muted).in_markdown()),
     }
     if run.report:
         metadata["report"] = link(run.report)
@@ -62,7 +62,7 @@ def observation_metadata(found: Audited, result: AuditResult, profile: Profile) 
     """What the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
         "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
-        "tsaudit_summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.settled).in_markdown()),
+        "tsaudit_summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.muted).in_markdown()),
     }
     if found.run.report:
         metadata["report"] = link(found.run.report)
@@ -123,7 +123,7 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
 
 
 def _counts(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
-    run, findings = found.run, [f for r, f in result.findings() if not found.is_settled(r, f)]
+    run, findings = found.run, [f for r, f in result.findings() if not found.is_muted(r, f)]
     limit = series_limit(result.results)
     forecast = soonest(result)
     return numbers(
@@ -134,7 +134,7 @@ def _counts(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
         seconds=round(run.seconds, 3),
         not_measured=len(profile.gaps),
         days_to_limit=round(forecast[1].days, 1) if forecast and forecast[1].days is not None else None,
-        findings_settled=len(list(result.findings())) - len(findings),
+        findings_muted=len(list(result.findings())) - len(findings),
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )
 
@@ -238,4 +238,4 @@ def _headline(found: Audited) -> str:
     run = found.run
     if run.result is None or run.profile is None:
         return run.error or "not audited"
-    return summary.of_result(run.result, run.profile, found.run.settled).headline
+    return summary.of_result(run.result, run.profile, found.run.muted).headline

@@ -90,6 +90,6 @@ def _last(plan: Plan, targets: list[Target]) -> Iterator[tuple[Audited, Target]]
             if (day := newest.get(target.name)) is None:
                 continue
             result, profile = store.result(target.name, day), store.profile(target.name, day)
-            settled = incidents.settled(store, target.name, day)
-            run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, settled=settled)
+            muted = incidents.muted(store, target.name, day)
+            run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, muted=muted)
             yield audited(run, store), target

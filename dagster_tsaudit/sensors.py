@@ -35,7 +35,7 @@ class NotDeliveredError(TsauditError):
 
 def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
     """The plan's sensors."""
-    yield _tell_sensor(plan)
+    yield _notify_sensor(plan)
     yield watch_sensor(plan)
     if plan.pool:
         yield _free_sensor(plan)
@@ -51,9 +51,9 @@ def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
         )
 
 
-def tells(plan: Plan) -> str:
+def notify_sensor_name(plan: Plan) -> str:
     """Name of the sensor that sends messages."""
-    return f"tell_{plan.name}"
+    return f"notify_{plan.name}"
 
 
 def reads_reactions(plan: Plan) -> str:
@@ -138,18 +138,18 @@ def _status(plan: Plan) -> dg.DefaultSensorStatus:
     return dg.DefaultSensorStatus.RUNNING if plan.starts_running else dg.DefaultSensorStatus.STOPPED
 
 
-def _tell_sensor(plan: Plan) -> dg.SensorDefinition:
+def _notify_sensor(plan: Plan) -> dg.SensorDefinition:
     @dg.sensor(
-        name=tells(plan),
+        name=notify_sensor_name(plan),
         minimum_interval_seconds=SEND_S,
         # It follows runs that somebody launched, so it runs even where schedules start stopped.
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Sends the alerts that audits have queued. Its tick fails if one cannot be delivered.",
     )
-    def tell(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    def notify(context: dg.SensorEvaluationContext) -> dg.SkipReason:
         return dg.SkipReason(send_queued(plan, context.log.info))
 
-    return tell
+    return notify
 
 
 def _free_sensor(plan: Plan) -> dg.SensorDefinition:

@@ -16,7 +16,7 @@ from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
 from dagster_tsaudit.owner_checks import owner_results, record
 from dagster_tsaudit.plan import AuditConfig, Plan, Step, Unit
-from dagster_tsaudit.sensors import is_evaluated, reads_reactions, tells
+from dagster_tsaudit.sensors import is_evaluated, notify_sensor_name, reads_reactions
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
@@ -78,7 +78,7 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
                 if len(done[unit.name]) == expected[unit.name]:
                     yield from _results(context, plan, unit, done.pop(unit.name), rows.pop(unit.name))
         session.write_index()
-        problems += [*session.not_audited, *session.not_written, *_tell(context, plan, session)]
+        problems += [*session.not_audited, *session.not_written, *_notify(context, plan, session)]
     if problems:
         raise dg.Failure("\n".join(problems), allow_retries=False)
 
@@ -121,7 +121,7 @@ def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: Audited) -
         record(context, check)
 
 
-def _tell(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession") -> list[str]:
+def _notify(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession") -> list[str]:
     """See that queued messages are sent, and return the problems. Undelivered ones stay in the history.
 
     A sensor sends them, so that a slow Slack does not hold up the step and its pool. The step itself does so only where
@@ -129,12 +129,12 @@ def _tell(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession"
     """
     from tsaudit import alerts
 
-    if not session.settings.notifies or not is_evaluated(context.instance, tells(plan), context.run):
-        session.tell(context.log.info)
+    if not session.settings.notifies or not is_evaluated(context.instance, notify_sensor_name(plan), context.run):
+        session.notify(context.log.info)
         return session.not_delivered
     alerts.queue_due_digest(session.store, session.settings)
     oldest = alerts.Share(session.store, session.settings).overdue(_OVERDUE)
     if oldest is None:
         return []
-    why = oldest.last_error or f"see the sensor {tells(plan)}"
+    why = oldest.last_error or f"see the sensor {notify_sensor_name(plan)}"
     return [f"alert not delivered since {oldest.queued_at:%Y-%m-%d %H:%M} UTC: {why}"]

@@ -80,7 +80,7 @@ def test_run_audit_when_a_target_and_a_message_fail_names_both(folder: Path, mon
 
     index.unlink()
     index.mkdir()
-    (problem,) = tsaudit.run_audit(settings, "metrics", tell=False).problems
+    (problem,) = tsaudit.run_audit(settings, "metrics", notify=False).problems
     assert problem.startswith(f"reports: cannot write {index}: ")
 
 
@@ -89,7 +89,7 @@ def test_run_audit_when_messages_wait_sends_them_with_the_next(folder: Path) -> 
     settings = settings.model_copy(update={"incidents": settings.incidents.model_copy(update={"open_after": 1})})
     lost = settings.targets[0].model_copy(update={"name": "lost", "url": SecretStr("sqlite:////nowhere/lost.db")})
     settings = settings.model_copy(update={"targets": (*settings.targets, lost)})
-    quiet = tsaudit.run_audit(settings, ["lost"], tell=False, out=said.append)
+    quiet = tsaudit.run_audit(settings, ["lost"], notify=False, out=said.append)
     assert (len(quiet.runs), said) == (1, [])
     tsaudit.run_audit(settings, ["metrics"], out=said.append)
     assert any("lost" in line for line in said)

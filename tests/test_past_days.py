@@ -25,7 +25,7 @@ from pydantic import SecretStr
 from sqlalchemy import event, select
 
 from tsaudit import run
-from tsaudit.alerts.outbox import told_by
+from tsaudit.alerts.outbox import notified_by
 from tsaudit.audit import audit, required_facts
 from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.history import deliveries, incidents, removal
@@ -156,7 +156,7 @@ class History:
                 return not still
             family = deliveries.family(connection, alert.id)
         closed = any(row.kind is deliveries.Kind.RESOLVE for row in family)
-        return closed == (not still) and still <= told_by(family).keys()
+        return closed == (not still) and still <= notified_by(family).keys()
 
     def states(self) -> list[Any]:
         with self.store.reading() as connection:

@@ -88,7 +88,7 @@ def test_first_step_is_that_of_the_plan_and_otherwise_the_first_sentence_of_the_
     assert (without.first_step, without.statement, without.rest) == ("Do a.", "", "")
 
 
-def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_settled() -> None:
+def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() -> None:
     warn, critical = a_finding(TABLE, message="A warning."), replace(GROWING, subject=Subject("main", "other"))
     result = a_result(a_rule_result(warn, critical, a_finding(TABLE, Severity.INFO)))
     told = summary.of_result(result, a_profile())
@@ -98,7 +98,7 @@ def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_settled() 
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "settled", "expected"),
+    ("outcomes", "muted", "expected"),
     [
         ([Outcome.PASS], 0, "Nothing wrong was found: 1 rule evaluated on complete figures"),
         (
@@ -110,8 +110,8 @@ def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_settled() 
         ([Outcome.PASS], 1, "Nothing new: 1 finding accepted or snoozed, 2 rules evaluated"),
     ],
 )
-def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome], settled: int, expected: str) -> None:
-    findings = [a_finding(TABLE)] * settled
+def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome], muted: int, expected: str) -> None:
+    findings = [a_finding(TABLE)] * muted
     results = [a_rule_result(outcome=o, code=f"CAR00{n}") for n, o in enumerate(outcomes, start=2)]
     result = a_result(*results, *([a_rule_result(*findings)] if findings else []))
     marks = {fingerprint(result.target, "CAR001", TABLE)}

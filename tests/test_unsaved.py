@@ -71,7 +71,7 @@ def test_what_cannot_be_saved_is_an_incident_a_message_and_no_half(
         assert session.not_audited == [f"{target.name}: {done.error}"], "the command exits with 3"
         assert [(c.incident.code, c.kind) for c in done.changes] == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
         said: list[str] = []
-        session.tell(said.append)
+        session.notify(said.append)
         assert sum(cause in text for text in said) == 1
         stored = session.store.result(target.name, DAY)
         assert stored is not None

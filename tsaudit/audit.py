@@ -16,7 +16,7 @@ from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.planning.plans import plans_of, with_words
 from tsaudit.rule import Case, Family, LimitPolicy, Rule, RulePolicy
-from tsaudit.rules import all_rules, foreign
+from tsaudit.rules import all_rules, plugin_rules
 from tsaudit.rules import unusable as rules_unusable
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.text import listed, many
@@ -53,7 +53,7 @@ def audit(
     results = one_per_cause(profile, chosen, results)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
-    if rules is None and (unusable := foreign.result_of(rules_unusable())):
+    if rules is None and (unusable := plugin_rules.result_of(rules_unusable())):
         results.append(unusable)
     plans = plans_of(profile, results)
     return AuditResult(

@@ -41,8 +41,8 @@ class AuditSession:
     store: Store
     runs: list[run.AuditRun] = field(default_factory=list)
     """The finished audits, in the order in which they ended."""
-    told: SendReport | None = None
-    """What became of the messages; None before `tell`."""
+    notified: SendReport | None = None
+    """What became of the messages; None before `notify`."""
     index_problem: str | None = None
     """Why the index of reports could not be written; None if it was, and before `write_index`."""
 
@@ -70,7 +70,7 @@ class AuditSession:
         another process does.
 
         If the iterator is closed early, audits in progress end and are stored, but are not among `runs`; no other
-        begins. The index and the messages are the caller's: see `write_index` and `tell`.
+        begins. The index and the messages are the caller's: see `write_index` and `notify`.
         """
         for one in run.audit_targets(
             targets,
@@ -90,11 +90,11 @@ class AuditSession:
         with self._patience():
             self.index_problem = run.write_index(self.settings, self.store)
 
-    def tell(self, out: Callable[[str], None]) -> SendReport:
+    def notify(self, out: Callable[[str], None]) -> SendReport:
         """Send what is queued; `out` gets the messages if there is neither Slack nor another notifier."""
         with self._patience():
-            self.told = run.tell(self.settings, self.store, out)
-        return self.told
+            self.notified = run.notify(self.settings, self.store, out)
+        return self.notified
 
     def _patience(self) -> AbstractContextManager[None]:
         """Don't wait for a history again that no audit could use."""
@@ -115,7 +115,7 @@ class AuditSession:
     @property
     def not_delivered(self) -> list[str]:
         """One line for each reason why a message was not delivered."""
-        return [f"alert not delivered: {error}" for error in (self.told.errors if self.told else ())]
+        return [f"alert not delivered: {error}" for error in (self.notified.errors if self.notified else ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def run_audit(
     day: date | None = None,
     workers: int = 4,
     run_url: str | None = None,
-    tell: bool = True,
+    notify: bool = True,
     out: Callable[[str], None] = print,
     progress: Callable[[str, str], None] | None = None,
 ) -> AuditOutcome:
@@ -160,7 +160,7 @@ def run_audit(
 
     `targets`: names, or one alone; None for all. `day`: the logical day in UTC, None for today; a past day is audited
     as of its end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for reports and
-    messages. `tell`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the
+    messages. `notify`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the
     messages if there is neither Slack nor another notifier; `progress` gets a target's name and a line.
 
     A target that cannot be audited and a message that cannot be delivered are in `AuditOutcome.problems`. Raises
@@ -175,8 +175,8 @@ def run_audit(
         audits = session.audit(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)
         runs = {one.target: one for one in audits}
         session.write_index()
-        if tell:
-            session.tell(out)
+        if notify:
+            session.notify(out)
     ordered = tuple(runs[target.name] for target in chosen)
     return AuditOutcome(ordered, (*session.not_audited, *session.not_written, *session.not_delivered))
 

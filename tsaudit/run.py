@@ -20,6 +20,7 @@ from tsaudit.collect import collect
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
+from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.history import clock, incidents, lease
@@ -33,7 +34,6 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
-from tsaudit.silenced_rules import outcomes_of, silenced_rules
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
 from tsaudit.text.findings import severity_word
@@ -64,7 +64,7 @@ class AuditRun:
     """One line if anything went wrong that must fail the run; otherwise None."""
     is_first: bool = False
     """Whether it was audited, and on no earlier day."""
-    settled: frozenset[str] = frozenset()
+    muted: frozenset[str] = frozenset()
     """Fingerprints of the findings that are accepted or snoozed: they are counted apart, and are never the worst."""
 
     @property
@@ -77,7 +77,7 @@ class AuditRun:
         """The worst finding that is neither accepted nor snoozed, in brief; without an audit, what went wrong."""
         if self.result is None:
             return Summary(self.error or "")
-        return of_result(self.result, self.profile, self.settled)
+        return of_result(self.result, self.profile, self.muted)
 
     @property
     def is_complete(self) -> bool:
@@ -158,7 +158,7 @@ def _audit_alone(
     if profile is not None and not_audited.unseen(profile) is not None:
         # Stored as the day's schema, it would look as if everything had been dropped.
         profile = None
-    result = _with_silenced_rules(store, settings, result)
+    result = _with_degraded_rules(store, settings, result)
     before = _result_before(store, target.name, day)
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
@@ -192,7 +192,7 @@ def _audit_alone(
         seconds=time.monotonic() - began,
         error="; ".join(filter(None, (_error(result), alarm, report_error, removal_error))) or None,
         is_first=profile is not None and timeline.is_empty,
-        settled=incidents.settled(store, target.name, day),
+        muted=incidents.muted(store, target.name, day),
     )
 
 
@@ -219,7 +219,7 @@ def audit_targets(
 
     if reactions:
         with suppress(HistoryError), patience(_REACTIONS_S):
-            # Before anything is queued: what people have decided since is no news. `tell` reports problems.
+            # Before anything is queued: what people have decided since is no news. `notify` reports problems.
             alerts.read_reactions(store, settings)
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
         futures = {pool.submit(one, target): target for target in targets}
@@ -250,7 +250,7 @@ def write_index(settings: Settings, store: Store) -> str | None:
     return None
 
 
-def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
+def notify(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
     """Read reactions, send queued messages, and the digest of a day once everything due on it has been audited.
 
     Reactions that cannot be read are reported to `out`; they fail nothing. Sending takes at most `slack.deadline_s`.
@@ -311,12 +311,12 @@ def _judge(
     return AuditResult(target.name, target.engine, "", day, utc_now(), VERSION, (nothing,))
 
 
-def _with_silenced_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
+def _with_degraded_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
     """The result, and the result about rules that worked on earlier days and no longer do."""
     if not outcomes_of(result).unknown:
         return result
     earlier = store.rule_outcomes(result.target, before=result.day)
-    found = silenced_rules(result, earlier, settings.incidents.unknown_after)
+    found = degraded_rules(result, earlier, settings.incidents.unknown_after)
     return dataclasses.replace(result, results=(*result.results, found)) if found else result
 
 

@@ -96,15 +96,15 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     )
 
 
-def of_result(result: AuditResult, profile: Profile | None, settled: Collection[str] = ()) -> Summary:
+def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> Summary:
     """The summary of the worst finding; where there is none, what was evaluated.
 
-    `settled`: fingerprints of accepted and snoozed findings, which are left out. `profile`: None if nothing could be
+    `muted`: fingerprints of accepted and snoozed findings, which are left out. `profile`: None if nothing could be
     queried.
     """
     quiet = 0
     for rule, finding in result.findings():
-        if fingerprint(result.target, rule.code, finding.subject) in settled:
+        if fingerprint(result.target, rule.code, finding.subject) in muted:
             quiet += 1
         elif finding.severity is not Severity.INFO:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)
@@ -125,15 +125,15 @@ def _rules(result: AuditResult) -> list[RuleResult]:
     return [r for r in result.results if r.code not in RULELESS_CODES]
 
 
-def _nothing_wrong(result: AuditResult, profile: Profile | None, settled: int) -> str:
+def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> str:
     judged, unsure = rules_judged(result), rules_unknown(result)
     if not judged and not unsure:
         return "No rule applies to this target, so nothing could be evaluated"
     rules = many(judged, "rule")
     if unsure:
         return f"No finding in what was measured, but {many(unsure, 'rule')} could not be evaluated; {rules} could"
-    if settled:
-        return f"Nothing new: {many(settled, 'finding')} accepted or snoozed, {rules} evaluated"
+    if muted:
+        return f"Nothing new: {many(muted, 'finding')} accepted or snoozed, {rules} evaluated"
     if not result.is_complete(profile):
         return f"Nothing wrong was found: {rules} evaluated, but not everything was measured"
     return f"Nothing wrong was found: {rules} evaluated on complete figures"

@@ -50,7 +50,7 @@ class Order:
     """The logical day in UTC; None for today."""
     workers: int = 4
     run_url: str | None = None
-    tell: bool = True
+    notify: bool = True
     """Whether to send messages; otherwise they wait for the next audit."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values of `${NAME}`, in addition to those of the environment."""
@@ -81,7 +81,7 @@ class InProcess:
                 day=order.day,
                 workers=order.workers,
                 run_url=order.run_url,
-                tell=order.tell,
+                notify=order.notify,
                 out=say,
                 progress=lambda target, line: say(f"{target}: {line}"),
             )
@@ -125,7 +125,7 @@ class Outside:
         options = ["--format", "json", "--fail-on", "never", "--workers", str(order.workers), "--config", order.config]
         options += ["--day", order.day.isoformat()] if order.day else []
         options += ["--run-url", order.run_url] if order.run_url else []
-        options += [] if order.tell else ["--no-tell"]
+        options += [] if order.notify else ["--no-notify"]
         code, out, said = self._call(
             ["-m", "tsaudit", "audit", *options, "--", *(order.targets or ())], order.config, order.variables, say
         )
@@ -198,7 +198,7 @@ def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
     `found` is what `tsaudit audit --format json` prints about a target. None means not measured, or not known.
     """
     summary, measured = found["summary"], found["measured"] or {}
-    open_ = Counter(one["severity"] for one in found["findings"] if not one["settled"])
+    open_ = Counter(one["severity"] for one in found["findings"] if not one["muted"])
     opened = [one for one in found["changes"] if one["kind"] == "opened"]
     return {
         "target": found["target"],

@@ -22,21 +22,21 @@ class AuditNotifier(BaseNotifier):
     """
 
     def __init__(self, notifier: BaseNotifier, verdicts: Collection[str] = _NOT_OK, **options: Any) -> None:
-        """`verdicts`: those that are told. A task without any audit is always told."""
+        """`verdicts`: those to notify about. A task without any audit always notifies."""
         super().__init__(**options)
         self.notifier = notifier
         self.verdicts = frozenset(verdicts)
 
     def notify(self, context: "Context") -> None:
-        """Tell the audits of the task whose callback this is; nothing if no verdict is among `verdicts`."""
+        """Notify about the audits of the task whose callback this is; nothing if no verdict is among `verdicts`."""
         audits: dict[str, Any] = getattr(context["task"], "audits", {})
-        told = {name: one for name, one in audits.items() if one["verdict"] in self.verdicts}
-        if audits and not told:
+        selected = {name: one for name, one in audits.items() if one["verdict"] in self.verdicts}
+        if audits and not selected:
             return
-        summaries = [summary(name, one) for name, one in told.items()]
+        summaries = [summary(name, one) for name, one in selected.items()]
         text = "\n\n".join(summaries) or f"No audit: {context.get('exception') or 'the task audited nothing'}"
         # As values of the context, not as parts of a template: names in a database may look like templates.
-        self.notifier(cast("Context", {**context, "audit_summary": text, "audits": told}))
+        self.notifier(cast("Context", {**context, "audit_summary": text, "audits": selected}))
 
 
 def summary(target: str, audit: dict[str, Any]) -> str:

@@ -76,7 +76,7 @@ class AuditOperator(_OfTsaudit):
       together with Airflow's; None to audit in the process of the task.
     - `fail_on`: the lowest verdict that fails the task. What could not be audited always does, after the other targets.
     - `workers`: how many targets are audited at a time.
-    - `tell`: whether to send messages; otherwise they wait for the next audit.
+    - `notify`: whether to send messages; otherwise they wait for the next audit.
 
     Returns target to verdict, summary, and figures. Each audit is also an event of the asset `tsaudit/<target>`, with
     the same in its extra, unless the task fails.
@@ -95,7 +95,7 @@ class AuditOperator(_OfTsaudit):
         python: str | None = None,
         fail_on: FailOn = "never",
         workers: int = 4,
-        tell: bool = True,
+        notify: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(config=config, connections=connections, python=python, **options)
@@ -105,7 +105,7 @@ class AuditOperator(_OfTsaudit):
         self.day = day
         self.fail_on = fail_on
         self.workers = workers
-        self.tell = tell
+        self.notify = notify
         self.outlets = [*self.outlets, AUDITS]
         self.audits: dict[str, dict[str, Any]] = {}
         """Target to its audit, once the task has run: for the link and the callbacks."""
@@ -121,7 +121,7 @@ class AuditOperator(_OfTsaudit):
             day=self._chosen_day(context),
             workers=self.workers,
             run_url=context["ti"].log_url,
-            tell=self.tell,
+            notify=self.notify,
             variables=AuditHook(self.connections).variables(),
         )
         try:

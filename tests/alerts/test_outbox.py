@@ -11,7 +11,7 @@ from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.alerts.blocks import texts
-from tsaudit.alerts.outbox import told_by
+from tsaudit.alerts.outbox import notified_by
 from tsaudit.alerts.sending import SendReport
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.deliveries import Delivery, Kind, State
@@ -207,7 +207,7 @@ def decide(history: History, kind: str, until: date | None) -> None:
 
 
 @pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_what_somebody_silenced_is_quiet_until_it_expires(history: History, slack: SlackDouble, kind: str) -> None:
+def test_what_somebody_muted_is_quiet_until_it_expires(history: History, slack: SlackDouble, kind: str) -> None:
     history.audit(found(1))
     history.send()
     decide(history, kind, DAY + timedelta(days=2))
@@ -220,7 +220,7 @@ def test_what_somebody_silenced_is_quiet_until_it_expires(history: History, slac
     assert "1 open incident" in slack.messages[2].text
 
 
-def test_what_was_silenced_rings_when_it_gets_worse(history: History, slack: SlackDouble) -> None:
+def test_what_was_muted_rings_when_it_gets_worse(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
     decide(history, "accept", DAY + timedelta(days=99))
     history.next_day(found(1))
@@ -466,4 +466,4 @@ def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
     ],
 )
 def test_told_by_counts_what_rang(steps: list[tuple[Kind, dict[str, Severity]]], expected: dict[str, Severity]) -> None:
-    assert told_by(a_row(kind, about) for kind, about in steps) == expected
+    assert notified_by(a_row(kind, about) for kind, about in steps) == expected

@@ -580,7 +580,7 @@ def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
     def other() -> None:
         for row in deliveries.waiting(many.store.engine)[:4]:
             time.sleep(0.2)
-            deliveries.settle(many.store.engine, row, State.SENT)
+            deliveries.record_result(many.store.engine, row, State.SENT)
 
     with deliveries.sole_sender(many.store.engine, 0):
         thread = threading.Thread(target=other)
@@ -593,14 +593,14 @@ def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
 def test_what_is_queued_while_sending_is_sent_too(
     many: History, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, left = deliveries.settle, [1]
+    real, left = deliveries.record_result, [1]
 
     def settle(*arguments: Any, **named: Any) -> None:
         real(*arguments, **named)
         if left and left.pop():
             History(many.store, many.settings, day=DAY + timedelta(days=1)).audit(found(1, 2), target="t5")
 
-    monkeypatch.setattr(deliveries, "settle", settle)
+    monkeypatch.setattr(deliveries, "record_result", settle)
     assert many.send() == SendReport(sent=7, edited=1)
 
 

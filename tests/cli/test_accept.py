@@ -151,7 +151,7 @@ def test_command_when_it_cannot_be_meant(tsaudit: Tsaudit, arguments: tuple[str,
 
 
 def test_first_audit_proposes_the_baseline_and_later_ones_do_not(tsaudit: Tsaudit) -> None:
-    first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-tell") for n in (0, 1))
+    first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-notify") for n in (0, 1))
     offer = "`tsaudit accept --all --target shop --dry-run` shows what a baseline would cover"
     assert offer in first.stdout
     assert "--target plant" not in first.stdout, "it has no findings"

@@ -60,8 +60,8 @@ def others(count: int, severity: Severity = Severity.WARN) -> list[Finding]:
     return [a_finding(Subject("main", f"t{i:03}", f"{severity}"), severity) for i in range(count)]
 
 
-def text(result: AuditResult, *, everything: bool = False, settled: frozenset[str] = frozenset()) -> list[str]:
-    lines = block.lines(results.of_result(result, a_profile(), settled), everything=everything)
+def text(result: AuditResult, *, everything: bool = False, muted: frozenset[str] = frozenset()) -> list[str]:
+    lines = block.lines(results.of_result(result, a_profile(), muted), everything=everything)
     return [click.unstyle(line) for line in lines]
 
 
@@ -140,16 +140,16 @@ def test_block_with_all_findings_lists_each_once() -> None:
     assert not any(" more" in line for line in lines if line.startswith("  and"))
 
 
-def test_block_leaves_settled_findings_out_and_counts_them() -> None:
+def test_block_leaves_muted_findings_out_and_counts_them() -> None:
     (known, fresh) = others(2)
-    settled = frozenset({fingerprint("demo", "CAR004", TABLE), fingerprint("demo", "CAR004", known.subject)})
+    muted = frozenset({fingerprint("demo", "CAR004", TABLE), fingerprint("demo", "CAR004", known.subject)})
     result = with_plan(GROWING, known, fresh)
-    shown = "\n".join(text(result, settled=settled))
+    shown = "\n".join(text(result, muted=muted))
     assert "main/t001: Tag host" in shown.splitlines()[1]
     assert "t000" not in shown
     assert "http_requests: Series" not in shown
     assert "and 2 accepted or snoozed: `tsaudit show demo` lists all" in shown
-    assert "\n".join(text(result, settled=settled, everything=True)).count("(accepted or snoozed)") == 2
+    assert "\n".join(text(result, muted=muted, everything=True)).count("(accepted or snoozed)") == 2
 
 
 def test_block_of_a_healthy_target_says_what_was_evaluated() -> None:
@@ -245,7 +245,7 @@ def test_audit_without_slack_prints_each_finding_once_and_settles_its_message(ts
 
 
 def test_only_messages_about_what_was_printed_are_settled(tsaudit: Tsaudit, folder: Path) -> None:
-    tsaudit("audit", "shop", *ON, "--no-tell")
+    tsaudit("audit", "shop", *ON, "--no-notify")
     settings = load(folder / "tsaudit.yaml")
     with_slack = settings.model_copy(update={"slack": Slack(webhook=SecretStr("https://hooks.slack.example/x"))})
     with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store:
@@ -258,7 +258,7 @@ def test_only_messages_about_what_was_printed_are_settled(tsaudit: Tsaudit, fold
 
 def test_audit_prints_the_message_that_an_earlier_one_left(tsaudit: Tsaudit, folder: Path) -> None:
     """Only the message knows of a target that is not audited now."""
-    tsaudit("audit", "shop", *ON, "--no-tell")
+    tsaudit("audit", "shop", *ON, "--no-notify")
     assert waiting(folder) == {"shop": ["queued"]}
     done = tsaudit("audit", "plant", *ON)
     assert "shop, 1 open incident" in done.stdout

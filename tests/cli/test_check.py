@@ -163,7 +163,7 @@ def test_check_when_the_patterns_take_nothing_fails(tsaudit: Tsaudit, folder: Pa
     assert done.exit_code == Exit.NOT_AUDITED
     last = " ".join(done.stdout.splitlines()[-1].split())
     assert last == 'plant failed include: ["nope_*"] does not match the only table; found cpu'
-    assert tsaudit("audit", "plant", "--no-tell").exit_code == Exit.NOT_AUDITED
+    assert tsaudit("audit", "plant", "--no-notify").exit_code == Exit.NOT_AUDITED
 
 
 def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:

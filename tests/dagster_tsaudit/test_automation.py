@@ -113,7 +113,7 @@ def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> 
     assert {s.default_status for s in schedules} == {dg.DefaultScheduleStatus.RUNNING}
     assert {s.execution_timezone for s in schedules} == {"UTC"}
     sensors = list(definitions.sensors or ())
-    assert {s.name for s in sensors} == {"tell_shop", "watch_shop"}
+    assert {s.name for s in sensors} == {"notify_shop", "watch_shop"}
     assert {s.default_status for s in sensors} == {dg.DefaultSensorStatus.RUNNING}
 
 
@@ -125,7 +125,7 @@ def test_schedules_start_stopped_where_they_are_not_wanted(tmp_path: Path) -> No
         assert all(s.default_status is dg.DefaultScheduleStatus.STOPPED for s in own)
         status = {s.name: s.default_status.value for s in definitions.sensors or ()}
         # Those that send what a run has queued follow runs, which somebody launches.
-        assert {n for n, s in status.items() if s == "RUNNING"} == {"tell_shop", "watch_shop"}
+        assert {n for n, s in status.items() if s == "RUNNING"} == {"notify_shop", "watch_shop"}
         assert len(status) == 3 + plan.after_ingestion
 
 

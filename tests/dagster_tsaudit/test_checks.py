@@ -147,11 +147,11 @@ def test_accepted_and_snoozed_findings_are_counted_apart() -> None:
     run = run_with(open_, accepted, code="XYZ001", family="fields")
     assert run.result is not None
     assert run.profile is not None
-    found = Audited(replace(run, settled=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)})))
+    found = Audited(replace(run, muted=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)})))
     check = {c.check_name: c for c in check_results(KEY, found)}["fields"]
     assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 accepted or snoozed")
     numbers = {name: item.value for name, item in target_metadata(found, run.result, run.profile).items()}
-    assert (numbers["findings_warn"], numbers["findings_settled"]) == (1, 1)
+    assert (numbers["findings_warn"], numbers["findings_muted"]) == (1, 1)
 
 
 def test_what_could_not_be_evaluated_is_no_zero() -> None:
@@ -206,11 +206,11 @@ def test_a_check_shows_the_summary_of_the_worst_finding_of_its_family() -> None:
 
 def test_an_accepted_finding_is_never_the_worst() -> None:
     run, worst = summary_run()
-    settled = frozenset({fingerprint("demo", "CAR004", worst.subject)})
-    check = checks_of(replace(run, settled=settled))["cardinality"]
+    muted = frozenset({fingerprint("demo", "CAR004", worst.subject)})
+    check = checks_of(replace(run, muted=muted))["cardinality"]
     assert description(check).startswith("**main/cpu: Tag host has too many values")
-    everything = settled | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
-    check = checks_of(replace(run, settled=everything))["cardinality"]
+    everything = muted | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
+    check = checks_of(replace(run, muted=everything))["cardinality"]
     assert description(check).startswith("**Nothing new: 2 findings accepted or snoozed")
 
 
@@ -290,12 +290,12 @@ def test_coverage_passes_only_when_nothing_at_all_went_wrong(wrong: str) -> None
 
 
 def test_rules_that_no_longer_judge_are_in_coverage_and_in_no_family() -> None:
-    silenced = a_rule_result(
+    degraded = a_rule_result(
         a_finding(Subject(), message="2 rules that worked before have been unknown for 3 audits: CAR001, TAG002."),
         code="TGT002",
         family="coverage",
     )
-    checks = checks_of(an_audit(result=a_result(a_rule_result(), silenced)))
+    checks = checks_of(an_audit(result=a_result(a_rule_result(), degraded)))
     assert not checks["coverage"].passed
     assert "TGT002: 2 rules that worked before" in str(value(checks["coverage"], "reason"))
     assert checks["cardinality"].passed
@@ -327,9 +327,9 @@ def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
 
 
 def test_text_from_a_database_is_shown_and_never_rendered() -> None:
-    foreign = "a|b\n![x](http://evil/) <script> **bold** `c`"
-    assert escape(foreign) == r"a\|b \!\[x\]\(http://evil/\) \<script\> \*\*bold\*\* \`c\`"
-    assert table(("name",), [(foreign,)]).count("\n") == 2
+    untrusted = "a|b\n![x](http://evil/) <script> **bold** `c`"
+    assert escape(untrusted) == r"a\|b \!\[x\]\(http://evil/\) \<script\> \*\*bold\*\* \`c\`"
+    assert table(("name",), [(untrusted,)]).count("\n") == 2
 
 
 def full_run() -> tuple[AuditRun, AuditResult, Profile]:

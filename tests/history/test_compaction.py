@@ -18,6 +18,7 @@ from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_
 from tsaudit.analysis.growth.detection import judge
 from tsaudit.audit import audit as audit_profile
 from tsaudit.config.settings import Incidents
+from tsaudit.degraded_rules import degraded_rules
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.compaction import EVERY, compact, is_due, kept_days
 from tsaudit.history.deliveries import Kind, MessageDraft
@@ -26,7 +27,6 @@ from tsaudit.history.schema import decision, figure, incident_day, metadata, rea
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.subject import Subject
-from tsaudit.silenced_rules import silenced_rules
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)
 LASTING: Final = a_finding(Subject("main", "cpu", "host"))
@@ -211,7 +211,7 @@ def send(store: Store, day: date, kind: Kind, parent: str | None = None, *, targ
         identity = deliveries.add(connection, MessageDraft(kind, thread, day, "#team", {"about": {}}, parent))
     sent = deliveries.find(store.engine, identity)
     assert sent is not None
-    deliveries.settle(store.engine, sent, deliveries.State.SENT)
+    deliveries.record_result(store.engine, sent, deliveries.State.SENT)
     return identity
 
 
@@ -322,8 +322,8 @@ def judged(store: Store, target: str, day: date, one: Audited) -> tuple[object, 
     profile = a_profile(measured, target=target, day=day) if one.measured else None
     found = audit_profile(profile, timeline).results if profile else ()
     result = a_result(*found, SIGHTS[one.sight], target=target, day=day)
-    silenced = silenced_rules(result, store.rule_outcomes(target, day), NEWER.unknown_after)
-    result = replace(result, results=(*result.results, silenced)) if silenced else result
+    degraded = degraded_rules(result, store.rule_outcomes(target, day), NEWER.unknown_after)
+    result = replace(result, results=(*result.results, degraded)) if degraded else result
     store.save(profile, result, None)
     changes = incidents.update(store, result, NEWER, lambda _finding, _rule: "team")
     return result.verdict, result.results, changes, timeline.previous, dict(timeline.points), timeline.episodes

@@ -101,7 +101,7 @@ def test_removal_says_what_went_and_what_stays(store: Store) -> None:
         reply = deliveries.add(connection, MessageDraft(Kind.REPLY, thread, newest, "#c", {"about": {}}, alert))
     found = deliveries.find(store.engine, reply)
     assert found is not None
-    deliveries.settle(store.engine, found, State.SENT)
+    deliveries.record_result(store.engine, found, State.SENT)
     removed = remove_day(store, "t", newest, POLICY, owner_of)
     assert (removed.states, removed.values, removed.values_left) == (1, 1, 0)
     assert (removed.unsent, removed.sent, removed.unreadable) == (1, 1, 0)

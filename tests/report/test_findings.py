@@ -63,14 +63,14 @@ def test_compact_names_the_database_only_where_there_are_several() -> None:
     assert names("main", "shop") == {"main", "shop"}
 
 
-def test_settled_findings_stand_apart_until_their_day_has_passed() -> None:
+def test_muted_findings_stand_apart_until_their_day_has_passed() -> None:
     incidents = sample.the_incidents()
     items = findings.items_of(sample.the_result(), None, incidents)
     view = findings.arrange(items)
-    assert [i.rule.code for i in view.settled] == ["NAM001"]
-    assert view.settled_count == 1
+    assert [i.rule.code for i in view.muted] == ["NAM001"]
+    assert view.muted_count == 1
     later = findings.items_of(replace(sample.the_result(), day=date(2026, 7, 1)), None, incidents)
-    assert findings.arrange(later).settled == ()
+    assert findings.arrange(later).muted == ()
 
 
 def test_state_is_told_in_words() -> None:

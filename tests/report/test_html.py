@@ -37,7 +37,7 @@ SECTIONS = (
     "trend",
     "tables",
     "schema",
-    "settled",
+    "muted",
     "coverage",
     "cost",
     "definitions",

@@ -188,7 +188,7 @@ def test_day_when_it_is_not_set_is_that_of_the_logical_date_in_utc(folder: Path)
 
 def test_messages_when_they_wait_are_sent_with_the_next_audit(folder: Path, python: str | None, caplog: Any) -> None:
     with pytest.raises(AirflowException, match="lost"):
-        an_operator(folder, python=python, target="lost", tell=False).execute(context_of())
+        an_operator(folder, python=python, target="lost", notify=False).execute(context_of())
     assert "lost" in " ".join(waiting(folder))
     an_operator(folder, python=python).execute(context_of())
     assert waiting(folder) == []

@@ -28,7 +28,7 @@ from tsaudit.alerts.blocks import (
 )
 from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.figures import by_badness
-from tsaudit.alerts.message import SIGNS, is_told_of, notification
+from tsaudit.alerts.message import SIGNS, is_active, notification
 from tsaudit.alerts.routing import channel_of, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings
@@ -73,7 +73,7 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
     by_owner: dict[str, list[Incident]] = {}
     for incident in incidents.current(store, day=day):
         ended = incident.resolved is not None and since < incident.resolved <= day
-        if incident.target in configured and (is_told_of(incident) or ended):
+        if incident.target in configured and (is_active(incident) or ended):
             by_owner.setdefault(incident.owner, []).append(incident)
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
@@ -124,7 +124,7 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
     """The message for one owner. `reports`: target to the address of its newest report. `reported`: incidents that are
     left out because other messages of the day report them.
     """
-    still = [i for i in found if is_told_of(i)]
+    still = [i for i in found if is_active(i)]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
     title = f"tsaudit {day}: {many(len(still), 'open incident')} on {many(len(targets), 'target')}"
     groups = (_target_blocks(t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
@@ -144,7 +144,7 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
 
 
 def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
-    still = sorted((i for i in found if is_told_of(i)), key=by_badness)
+    still = sorted((i for i in found if is_active(i)), key=by_badness)
     parts = list(filter(None, [tally(i.severity for i in still)]))
     parts += [f"{number(n)} resolved" for n in [sum(i.resolved is not None for i in found)] if n]
     if report:

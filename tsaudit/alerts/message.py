@@ -231,7 +231,7 @@ def _ended(how: str) -> str:
     return f"{done} {address(who)}" if done == "accepted by" and SLACK_ID.fullmatch(who) else plain(how, 40)
 
 
-def is_told_of(incident: Incident) -> bool:
+def is_active(incident: Incident) -> bool:
     """Whether it is open and not muted."""
     quiet = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
     return incident.state == State.OPEN and not quiet

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.message import Closed, RunContext, is_told_of
+from tsaudit.alerts.message import Closed, RunContext, is_active
 from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
@@ -48,7 +48,7 @@ def queue(store: Store, settings: Settings, changes: Sequence[Change], context: 
         for change in changes:
             if change.kind is ChangeKind.RESOLVED:
                 known.setdefault(change.incident.fingerprint, change.incident)
-        fresh = {thread_of(i.owner, context.target) for i in known.values() if is_told_of(i)}
+        fresh = {thread_of(i.owner, context.target) for i in known.values() if is_active(i)}
         for notifier in notifiers_of(settings):
             for thread in sorted(fresh | set(deliveries.threads_about(connection, context.target, notifier))):
                 queued += _Thread(connection, settings, context, thread, known, notifier).queue()
@@ -68,7 +68,7 @@ class _Thread:
 
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
-        self.open = [i for i in self.known.values() if i.owner == self.owner and is_told_of(i)]
+        self.open = [i for i in self.known.values() if i.owner == self.owner and is_active(i)]
         self.channel = channel_of(self.settings, self.owner) if self.notifier == SLACK else ""
         self.full_values = self.settings.report.values == "full"
         slack = self.settings.slack
@@ -88,7 +88,7 @@ class _Thread:
 
         If there is nothing to notify about, it continues where it is, so that its end is reported there.
         """
-        fresh = self._news({}) or self._news(self._told(deliveries.family(self.connection, alert.id)))
+        fresh = self._news({}) or self._news(self._notified(deliveries.family(self.connection, alert.id)))
         if not fresh:
             return self._go_on(alert)
         return [self._add(Kind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
@@ -96,27 +96,27 @@ class _Thread:
     def _live_alert(self) -> Delivery | None:
         """The thread's alert that has not been closed, as far as its owner can have seen it."""
         alert = deliveries.newest(self.connection, self.thread, Kind.ALERT, self.notifier)
-        if alert is None or not self._was_told(alert):
+        if alert is None or not self._was_notified(alert):
             return None
         closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE, self.notifier)
         return None if closing is not None and closing.parent_id == alert.id else alert
 
-    def _was_told(self, delivery: Delivery) -> bool:
+    def _was_notified(self, delivery: Delivery) -> bool:
         """Sent or still to be sent; printed in a terminal counts only as long as there is no Slack."""
         slack = self.settings.slack.token or self.settings.slack.webhook
         is_set_up = self.notifier != SLACK or slack
         return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and is_set_up)
 
-    def _told(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
+    def _notified(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
         """What the messages of a thread have notified about, if its owner can have seen them."""
-        return told_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_told(row))
+        return notified_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_notified(row))
 
     def _back(self, rows: Sequence[Delivery]) -> frozenset[str]:
         """Incidents that outgrew a decision: that is news, whatever was sent before somebody made it."""
         return frozenset(
             i.fingerprint
             for i in self.open
-            if i.lapsed is not None and not _told_since(rows, i.fingerprint, i.lapsed.made_at)
+            if i.lapsed is not None and not _notified_since(rows, i.fingerprint, i.lapsed.made_at)
         )
 
     def _start(self, fresh: Sequence[Incident]) -> list[str]:
@@ -129,7 +129,7 @@ class _Thread:
     def _go_on(self, alert: Delivery) -> list[str]:
         rows = deliveries.family(self.connection, alert.id)
         shown = [row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT)]
-        told = self._told(rows)
+        notified = self._notified(rows)
         closed = self._closed(shown)
         queued = []
         edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
@@ -137,11 +137,11 @@ class _Thread:
             queued.append(self._add(Kind.EDIT, edit, alert))
             self._forget(shown)
         back = self._back(rows)
-        fresh = self._news(told, back)
+        fresh = self._news(notified, back)
         if not self.open:
             queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert))
         elif fresh:
-            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*told, *back})
+            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
             mention = self._mention(fresh)
             reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
             queued.append(self._add(Kind.REPLY, reply, alert))
@@ -153,11 +153,11 @@ class _Thread:
             if row.payload["blocks"]:
                 deliveries.drop_content(self.connection, row)
 
-    def _news(self, told: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
+    def _news(self, notified: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
         """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse."""
         fresh = []
         for incident in self.open:
-            before = told.get(incident.fingerprint)
+            before = notified.get(incident.fingerprint)
             if before is None:
                 if incident.decision is None:
                     fresh.append(incident)
@@ -186,22 +186,22 @@ class _Thread:
         return deliveries.add(self.connection, draft)
 
 
-def told_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
+def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
     """Which incidents, at which severity, a message and its replies have notified about, in the order they were queued.
 
     An edit notifies nobody, but an incident that it shows as milder or closed may notify again.
     """
-    told: dict[str, Severity] = {}
+    notified: dict[str, Severity] = {}
     for row in rows:
         about = {f: Severity(s) for f, s in row.payload["about"].items()}
         if row.kind is Kind.EDIT:
-            told = {f: min(s, about[f], key=lambda x: x.rank) for f, s in told.items() if f in about}
+            notified = {f: min(s, about[f], key=lambda x: x.rank) for f, s in notified.items() if f in about}
         else:
-            told |= about
-    return told
+            notified |= about
+    return notified
 
 
-def _told_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
+def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
     loud = (row for row in rows if row.kind is not Kind.EDIT)
     return any(fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in loud)
 
@@ -217,7 +217,7 @@ def _how(incident: Incident, owner: str) -> str:
 
 
 def mark_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
-    """Without Slack: settle the queued messages about these targets and days, as if they had been printed.
+    """Without Slack: close the queued messages about these targets and days, as if they had been printed.
 
     `shown`: target to its audited day. With Slack, or while somebody else sends, nothing changes. Returns how many.
     """
@@ -231,6 +231,6 @@ def mark_printed(store: Store, settings: Settings, shown: Mapping[str, date]) ->
             for delivery in batch:
                 target = deliveries.split_thread(delivery.thread)[1]
                 if shown.get(target) == delivery.day:
-                    deliveries.settle(store.engine, delivery, State.NOT_SENT)
+                    deliveries.record_result(store.engine, delivery, State.NOT_SENT)
                     count += 1
     return count

@@ -142,7 +142,7 @@ class _Sender:
             return
         place = self._place(notifier, delivery, owner)
         if place is None:
-            self._settle(delivery, State.SUPERSEDED)
+            self._record_result(delivery, State.SUPERSEDED)
         elif name == SLACK and self.settings.slack.token and not place.channel:
             line = f"owner `{owner}` has no channel; set `owners.{owner}.channel` (or that of `default`)"
             self.postpone(delivery, owner, NotifyError(line), doubt=delivery.state is State.SENDING)
@@ -159,7 +159,7 @@ class _Sender:
 
     def _show_removed(self, delivery: Delivery) -> None:
         if delivery.kind is Kind.EDIT:
-            self._settle(delivery, State.SUPERSEDED)
+            self._record_result(delivery, State.SUPERSEDED)
             return
         self.out(f"{delivery.notifier} is no longer among `notifiers` in tsaudit.yaml; not sent:")
         self._show(delivery)
@@ -168,7 +168,7 @@ class _Sender:
         """Printed text cannot be edited: for an edit, which should notify nobody, only a line is printed."""
         message = Message.from_payload(delivery.payload)
         self.out(f"edited: {message.text}" if delivery.kind is Kind.EDIT else message.readable())
-        self._settle(delivery, State.NOT_SENT)
+        self._record_result(delivery, State.NOT_SENT)
         self.counts["not_sent"] += 1
 
     def _place(self, notifier: Notifier, delivery: Delivery, owner: str) -> MessagePlace | None:
@@ -182,12 +182,12 @@ class _Sender:
         """Where a message goes that replies to no other."""
         return MessagePlace(channel_of(self.settings, owner) if delivery.notifier == SLACK else "")
 
-    def _settle(self, delivery: Delivery, state: State, error: str | None = None) -> None:
-        deliveries.settle(self.store.engine, delivery, state, error=error)
+    def _record_result(self, delivery: Delivery, state: State, error: str | None = None) -> None:
+        deliveries.record_result(self.store.engine, delivery, state, error=error)
 
     def postpone(self, delivery: Delivery, owner: str, error: NotifyError, *, doubt: bool) -> None:
         """Leave it, and the following messages in its channel, to the next run."""
-        self._settle(delivery, State.SENDING if doubt else State.QUEUED, str(error))
+        self._record_result(delivery, State.SENDING if doubt else State.QUEUED, str(error))
         self.errors[str(error)] = None
         self.blocked.add(self._line(delivery.notifier, owner))
         if error.everywhere:
@@ -286,7 +286,7 @@ class _Attempt:
     def _starts_anew(self, error: NotifyError) -> bool:
         """Without its parent message, a reply becomes a separate message, and an edit is dropped."""
         if self.delivery.kind is Kind.EDIT:
-            self._settle(State.SUPERSEDED, error=str(error))
+            self._record_result(State.SUPERSEDED, error=str(error))
             return False
         if self.place.message_id is None:
             self._give_up(error)
@@ -346,18 +346,18 @@ class _Attempt:
         return found is not None
 
     def _arrived(self, place: MessagePlace) -> None:
-        self._settle(State.SENT, place=place)
+        self._record_result(State.SENT, place=place)
         self.sender.counts["edited" if self.delivery.kind is Kind.EDIT else "sent"] += 1
 
     def _give_up(self, error: NotifyError) -> None:
-        self._settle(State.FAILED, error=str(error))
+        self._record_result(State.FAILED, error=str(error))
         self.sender.counts["failed"] += 1
         target = deliveries.split_thread(self.delivery.thread)[1] or "the digest"
         self.sender.errors[f"the message about {target} to `{self.owner}` was not taken: {error}"] = None
 
-    def _settle(self, state: State, *, error: str | None = None, place: MessagePlace | None = None) -> None:
+    def _record_result(self, state: State, *, error: str | None = None, place: MessagePlace | None = None) -> None:
         where = (place.channel, place.message_id) if place and place.message_id else None
-        deliveries.settle(self.sender.store.engine, self.delivery, state, error=error, sent_to=where)
+        deliveries.record_result(self.sender.store.engine, self.delivery, state, error=error, sent_to=where)
 
 
 def _notice(delivery: Delivery, place: MessagePlace, *, as_text: bool) -> Notice:

@@ -34,7 +34,7 @@ FAIL_ON = ("warn", "critical", "unknown", "never")
     show_default=True,
     help="The lowest verdict that causes exit code 1 (3 for unknown).",
 )
-@click.option("--no-tell", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
+@click.option("--no-notify", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only targets that are not ok, and no progress.")
 @click.option(
@@ -52,7 +52,7 @@ def audit(
     day: date | None,
     form: str,
     fail_on: str,
-    no_tell: bool,
+    no_notify: bool,
     everything: bool,
     quiet: bool,
     workers: int,
@@ -94,12 +94,12 @@ def audit(
         printer.end([t.name for t in chosen])
         code = _exit_code([one.verdict for one in session.runs], fail_on)
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
-        if no_tell:
+        if no_notify:
             return code
         alerts.mark_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})
         with progress.shown(quiet=quiet) as watched:
             watched.say("messages", "sending")
-            session.tell(_terminal(form, watched))
+            session.notify(_terminal(form, watched))
         return max(code, _said(session.not_delivered, Exit.NOT_DELIVERED))
 
 

@@ -52,18 +52,18 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
 
 def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
     """The findings that the summary is not about. `everything`: also notes, and those that are accepted or snoozed."""
-    worst = told(found)
+    worst = summarized(found)
     others = [one for one in found["findings"] if one is not worst]
     if everything:
         return Rest(others, "")
-    settled = sum(one["settled"] for one in others)
-    notes = sum(one["severity"] == "info" and not one["settled"] for one in others)
-    bad = [one for one in others if one["severity"] != "info" and not one["settled"]]
-    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (settled, "accepted or snoozed"))
+    muted = sum(one["muted"] for one in others)
+    notes = sum(one["severity"] == "info" and not one["muted"] for one in others)
+    bad = [one for one in others if one["severity"] != "info" and not one["muted"]]
+    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (muted, "accepted or snoozed"))
     return Rest(bad[:most], ", ".join(f"{number(count)} {word}" for count, word in counts if count > 0))
 
 
-def told(found: dict[str, Any]) -> dict[str, Any] | None:
+def summarized(found: dict[str, Any]) -> dict[str, Any] | None:
     """The finding that the summary is about; None if it is about none."""
     return next((one for one in found["findings"] if one["fingerprint"] == found["summary"]["fingerprint"]), None)
 
@@ -75,7 +75,7 @@ def lists_all(found: dict[str, Any], *, stored: bool) -> str:
 
 def joined_by(found: dict[str, Any]) -> str:
     """Before what is left out, if a finding stands above it."""
-    return "and " if told(found) else ""
+    return "and " if summarized(found) else ""
 
 
 def changed(found: dict[str, Any]) -> str:
@@ -107,7 +107,7 @@ def not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
 
 def _heading(found: dict[str, Any]) -> Iterator[str]:
     engine = f"{found['engine']} {found['server_version']}".strip()
-    counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
+    counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
     after = "  ".join(show.clean(part) for part in (engine, found["day"], counts) if part)
     yield f"{click.style(found['target'], bold=True)}  {show.word(severity_word(found['verdict']))}  {after}"
 
@@ -134,7 +134,7 @@ def _other(one: dict[str, Any]) -> str:
     said = (
         f"{severity_word(one['severity']):8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
     )
-    return f"{said} (accepted or snoozed)" if one["settled"] else said
+    return f"{said} (accepted or snoozed)" if one["muted"] else said
 
 
 def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
     if found["first"] and any(one["severity"] != "info" for one in found["findings"]):
         offer = f"`tsaudit accept --all --target {found['target']} --dry-run` shows what a baseline would cover"
         yield from show.wrapped(f"first audit: {offer}", "  ")
-    if worst := told(found):
+    if worst := summarized(found):
         what = f"({worst['code']} {worst['name']}, {severity_word(worst['severity'])})"
         mark = short_fingerprint(worst["fingerprint"])
         yield show.fitted(f"more    tsaudit show {mark}  {what}" if stored else f"rule    {what[1:-1]}", "  ")

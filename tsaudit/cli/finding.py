@@ -75,7 +75,7 @@ def _print_target(store: Store, result: AuditResult, form: str) -> None:
     from tsaudit.history import incidents
 
     profile = store.profile(result.target, result.day)
-    found = results.of_result(result, profile, incidents.settled(store, result.target, result.day))
+    found = results.of_result(result, profile, incidents.muted(store, result.target, result.day))
     if form == "json":
         screen.as_json(found)
     else:
@@ -161,11 +161,11 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
     from tsaudit.cli.incidents import as_dict
     from tsaudit.model.jsonfile import to_json
     from tsaudit.report.findings import statements
-    from tsaudit.report.foreign import shown
+    from tsaudit.report.untrusted import shown
 
     item, steps = one.item, _plan_of(one)
     source = item.finding.source
-    return results.of_finding(one.result, item.rule, item.finding, item.settled) | {
+    return results.of_finding(one.result, item.rule, item.finding, item.muted) | {
         "target": one.result.target,
         "day": one.result.day.isoformat(),
         "evidence": [{"label": e.label, "value": e.value} for e in item.finding.evidence],
@@ -182,13 +182,13 @@ def _print(one: Shown, *, full_values: bool) -> None:
 
     item, result = one.item, one.result
     finding = item.finding
-    told = of_finding(finding, item.rule.code, result.plans, result.target, result.day)
+    summary = of_finding(finding, item.rule.code, result.plans, result.target, result.day)
     mark = short_fingerprint(item.fingerprint)
     click.echo(f"{screen.word(severity_word(finding.severity))}  {item.rule.code} {item.rule.name}  {mark}")
     screen.line(f"{result.target}  {finding.subject}  {result.day}")
-    for line in block.brief(told):
+    for line in block.brief(summary):
         click.echo(line)
-    if finding.message.strip().rstrip(".") not in told.headline:
+    if finding.message.strip().rstrip(".") not in summary.headline:
         screen.paragraph(finding.message, "  ")
     _section("state", _state(one))
     _section("evidence", _evidence(one, full_values=full_values))
@@ -225,7 +225,7 @@ def _state(one: Shown) -> Iterator[str]:
 
 
 def _evidence(one: Shown, *, full_values: bool) -> Iterator[str]:
-    from tsaudit.report.foreign import shown
+    from tsaudit.report.untrusted import shown
 
     finding = one.item.finding
     yield from (f"{e.label}: {e.value}" for e in finding.evidence)

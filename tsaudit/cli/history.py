@@ -132,7 +132,9 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
         what = _outcome(store.result(target, day))
         if not yes and not _agreed(f"Drop {day} of {target} (verdict {_word(what['verdict']) or 'unreadable'})?"):
             raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
-        show.line(_told(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target))))
+        show.line(
+            _removal_line(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target)))
+        )
 
 
 def _agreed(question: str) -> bool:
@@ -153,7 +155,7 @@ def _owners(settings: Settings, target: str) -> Callable[[Finding, RuleResult], 
     return owner_of(settings, configured or Target.model_validate(gone))
 
 
-def _told(target: str, day: date, removed: Removed) -> str:
+def _removal_line(target: str, day: date, removed: Removed) -> str:
     parts = [
         f"{many(removed.states, 'incident state')}",
         f"{many(removed.values, 'set')} of stored values",

@@ -22,7 +22,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> It
     yield f"## {escape(found['target'])}: {severity_word(found['verdict'])}"
     yield ""
     engine = f"{found['engine']} {found['server_version']}".strip()
-    counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
+    counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
     yield escape(", ".join(filter(None, (engine, found["day"], counts))))
     if found["summary"]["headline"]:
         yield ""
@@ -42,7 +42,7 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
     items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in block.not_judged(found).items()]
     if found["error"] and not found["summary"]["headline"]:
         items.append(f"error: {escape(found['error'])}")
-    if worst := block.told(found):
+    if worst := block.summarized(found):
         command = code(f"tsaudit show {short_fingerprint(worst['fingerprint'])}") if stored else ""
         items.append(f"rule: {worst['code']} {worst['name']}, {severity_word(worst['severity'])} {command}".rstrip())
     if found["report"]:
@@ -53,9 +53,9 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
 
 
 def _finding(one: dict[str, Any]) -> str:
-    settled = " (accepted or snoozed)" if one["settled"] else ""
+    muted = " (accepted or snoozed)" if one["muted"] else ""
     severity, mark = severity_word(one["severity"]), short_fingerprint(one["fingerprint"])
-    return f"{severity} {one['code']} `{mark}` {escape(one['headline'])}{settled}"
+    return f"{severity} {one['code']} `{mark}` {escape(one['headline'])}{muted}"
 
 
 def _commands(text: str) -> str:

@@ -74,10 +74,10 @@ def _print_problem(found: Plan, result: AuditResult) -> None:
     if not behind:
         return
     rule, finding = behind[0]
-    told = of_finding(finding, rule.code, result.plans, result.target, result.day)
-    click.echo(f"  {show.word(severity_word(finding.severity))}  {rule.code}  {short_fingerprint(told.fingerprint)}")
-    show.paragraph(told.headline, "  ", most=_COLUMNS)
-    for line in show.figures(((figure.label, figure.text) for figure in told.figures), "    ", _COLUMNS):
+    summary = of_finding(finding, rule.code, result.plans, result.target, result.day)
+    click.echo(f"  {show.word(severity_word(finding.severity))}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
+    show.paragraph(summary.headline, "  ", most=_COLUMNS)
+    for line in show.figures(((figure.label, figure.text) for figure in summary.figures), "    ", _COLUMNS):
         click.echo(line)
     if others := behind[1:]:
         codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)

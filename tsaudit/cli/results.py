@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def of_run(run: AuditRun) -> dict[str, Any]:
     """One audited target, with the keys that `docs/cli.md` lists."""
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
-    found = of_result(run.result, run.profile, run.settled) if run.result else nothing
+    found = of_result(run.result, run.profile, run.muted) if run.result else nothing
     return found | {
         "error": run.error,
         "changes": [
@@ -40,10 +40,10 @@ def of_run(run: AuditRun) -> dict[str, Any]:
     }
 
 
-def of_result(result: AuditResult, profile: Profile | None, settled: Collection[str] = ()) -> dict[str, Any]:
+def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> dict[str, Any]:
     """The same for a result alone, with its profile: no report, no changes.
 
-    `settled`: fingerprints of accepted and snoozed findings, which the summary leaves out.
+    `muted`: fingerprints of accepted and snoozed findings, which the summary leaves out.
     """
     from tsaudit import summary
     from tsaudit.model.finding import fingerprint
@@ -51,9 +51,9 @@ def of_result(result: AuditResult, profile: Profile | None, settled: Collection[
     return _empty(result.target, result.day.isoformat(), str(result.verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
-        "summary": dataclasses.asdict(summary.of_result(result, profile, settled)),
+        "summary": dataclasses.asdict(summary.of_result(result, profile, muted)),
         "findings": [
-            of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in settled)
+            of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in muted)
             for rule, finding in result.findings()
         ],
         "plans": [_plan(plan, result.target) for plan in result.plans],
@@ -116,15 +116,15 @@ def _cost(profile: Profile) -> dict[str, Any]:
     return {name: getattr(total, name) for name in ("statements", "seconds", "rows", "bytes_scanned", "bytes_metered")}
 
 
-def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, settled: bool) -> dict[str, Any]:
-    """One finding of the result. `settled`: it is accepted or snoozed."""
+def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: bool) -> dict[str, Any]:
+    """One finding of the result. `muted`: it is accepted or snoozed."""
     from tsaudit.model.finding import fingerprint
     from tsaudit.text.headline import headline
 
     limit = finding.limit
     return {
         "fingerprint": fingerprint(result.target, rule.code, finding.subject),
-        "settled": settled,
+        "muted": muted,
         "severity": str(finding.severity),
         "code": rule.code,
         "name": rule.name,

@@ -170,11 +170,11 @@ def _open(code: str) -> None:
 
 def _without_rule(code: str) -> tuple[str, ...]:
     """The meaning of a code that an audit reports without a rule."""
-    from tsaudit import not_audited, silenced_rules
-    from tsaudit.model.finding import PLUGIN_CODE, RULELESS_CODES, SILENCED_CODE
-    from tsaudit.rules import foreign
+    from tsaudit import degraded_rules, not_audited
+    from tsaudit.model.finding import DEGRADED_CODE, PLUGIN_CODE, RULELESS_CODES
+    from tsaudit.rules import plugin_rules
 
-    about: Any = {SILENCED_CODE: silenced_rules, PLUGIN_CODE: foreign}.get(code, not_audited)
+    about: Any = {DEGRADED_CODE: degraded_rules, PLUGIN_CODE: plugin_rules}.get(code, not_audited)
     return (click.style(f"{code}  {RULELESS_CODES[code]}", bold=True), about.TITLE, "", about.WHY, "", about.FIX)
 
 

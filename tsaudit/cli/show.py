@@ -139,9 +139,9 @@ def table(
             paragraph(text, f"{indent}    ")
 
 
-def figures(told: Iterable[tuple[str, str]], indent: str, most: int | None = None) -> list[str]:
+def figures(pairs: Iterable[tuple[str, str]], indent: str, most: int | None = None) -> list[str]:
     """The figures of a summary as lines: label and text of each. `most`: see `wrapped`."""
-    return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent, " " * 15, most)]
+    return [line for label, text in pairs for line in wrapped(f"{label:13}  {text}", indent, " " * 15, most)]
 
 
 def as_json(value: Any) -> None:

@@ -240,7 +240,7 @@ def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
         return _delivery(connection.execute(sa.select(*_COLUMNS).where(table.c.id == delivery.id)).one())
 
 
-def settle(
+def record_result(
     engine: Engine,
     delivery: Delivery,
     state: State,

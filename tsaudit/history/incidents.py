@@ -91,7 +91,7 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
         return standing(connection, target, day)
 
 
-def settled(store: Store, target: str, day: date) -> frozenset[str]:
+def muted(store: Store, target: str, day: date) -> frozenset[str]:
     """Fingerprints of the target's incidents that are accepted or snoozed on that day."""
     muted = (DecisionKind.ACCEPT, DecisionKind.SNOOZE)
     return frozenset(i.fingerprint for i in current(store, target, day) if i.decision and i.decision.kind in muted)

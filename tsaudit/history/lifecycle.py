@@ -13,9 +13,9 @@ from datetime import date, datetime
 
 from tsaudit.config.settings import Incidents
 from tsaudit.model.finding import (
+    DEGRADED_CODE,
     PLUGIN_CODE,
     RULELESS_CODES,
-    SILENCED_CODE,
     UNREACHABLE_CODE,
     AuditResult,
     Finding,
@@ -164,7 +164,7 @@ def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
     missed = {f.subject for f in gone.findings} if gone else set()
     if code == UNREACHABLE_CODE:
         return not missed & {Subject(), subject}
-    if code in (SILENCED_CODE, PLUGIN_CODE):
+    if code in (DEGRADED_CODE, PLUGIN_CODE):
         # Only reported while there are such rules, and not if the target as a whole could not be audited.
         return code not in rules and Subject() not in missed
     rule = rules.get(code)
@@ -231,7 +231,7 @@ class DaySeen:
         bad_runs = 1 + (old.bad_runs if old else 0)
         opened = old.incident.opened if old else None
         # The waiting period for rules that no longer run has already passed.
-        enough = 1 if bad.rule.code == SILENCED_CODE else self._policy.open_after
+        enough = 1 if bad.rule.code == DEGRADED_CODE else self._policy.open_after
         if opened is None and bad_runs >= enough:
             opened = self.day
         incident = Incident(

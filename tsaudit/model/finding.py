@@ -283,7 +283,7 @@ def ordered(results: Iterable[RuleResult]) -> list[tuple[RuleResult, Finding]]:
 UNREACHABLE_CODE: Final = "TGT001"
 """Code of the finding that a target, or one of its databases, could not be audited; not a rule."""
 
-SILENCED_CODE: Final = "TGT002"
+DEGRADED_CODE: Final = "TGT002"
 """Code of the finding that rules cannot be evaluated, audit after audit; not a rule."""
 
 PLUGIN_CODE: Final = "TGT003"
@@ -291,7 +291,7 @@ PLUGIN_CODE: Final = "TGT003"
 
 RULELESS_CODES: Final = {
     UNREACHABLE_CODE: "target-not-audited",
-    SILENCED_CODE: "rules-not-evaluated",
+    DEGRADED_CODE: "rules-not-evaluated",
     PLUGIN_CODE: "plug-in-not-usable",
 }
 """Codes and names of findings without a rule, by which a route can select them."""

@@ -15,7 +15,7 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from tsaudit.model.timeline import Point
-from tsaudit.report import foreign
+from tsaudit.report import untrusted
 from tsaudit.report.trends import Trend
 from tsaudit.text import day as day_in_words
 from tsaudit.text import number as number_in_words
@@ -224,7 +224,7 @@ def _days(plane: _Plane, today: date, last: date) -> str:
 
 
 def _title(chart: Trend) -> str:
-    name = "the whole target" if chart.of_whole else foreign.line(foreign.cut(str(chart.subject)))
+    name = "the whole target" if chart.of_whole else untrusted.line(untrusted.cut(str(chart.subject)))
     return f"{chart.title} of {name} over time"
 
 

@@ -58,7 +58,7 @@ class ReportContents:
     @property
     def counts(self) -> dict[Severity, int]:
         """Findings by severity, worst first; without accepted and snoozed ones."""
-        found = Counter(i.finding.severity for i in self.items if not i.settled)
+        found = Counter(i.finding.severity for i in self.items if not i.muted)
         return {severity: found[severity] for severity in reversed(Severity)}
 
     @property
@@ -140,7 +140,7 @@ def contents_of(
         full_values=full_values,
         alarm=alarm,
         usual_scope=_usual_scope(profile) if profile else "",
-        summary=brief.of_result(result, profile, {i.fingerprint for i in items if i.settled}),
+        summary=brief.of_result(result, profile, {i.fingerprint for i in items if i.muted}),
     )
 
 
@@ -158,8 +158,8 @@ def page(contents: ReportContents) -> str:
         "noun": definitions.noun(contents.result.engine),
         "findings": arranged,
         "plans": plans.arrange(contents.result.plans, items),
-        "trends": trends.trends(profile, contents.timeline, [i for i in items if not i.settled]),
-        "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.settled)),
+        "trends": trends.trends(profile, contents.timeline, [i for i in items if not i.muted]),
+        "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
         "coverage": coverage.coverage(contents.result, profile),
         "rules": sorted({i.rule.code: i.rule for i in items}.values(), key=lambda r: r.code),
         "series_meaning": definitions.series(contents.result.engine),

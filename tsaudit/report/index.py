@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.model.finding import Finding, Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.report import foreign, html, templates, trends
+from tsaudit.report import html, templates, trends, untrusted
 from tsaudit.report.publish import Folder, ReportError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class IndexEntry:
 def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     """The target's entry. `owner`: that of the target; empty if not known."""
     result, profile = contents.result, contents.profile
-    loud = [item for item in contents.items if not item.settled and item.finding.severity is not Severity.INFO]
+    loud = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.INFO]
     deciding = [item.finding for item in loud if Verdict(item.finding.severity) is contents.verdict]
     owners = dict.fromkeys(item.incident.owner for item in loud if item.incident)
     left = [days for days in map(_days_left, deciding) if days is not None]
@@ -216,7 +216,7 @@ def _fitting(entries: Sequence[IndexEntry]) -> tuple[int, int]:
     room, rows = ROOM_BYTES, 0
     reserve = sum(names) + sum(keys.values())
     for entry, name in zip(entries, names, strict=True):
-        text = foreign.with_code(foreign.cut(entry.headline, LONGEST)).encode()
+        text = untrusted.with_code(untrusted.cut(entry.headline, LONGEST)).encode()
         row = _ROW_BYTES + len(text) + len(entry.target) + len(entry.href)
         reserve -= name
         if room - row < reserve and rows >= LEAST_ROWS:

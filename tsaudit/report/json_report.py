@@ -40,7 +40,7 @@ from tsaudit.model.finding import AuditResult, Finding, RuleResult, fingerprint
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Figure, figures
-from tsaudit.report import foreign
+from tsaudit.report import untrusted
 from tsaudit.report.changes import RunChanges
 from tsaudit.report.movement import Movement
 from tsaudit.report.tables import all_roles
@@ -149,7 +149,7 @@ def _list(values: Iterable[object]) -> bytes:
 
 def _showable(result: AuditResult, *, full_values: bool) -> AuditResult:
     def of_finding(finding: Finding) -> Finding:
-        samples = foreign.shown(finding.samples, full=full_values, most=len(finding.samples))
+        samples = untrusted.shown(finding.samples, full=full_values, most=len(finding.samples))
         return dataclasses.replace(finding, samples=samples) if finding.samples else finding
 
     def of_rule(rule: RuleResult) -> RuleResult:

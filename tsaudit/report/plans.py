@@ -52,7 +52,7 @@ class PlansView:
 
 def arrange(plans: Sequence[Plan], items: Iterable[Item]) -> PlansView:
     """The plans of open findings, in their order."""
-    chosen = words.asked_for((item.finding for item in items if not item.settled), plans)
+    chosen = words.asked_for((item.finding for item in items if not item.muted), plans)
     full: list[PlanView] = []
     room = ROOM_BYTES
     for plan in chosen:

@@ -19,12 +19,12 @@ from tsaudit.rule import Family, Rule
 @functools.cache
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code: tsaudit's own, and those of other packages that can be used."""
-    return tuple(sorted((*_own(), *_foreign()[0]), key=lambda rule: rule.code))
+    return tuple(sorted((*_own(), *_from_plugins()[0]), key=lambda rule: rule.code))
 
 
 def unusable() -> tuple[Problem, ...]:
     """Why rules of other packages cannot be used."""
-    return _foreign()[1]
+    return _from_plugins()[1]
 
 
 def families() -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def families() -> tuple[str, ...]:
 def forget() -> None:
     """Search for them again on the next call: for tests."""
     all_rules.cache_clear()
-    _foreign.cache_clear()
+    _from_plugins.cache_clear()
 
 
 @functools.cache
@@ -45,12 +45,12 @@ def _own() -> tuple[Rule, ...]:
 
 
 @functools.cache
-def _foreign() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
+def _from_plugins() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
     if not plugins.installed(plugins.RULES):
         return (), ()
-    from tsaudit.rules.foreign import foreign_rules
+    from tsaudit.rules.plugin_rules import plugin_rules
 
-    return foreign_rules(_own())
+    return plugin_rules(_own())
 
 
 def _modules() -> Iterator[str]:

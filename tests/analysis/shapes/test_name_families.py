@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.shapes.name_families import told_by
+from tsaudit.analysis.shapes.name_families import parsed_names
 from tsaudit.analysis.shapes.shapes import NameFamily, Part, name_families
 
 
@@ -102,7 +102,7 @@ def test_false_friends_are_kept_out(names):
 
 def test_what_a_dated_name_says_is_not_its_date():
     (family,) = name_families(["orders_2311_eu-west", "orders_2312_eu-west", "orders_2401_eu-west"])
-    assert [told.tags for told in told_by(family)] == [(("region", "eu-west"),)] * 3
+    assert [told.tags for told in parsed_names(family)] == [(("region", "eu-west"),)] * 3
 
 
 def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length():
@@ -115,7 +115,7 @@ def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length
     ]
     (family,) = name_families([*sure, "probe_402938471120", "probe_overview_1", "probe_40"])
     assert family.members == tuple(sorted([*sure, "probe_402938471120"]))
-    assert [told.tags for told in told_by(family)] == [(("id", name[6:]),) for name in family.members]
+    assert [told.tags for told in parsed_names(family)] == [(("id", name[6:]),) for name in family.members]
     # Few do not show that all of this length are IDs.
     (fewer,) = name_families([*sure[:3], "probe_402938471120"])
     assert fewer.members == tuple(sorted(sure[:3]))

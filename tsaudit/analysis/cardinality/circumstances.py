@@ -124,8 +124,8 @@ def combined_tags(measurement: Measurement, found: Attribution) -> tuple[str, ..
     }
     dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()
     determined = {d.dependent for d in dependencies}
-    telling = [key for key, share in differing.items() if share >= _DIFFERS and key not in determined]
-    return tuple(sorted(telling, key=lambda key: (-differing[key], key)))
+    distinguishing = [key for key, share in differing.items() if share >= _DIFFERS and key not in determined]
+    return tuple(sorted(distinguishing, key=lambda key: (-differing[key], key)))
 
 
 def kept_longer(measurement: Measurement, found: Attribution) -> Kept | None:

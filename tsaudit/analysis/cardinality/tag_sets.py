@@ -127,18 +127,18 @@ class TagSetCounter:
         self._compact()
         table, names = self._table(), list(self._columns)
         levels = [self._levels(name) for name in names]
-        told = dependency_search.single(table, [self._is_unique(name) for name in names])
+        dependencies = dependency_search.single(table, [self._is_unique(name) for name in names])
         if self._thinning:
             # For a sample, build only on what is certainly not a coincidence: values that are rare overall seem unique
             # in a sample.
-            table.determines = _matrix(told, len(names))
+            table.determines = _matrix(dependencies, len(names))
         curve = [self._bounded(drop, dropped, table, names) for drop, dropped in _drop_curve(table)]
         joint, near, short_of = self._further(table, names)
         return TagSets(
             series=self.series.value,
             worst_case=math.prod(levels),
-            independent_bound=math.prod(_independent_levels(levels, told)),
-            dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in told), key=_by_names)),
+            independent_bound=math.prod(_independent_levels(levels, dependencies)),
+            dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in dependencies), key=_by_names)),
             minimal_key=tuple(names[i] for i in table.minimal_key()),
             contributions=tuple(sorted(self._contributions(table, names), key=_by_series_left)),
             drop_curve=tuple(curve),
@@ -192,7 +192,7 @@ class TagSetCounter:
     ) -> tuple[tuple[JointDependency, ...] | None, tuple[NearDependency, ...], str]:
         """Joint and near dependencies, and what is missing from them."""
         near = dependency_search.near(table)
-        told = tuple(
+        dependencies = tuple(
             NearDependency(
                 names[n.found.determinant],
                 names[n.found.dependent],
@@ -205,12 +205,12 @@ class TagSetCounter:
         )
         notes = [f"{len(near) - _MOST_TOLD} more near dependencies are not shown"] if len(near) > _MOST_TOLD else []
         if reason := dependency_search.too_much(table):
-            return None, told, "; ".join([*notes, reason])
+            return None, dependencies, "; ".join([*notes, reason])
         pairs = dependency_search.joint(table)
         if len(pairs) > _MOST_TOLD:
             notes.append(f"{len(pairs) - _MOST_TOLD} more joint dependencies are not shown")
         joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_TOLD])
-        return tuple(joint), told, "; ".join(notes)
+        return tuple(joint), dependencies, "; ".join(notes)
 
     def _bucketings(
         self, table: SeriesTable, names: Sequence[str], curve: Sequence[Contribution]
@@ -300,10 +300,10 @@ def _matrix(pairs: Iterable[tuple[int, int]], size: int) -> npt.NDArray[np.bool_
     return matrix
 
 
-def _independent_levels(levels: Sequence[int], told: Sequence[tuple[int, int]]) -> list[int]:
+def _independent_levels(levels: Sequence[int], dependencies: Sequence[tuple[int, int]]) -> list[int]:
     """The levels of tags that no other tag determines; of tags that determine each other, the first is kept."""
-    known = set(told)
-    spared = {y for x, y in told if (y, x) not in known or x < y}
+    known = set(dependencies)
+    spared = {y for x, y in dependencies if (y, x) not in known or x < y}
     return [level for tag, level in enumerate(levels) if tag not in spared]
 
 

@@ -87,22 +87,22 @@ def forecast(
     history = prepared(days, values, limits.LONGEST_DAYS, least)
     growth, noise, growing = _judged(history, _Older(days, values, least))
 
-    def told(middle: float, low: float, high: float) -> Forecast:
+    def forecast(middle: float, low: float, high: float) -> Forecast:
         days, soon, late = (_within_horizon(value) for value in (middle, low, high))
         pace, onset, shape = growth.growth_per_day, growth.onset, growth.shape
         provisional, newest = growth.provisional, history.day(history.times[-1])
         return Forecast(limit, days, soon, late, pace, onset, shape, provisional, unit, from_day=newest)
 
     if history.points and history.last >= limit:
-        return told(0.0, 0.0, 0.0)
+        return forecast(0.0, 0.0, 0.0)
     if growth.kind != "growth":
         return None
-    way = math.log(limit / history.season_peak) - float(history.logs[-1])
-    found = outlook(history.times, history.logs, noise, way, growing)
+    distance = math.log(limit / history.season_peak) - float(history.logs[-1])
+    found = outlook(history.times, history.logs, noise, distance, growing)
     if found.middle <= INTERVAL_DAYS:
-        return told(found.middle, found.low, found.high)
+        return forecast(found.middle, found.low, found.high)
     present = max(found.at_present_rate, INTERVAL_DAYS + 1)
-    return told(present, min(found.low, present), max(found.high, present))
+    return forecast(present, min(found.low, present), max(found.high, present))
 
 
 @dataclass(frozen=True, slots=True)

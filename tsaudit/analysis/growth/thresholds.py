@@ -181,7 +181,7 @@ RATE_LONGER: Final = 3.0
 as at that noise. Over 14 days, the slope of a count that moves by 15% a day is mostly noise."""
 NOISE_POINTS: Final = 28
 NOISE_LEAST: Final = 0.002
-WAY_LEAST: Final = 0.003
+LEAST_DISTANCE: Final = 0.003
 FAR_DAYS: Final = (30.0, 12.0, 5.0)
 OLDEST_DAYS: Final = 60.0
 LAW_POINTS: Final = 28

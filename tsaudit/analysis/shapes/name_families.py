@@ -157,7 +157,7 @@ def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Part]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ParsedName:
     """What one name contains."""
 
     name: str
@@ -167,9 +167,9 @@ class Told:
     """What it measures; empty if the name does not say so."""
 
 
-def told_by(family: NameFamily) -> Iterator[Told]:
+def parsed_names(family: NameFamily) -> Iterator[ParsedName]:
     """The data in the name of each member."""
     for group in _groups(family.members):
         for reading in group:
             tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
-            yield Told(reading.name, tags, (reading.field or "") if family.field else "")
+            yield ParsedName(reading.name, tags, (reading.field or "") if family.field else "")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.analysis.shapes.identifiers import beginning
-from tsaudit.analysis.shapes.name_families import Told
+from tsaudit.analysis.shapes.name_families import ParsedName
 from tsaudit.analysis.shapes.shapes import NameFamily, Part
 from tsaudit.analysis.tables.statistic_names import SUFFIX
 
@@ -70,10 +70,10 @@ class Grid:
         """The same as a family of names."""
         return NameFamily(self.template, self.members, self.measurement or "readings", self.parts, None)
 
-    def told(self) -> Iterator[Told]:
+    def parsed_names(self) -> Iterator[ParsedName]:
         """The words of each member."""
         for name, words in zip(self.members, self.rows, strict=True):
-            yield Told(name, tuple(zip(self.names, words, strict=True)), "")
+            yield ParsedName(name, tuple(zip(self.names, words, strict=True)), "")
 
 
 def grids(names: Collection[str], *, strong_only: bool = False) -> list[Grid]:

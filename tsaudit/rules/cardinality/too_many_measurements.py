@@ -111,15 +111,15 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
             continue
         if limit := _exceeded(case, len(inside)):
             yield _whole(database, len(inside), families[database], limit)
-        told: set[str] = set()
+        reported: set[str] = set()
         for family in families[database]:
             if len(family.members) > case.limit("max_family").value:
-                told |= set(family.members)
+                reported |= set(family.members)
                 yield _family(case, database, family, len(inside))
         if case.engine.infers_roles:
             fewest = int(case.limit("max_alike").value) + 1
             for family, merge in families_of_one_schema(case, database, fewest):
-                if len(family.members) >= fewest and told.isdisjoint(family.members):
+                if len(family.members) >= fewest and reported.isdisjoint(family.members):
                     yield _alike(case, database, family, merge, len(inside))
 
 

@@ -62,14 +62,14 @@ def schema_drift(case: Case) -> Iterator[Finding]:
         asked = asked_by(difference, case.timeline, case.profile)
         if asked:
             yield _good_news(case, difference, previous, asked, "as planned for", _AS_ASKED)
-        elif settled := eased(difference, case.timeline, previous, case.profile):
-            yield _good_news(case, difference, previous, settled, "and most series with it, as wanted by", _IN_ITS_WAY)
+        elif resolved := eased(difference, case.timeline, previous, case.profile):
+            yield _good_news(case, difference, previous, resolved, "and most series with it, as wanted by", _IN_ITS_WAY)
         else:
             yield _finding(case, difference, previous)
 
 
 _AS_ASKED = "Nothing: an earlier audit asked for this change."
-_IN_ITS_WAY = "Nothing, if that was meant: what an earlier audit reported has been settled in another way."
+_IN_ITS_WAY = "Nothing, if that was meant: what an earlier audit reported has been resolved in another way."
 _FIND_OUT = (
     "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
     "`databases` of the target, a database that may not be read is reported as not measured."
@@ -149,7 +149,7 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
 def _good_news(
     case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...], how: str, fix: str
 ) -> Finding:
-    """What a plan asked for was done, or what it was about was settled."""
+    """What a plan asked for was done, or what it was about was resolved."""
     words = _words(difference)
     return Finding(
         subject=difference.subject,

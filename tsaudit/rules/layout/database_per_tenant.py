@@ -111,11 +111,11 @@ def database_per_tenant(case: Case) -> Iterator[Finding]:
     for database in wholes:
         for template in () if database.name in of_periods else _templates(database.name):
             families[template].append(database)
-    told: set[str] = set()
+    reported: set[str] = set()
     for template, members in sorted(families.items(), key=lambda one: (-len(one[1]), one[0])):
-        alike = [m for m in members if m.name not in told and _alike(inside[m.name], inside[members[0].name])]
+        alike = [m for m in members if m.name not in reported and _alike(inside[m.name], inside[members[0].name])]
         if len(alike) >= case.limit("min_databases").value:
-            told |= {m.name for m in alike}
+            reported |= {m.name for m in alike}
             yield _finding(case, template, alike, inside)
 
 

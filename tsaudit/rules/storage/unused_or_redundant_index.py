@@ -235,19 +235,19 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], unn
     too_many = len(indexes) > limit.value
     # If some are certainly redundant, the others wait: dropped together with their replacement, they would leave
     # queries without any index.
-    told = [n for n in unneeded if n.sure] or unneeded
-    doubtful = [n.index.name for n in unneeded if n not in told]
-    worst = max((n.severity for n in told), key=lambda s: s.rank, default=Severity.WARN)
+    reported = [n for n in unneeded if n.sure] or unneeded
+    doubtful = [n.index.name for n in unneeded if n not in reported]
+    worst = max((n.severity for n in reported), key=lambda s: s.rank, default=Severity.WARN)
     parts = [f"{many(len(indexes), 'index')}, more than the recommended {number(limit.value)}"] if too_many else []
-    parts += [_summary(told)] if told else []
+    parts += [_summary(reported)] if reported else []
     parts += [f"{listed(doubtful)} may not be needed either"] if doubtful else []
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if too_many else worst,
         message="; ".join(parts) + ".",
-        changes=tuple(_drop(measurement, n.index) for n in told),
-        fix="Drop them one at a time." if len(told) > 1 else "" if told else _choose(indexes),
-        observed=len(indexes) if too_many else len(told),
+        changes=tuple(_drop(measurement, n.index) for n in reported),
+        fix="Drop them one at a time." if len(reported) > 1 else "" if reported else _choose(indexes),
+        observed=len(indexes) if too_many else len(reported),
         limit=limit if too_many else None,
         unit="indexes"
         if too_many

@@ -12,8 +12,8 @@ from datetime import date
 from typing import Final
 
 from tsaudit.model.finding import (
+    DEGRADED_CODE,
     RULELESS_CODES,
-    SILENCED_CODE,
     AuditResult,
     Evidence,
     Finding,
@@ -46,7 +46,7 @@ class RuleOutcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Silenced:
+class _DegradedRule:
     rule: RuleResult
     audits: int
     """Consecutive audits without a result, including this one."""
@@ -72,7 +72,7 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
     return RuleOutcomes(result.day, frozenset(judged), frozenset(unknown))
 
 
-def silenced_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
+def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
     """The rules that have been unknown in the last `after` audits or more; None if there are none.
 
     A rule that never worked counts like one that stopped. `earlier`: the previous audits, newest first. Audits count,
@@ -84,17 +84,17 @@ def silenced_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: 
     return _result(found) if found else None
 
 
-def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _Silenced:
+def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _DegradedRule:
     audits, since = 1, today
     for day in earlier:
         if rule.code in day.judged:
             break
         if rule.code in day.unknown:
             audits, since = audits + 1, day.day
-    return _Silenced(rule, audits, since)
+    return _DegradedRule(rule, audits, since)
 
 
-def _result(found: Sequence[_Silenced]) -> RuleResult:
+def _result(found: Sequence[_DegradedRule]) -> RuleResult:
     codes = [one.rule.code for one in found]
     more = f" and {len(codes) - _MOST_NAMED} more" if len(codes) > _MOST_NAMED else ""
     named = ", ".join(codes[:_MOST_NAMED]) + more
@@ -111,8 +111,8 @@ def _result(found: Sequence[_Silenced]) -> RuleResult:
         evidence=tuple(Evidence(one.rule.code, f"unknown since {one.since}: {_cause(one.rule)}") for one in found),
     )
     return RuleResult(
-        code=SILENCED_CODE,
-        name=RULELESS_CODES[SILENCED_CODE],
+        code=DEGRADED_CODE,
+        name=RULELESS_CODES[DEGRADED_CODE],
         title=TITLE,
         family="coverage",
         guidelines=(),

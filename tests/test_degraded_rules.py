@@ -9,13 +9,13 @@ import pytest
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
+from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
-from tsaudit.model.finding import SILENCED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.finding import DEGRADED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.not_audited import Missed, result_of, whole
-from tsaudit.silenced_rules import outcomes_of, silenced_rules
 
 GAP: Final = Gap("series_listing", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
 OTHER: Final = a_rule_result(code="NAM001")
@@ -53,7 +53,7 @@ def a_day(*rules: RuleResult) -> AuditResult:
 def last(*days: AuditResult, after: int = 3) -> RuleResult | None:
     """What is said on the last of the days, which follow one another."""
     outcomes = [outcomes_of(day) for day in days[:-1]]
-    return silenced_rules(days[-1], outcomes[::-1], after)
+    return degraded_rules(days[-1], outcomes[::-1], after)
 
 
 def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
@@ -62,7 +62,7 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     said = last(*days)
     assert said is not None
     (finding,) = said.findings
-    assert (said.code, finding.subject, finding.severity) == (SILENCED_CODE, Subject(), Severity.WARN)
+    assert (said.code, finding.subject, finding.severity) == (DEGRADED_CODE, Subject(), Severity.WARN)
     assert finding.message == (
         "1 rule has been unknown for 3 audits: CAR001. "
         "First cause: series_listing of main/cpu timed out: took longer than 60 s"
@@ -141,7 +141,7 @@ def audit(store: Store, day: date, *rules: RuleResult, policy: Incidents | None 
     """Audit the day as `tsaudit.run` does; the kind of each change of `TGT002` and `TGT001`."""
     chosen = policy or Incidents(resolve_after=1)
     result = a_result(*rules, day=day)
-    said = silenced_rules(result, store.rule_outcomes("demo", before=day), chosen.unknown_after)
+    said = degraded_rules(result, store.rule_outcomes("demo", before=day), chosen.unknown_after)
     if said is not None:
         result = a_result(*rules, said, day=day)
     store.save(None, result, None)
@@ -160,10 +160,10 @@ def on(days: int) -> date:
 
 def test_incident_opens_goes_on_and_closes_when_they_judge_again(store: Store) -> None:
     assert [audit(store, on(i), rule, OTHER) for i, rule in enumerate([judged(), lacking(), lacking()])] == [{}] * 3
-    assert audit(store, on(3), lacking(), OTHER) == {SILENCED_CODE: "opened"}
+    assert audit(store, on(3), lacking(), OTHER) == {DEGRADED_CODE: "opened"}
     assert store.result("demo", on(3)).verdict is Verdict.WARN
-    assert audit(store, on(4), lacking(), OTHER) == {SILENCED_CODE: "continued"}
-    assert audit(store, on(5), judged(), OTHER) == {SILENCED_CODE: "resolved"}
+    assert audit(store, on(4), lacking(), OTHER) == {DEGRADED_CODE: "continued"}
+    assert audit(store, on(5), judged(), OTHER) == {DEGRADED_CODE: "resolved"}
     assert audit(store, on(6), lacking(), OTHER) == {}
 
 
@@ -174,7 +174,7 @@ def test_uneven_days_count_audits(store: Store) -> None:
         {},
         {},
         {},
-        {SILENCED_CODE: "opened"},
+        {DEGRADED_CODE: "opened"},
     ]
 
 
@@ -183,23 +183,23 @@ def test_auditing_a_day_again_counts_it_once(store: Store) -> None:
     for _ in range(5):
         assert audit(store, on(1), lacking(), OTHER) == {}
     audit(store, on(2), lacking(), OTHER)
-    assert audit(store, on(3), lacking(), OTHER) == {SILENCED_CODE: "opened"}
-    assert audit(store, on(3), lacking(), OTHER) == {SILENCED_CODE: "opened"}
-    assert audit(store, on(3), judged(), OTHER) == {SILENCED_CODE: "resolved"}
+    assert audit(store, on(3), lacking(), OTHER) == {DEGRADED_CODE: "opened"}
+    assert audit(store, on(3), lacking(), OTHER) == {DEGRADED_CODE: "opened"}
+    assert audit(store, on(3), judged(), OTHER) == {DEGRADED_CODE: "resolved"}
 
 
 def test_an_outage_neither_closes_it_nor_opens_it(store: Store) -> None:
     for i, rule in enumerate([judged(), *[lacking()] * 3]):
         audit(store, on(i), rule, OTHER)
     (gone,) = not_audited().results
-    assert audit(store, on(4), gone) == {SILENCED_CODE: "continued", "TGT001": "opened"}
-    assert audit(store, on(5), lacking(), OTHER) == {SILENCED_CODE: "continued", "TGT001": "resolved"}
+    assert audit(store, on(4), gone) == {DEGRADED_CODE: "continued", "TGT001": "opened"}
+    assert audit(store, on(5), lacking(), OTHER) == {DEGRADED_CODE: "continued", "TGT001": "resolved"}
 
 
 def test_it_opens_at_once_however_long_findings_are_watched(store: Store) -> None:
     policy = Incidents(open_after=5, resolve_after=1, unknown_after=2)
     seen = [audit(store, on(i), rule, OTHER, policy=policy) for i, rule in enumerate([judged(), lacking(), lacking()])]
-    assert seen == [{}, {}, {SILENCED_CODE: "opened"}]
+    assert seen == [{}, {}, {DEGRADED_CODE: "opened"}]
 
 
 def test_a_day_is_judged_by_the_days_before_it_alone(store: Store) -> None:

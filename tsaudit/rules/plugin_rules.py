@@ -34,7 +34,7 @@ _RESERVED: Final = frozenset({"coverage"})
 """Families that stand for something else in reports and in Dagster."""
 
 
-def foreign_rules(own: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
+def plugin_rules(own: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
     """The rules of other packages, and what cannot be used of them; `own` are tsaudit's."""
     loaded, problems = plugins.load(plugins.RULES)
     broken = list(problems)
