@@ -5,7 +5,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity
-from tsaudit.text import day as day_in_words
+from tsaudit.text import day as formatted_day
 from tsaudit.text import number, percent
 from tsaudit.text.findings import is_growing, severity_word
 from tsaudit.text.forecasts import limit_reached
@@ -34,7 +34,7 @@ def _summary(result: AuditResult, report: str | None) -> Iterator[tuple[str, str
         share = f" ({percent(found.share)})" if found.share is not None else ""
         yield "Contributor", f"{found.main_contributor} of {found.subject.measurement or found.subject}{share}"
         if found.since:
-            yield "Growing since" if is_growing(found) else "Began", day_in_words(found.since)
+            yield "Growing since" if is_growing(found) else "Began", formatted_day(found.since)
     forecast = _soonest(result)
     if forecast is not None:
         yield "Forecast", limit_reached(forecast)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import Audited
-from dagster_tsaudit.words import findings_table
+from dagster_tsaudit.formatting import findings_table
 from tsaudit import summary
 from tsaudit.model.finding import DEGRADED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.rule import Family
@@ -177,10 +177,10 @@ def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResu
     if rows:
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
     verdict = Verdict.OK if run.is_complete else Verdict.UNKNOWN
-    return result(key, name, verdict, metadata, _coverage_in_words(run, reasons, rows))
+    return result(key, name, verdict, metadata, _describe_coverage(run, reasons, rows))
 
 
-def _coverage_in_words(run: "AuditRun", reasons: Sequence[str], missing: Sequence[tuple[str, ...]]) -> str:
+def _describe_coverage(run: "AuditRun", reasons: Sequence[str], missing: Sequence[tuple[str, ...]]) -> str:
     """One sentence when everything was measured, otherwise what was not."""
     assert run.profile is not None
     if run.is_complete:

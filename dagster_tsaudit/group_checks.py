@@ -34,10 +34,10 @@ def group_check_results(key: dg.AssetKey, found: Sequence[Audited]) -> Iterator[
             "value_of": text("targets that are not ok"),
             **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
         }
-        yield result(key, name, Verdict.worst(verdicts.values()), metadata, _in_words(key, name, bad, len(verdicts)))
+        yield result(key, name, Verdict.worst(verdicts.values()), metadata, _describe(key, name, bad, len(verdicts)))
 
 
-def _in_words(key: dg.AssetKey, name: str, bad: Sequence[Audited], count: int) -> str:
+def _describe(key: dg.AssetKey, name: str, bad: Sequence[Audited], count: int) -> str:
     """How many targets are not ok, and what the check of the worst one says."""
     if not bad:
         return f"{many(count, 'target')} evaluated, all of them ok"

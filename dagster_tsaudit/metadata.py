@@ -11,7 +11,7 @@ import dagster as dg
 
 from dagster_tsaudit.audited import Audited
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.words import findings_table
+from dagster_tsaudit.formatting import findings_table
 from tsaudit import summary
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile

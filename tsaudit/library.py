@@ -14,7 +14,7 @@ from tsaudit.audit import audit as judge
 from tsaudit.audit import required_facts
 from tsaudit.collect import collect as measure
 from tsaudit.config import file as config_file
-from tsaudit.config import words
+from tsaudit.config import problem_messages
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
@@ -214,6 +214,6 @@ def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:
     known = [target.name for target in settings.targets]
     # One name alone is an iterable, too: of its characters.
     chosen = known if names is None else [names] if isinstance(names, str) else list(names)
-    if problems := [words.no_target(name, known) for name in chosen if name not in known]:
+    if problems := [problem_messages.no_target(name, known) for name in chosen if name not in known]:
         raise config_file.ConfigError(*problems)
     return [target for target in settings.targets if target.name in chosen]

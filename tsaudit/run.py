@@ -163,8 +163,8 @@ def _audit_alone(
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     days = store.days(target.name)
-    alarm = clock.complaint(target.name, days)
-    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, alarm or "")
+    warning = clock.future_days_warning(target.name, days)
+    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, warning or "")
     if location:
         store.published(target.name, day, location.url)
     context = alerts.RunContext(
@@ -179,8 +179,8 @@ def _audit_alone(
     alerts.queue(store, settings, changes, context)
     store.took(target.name, time.monotonic() - working)
     if is_due(target.name, days, day):
-        compact(store, target.name, clock.steady(days, day))
-    removal_error = _remove_old_reports(settings, target, clock.trusted(days, day))
+        compact(store, target.name, clock.compaction_date(days, day))
+    removal_error = _remove_old_reports(settings, target, clock.removal_date(days, day))
     say(f"verdict {severity_word(result.verdict)}")
     return AuditRun(
         target=target.name,
@@ -190,7 +190,7 @@ def _audit_alone(
         changes=tuple(changes),
         report=location,
         seconds=time.monotonic() - began,
-        error="; ".join(filter(None, (_error(result), alarm, report_error, removal_error))) or None,
+        error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
         is_first=profile is not None and timeline.is_empty,
         muted=incidents.muted(store, target.name, day),
     )
@@ -339,7 +339,7 @@ def _report(
     timeline: Timeline,
     previous: AuditResult | None,
     run_url: str | None,
-    alarm: str,
+    warning: str,
 ) -> tuple[report.ReportLocation | None, str | None]:
     """A report that cannot be written loses no alert: the audit continues and the run fails."""
     known = incidents.current(store, target.name, day=result.day)
@@ -352,7 +352,7 @@ def _report(
             settings.report,
             run_url=run_url,
             previous=previous,
-            alarm=alarm,
+            warning=warning,
             owner=target.owner or "",
         )
     except report.ReportError as error:

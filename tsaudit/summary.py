@@ -21,9 +21,9 @@ from tsaudit.model.finding import (
 )
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity
-from tsaudit.text import day as day_in_words
+from tsaudit.text import day as formatted_day
 from tsaudit.text.findings import is_growing, origin, severity_word
 from tsaudit.text.headline import headline
 
@@ -83,8 +83,8 @@ class Summary:
 
 def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, day: date) -> Summary:
     """The summary of one finding. `day`: the audited one."""
-    plan = words.of_finding(finding, plans)
-    begins = words.beginning(plan, target) if plan else None
+    plan = describe.of_finding(finding, plans)
+    begins = describe.beginning(plan, target) if plan else None
     figures = (_now(finding), _reason(finding), _time(finding, day))
     return Summary(
         headline(finding),
@@ -102,13 +102,13 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
     `muted`: fingerprints of accepted and snoozed findings, which are left out. `profile`: None if nothing could be
     queried.
     """
-    quiet = 0
+    muted_count = 0
     for rule, finding in result.findings():
         if fingerprint(result.target, rule.code, finding.subject) in muted:
-            quiet += 1
+            muted_count += 1
         elif finding.severity is not Severity.INFO:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)
-    return Summary(_nothing_wrong(result, profile, quiet))
+    return Summary(_nothing_wrong(result, profile, muted_count))
 
 
 def rules_judged(result: AuditResult) -> int:
@@ -199,7 +199,7 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
         return None
     days = (day - since).days
     label = "Growing since" if is_growing(finding) else "Began"
-    return SummaryFigure(label, day_in_words(since), f"{many(days, 'day')} ago" if days > 0 else "")
+    return SummaryFigure(label, formatted_day(since), f"{many(days, 'day')} ago" if days > 0 else "")
 
 
 def _first_sentence(fix: str) -> str:

@@ -110,7 +110,7 @@ def test_decisions_are_named() -> None:
     snooze = Decision(DecisionKind.SNOOZE, "bob", "later", datetime.now(UTC), DAY, Severity.WARN, 5.0, "values")
     finding = a_finding(observed=9.0, unit="values")
     assert "Acknowledged by ann: on it" in lines(finding, decision=ack)
-    back = lines(finding, lapsed=replace(snooze, until=DAY + timedelta(days=9)))
+    back = lines(finding, exceeded=replace(snooze, until=DAY + timedelta(days=9)))
     assert "Back, although snoozed by bob until 2026-04-09 (later): that covers up to 5 values, now 9 values" in back
 
 
@@ -134,6 +134,6 @@ def test_the_block_of_any_incident_is_bounded() -> None:
     why = Decision(DecisionKind.ACK, long, long, datetime.now(UTC), None, Severity.WARN)
     finding = a_finding(message=long, samples=(long, long, long))
     said = summary_block(
-        an_incident(finding, decision=why, lapsed=why), summary, "🟠", full_values=True, with_step=True
+        an_incident(finding, decision=why, exceeded=why), summary, "🟠", full_values=True, with_step=True
     )
     assert characters([said]) <= 6_000

@@ -249,10 +249,10 @@ def test_only_messages_about_what_was_printed_are_settled(tsaudit: Tsaudit, fold
     settings = load(folder / "tsaudit.yaml")
     with_slack = settings.model_copy(update={"slack": Slack(webhook=SecretStr("https://hooks.slack.example/x"))})
     with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store:
-        assert alerts.mark_printed(store, with_slack, {"shop": DAY}) == 0
-        assert alerts.mark_printed(store, settings, {"shop": DAY + timedelta(1), "plant": DAY}) == 0
+        assert alerts.record_printed(store, with_slack, {"shop": DAY}) == 0
+        assert alerts.record_printed(store, settings, {"shop": DAY + timedelta(1), "plant": DAY}) == 0
         assert waiting(folder) == {"shop": ["queued"]}
-        assert alerts.mark_printed(store, settings, {"shop": DAY}) == 1
+        assert alerts.record_printed(store, settings, {"shop": DAY}) == 1
     assert waiting(folder) == {"shop": ["not_sent"]}
 
 

@@ -151,17 +151,17 @@ def test_noise_of_rules_by_the_history(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     config = "targets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
     (tmp_path / "tsaudit.yaml").write_text(f"history: sqlite:///{tmp_path}/history.db\n{config}")
-    assert tsaudit("rules", "--noise").stdout.startswith("no incident opened since ")
+    assert tsaudit("rules", "--unactioned").stdout.startswith("no incident opened since ")
     today = BEGUN.date()
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
         for day, subjects in ((today - timedelta(days=1), "ab"), (today, "a")):
             found = a_rule_result(*(a_finding(Subject("main", name)) for name in subjects))
             update(store, a_result(found, day=day), Incidents(open_after=1, resolve_after=1), lambda *_: "ada")
-    (one,) = json.loads(tsaudit("rules", "--noise", "--format", "json").stdout)
+    (one,) = json.loads(tsaudit("rules", "--unactioned", "--format", "json").stdout)
     assert (one["opened"], one["unwanted"], one["closed_by_itself"], one["still_open"]) == (2, 1, 1, 1)
-    heads, row = tsaudit("rules", "--noise").stdout.splitlines()
+    heads, row = tsaudit("rules", "--unactioned").stdout.splitlines()
     assert row[heads.index("unwanted") :].startswith("50%")
-    assert tsaudit("rules", "--noise", "--days", "1").stdout == f"no incident opened since {today}\n"
+    assert tsaudit("rules", "--unactioned", "--days", "1").stdout == f"no incident opened since {today}\n"
 
 
 @pytest.mark.parametrize("name", ["CAR004", "runaway_cardinality", "TGT001"])

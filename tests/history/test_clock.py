@@ -102,12 +102,12 @@ def test_today_is_closed_only_where_the_clock_is_behind_most_of_the_history(days
 
 
 def test_day_that_has_begun_somewhere_is_no_complaint() -> None:
-    assert clock.complaint("t", [before(1), TODAY, TODAY + timedelta(days=1)]) is None
-    line = clock.complaint("t", [*map(before, range(9)), TODAY + timedelta(days=2), AHEAD])
+    assert clock.future_days_warning("t", [before(1), TODAY, TODAY + timedelta(days=1)]) is None
+    line = clock.future_days_warning("t", [*map(before, range(9)), TODAY + timedelta(days=2), AHEAD])
     assert line is not None
     assert "2 days in the future (2026-05-22, 2027-06-24; the clock says 2026-05-20)" in line
     assert "`tsaudit history drop t 2026-05-22`" in line
-    behind = clock.complaint("t", [TODAY, *(TODAY + timedelta(days=d) for d in range(30, 60))])
+    behind = clock.future_days_warning("t", [TODAY, *(TODAY + timedelta(days=d) for d in range(30, 60))])
     assert behind is not None
     assert "the clock is behind" in behind
     assert "drop" not in behind
@@ -115,7 +115,7 @@ def test_day_that_has_begun_somewhere_is_no_complaint() -> None:
 
 def test_one_jump_ahead_makes_nothing_old() -> None:
     daily = [before(i) for i in range(60)]
-    assert clock.steady(daily, TODAY + timedelta(days=1)) == TODAY + timedelta(days=1)
-    assert clock.steady(daily, AHEAD) == before(6) + timedelta(days=31)
-    assert clock.steady([*daily, AHEAD], AHEAD + timedelta(days=1)) < TODAY + timedelta(days=31)
-    assert clock.steady([], AHEAD) == AHEAD
+    assert clock.compaction_date(daily, TODAY + timedelta(days=1)) == TODAY + timedelta(days=1)
+    assert clock.compaction_date(daily, AHEAD) == before(6) + timedelta(days=31)
+    assert clock.compaction_date([*daily, AHEAD], AHEAD + timedelta(days=1)) < TODAY + timedelta(days=31)
+    assert clock.compaction_date([], AHEAD) == AHEAD

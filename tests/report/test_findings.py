@@ -73,7 +73,7 @@ def test_muted_findings_stand_apart_until_their_day_has_passed() -> None:
     assert findings.arrange(later).muted == ()
 
 
-def test_state_is_told_in_words() -> None:
+def test_state_description() -> None:
     finding = a_finding()
 
     def state(**changes: object) -> str:

@@ -27,7 +27,7 @@ from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.report import html
 from tsaudit.report.json_report import json_report
 from tsaudit.run import AuditRun
@@ -228,6 +228,6 @@ def test_every_output_begins_with_the_same_step(
 
 def test_slack_leads_to_the_plan_in_the_report() -> None:
     result = planned_result(SEE, DROP)
-    anchor = words.anchor(result.plans[0])
+    anchor = describe.anchor(result.plans[0])
     assert f"#{anchor}|" in slack(result)
     assert f'id="{anchor}"' in html.page(contents(result, PROFILE))

@@ -108,9 +108,9 @@ class _Said:
 
 
 def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, notifier: str) -> _Said:
-    rows = deliveries.loud_on(connection, [thread_of(owner, target) for target in targets], day, notifier)
+    rows = deliveries.notifications_on(connection, [thread_of(owner, target) for target in targets], day, notifier)
     ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is Kind.RESOLVE)
-    return _Said(frozenset(mark for row in rows for mark in row.payload["about"]), ended)
+    return _Said(frozenset(fingerprint for row in rows for fingerprint in row.payload["about"]), ended)
 
 
 def _is_said(incident: Incident, said: _Said, day: date, *, edits: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.alerts.blocks import Block, Run, rich
 from tsaudit.alerts.escape import clean, cut
-from tsaudit.analysis.shapes.kind_words import in_words as kinds_in_words
+from tsaudit.analysis.shapes.kind_words import describe as describe_kinds
 from tsaudit.history import decisions
 from tsaudit.history.incidents import Incident
 from tsaudit.model.finding import worst_first
@@ -69,7 +69,7 @@ def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
     samples = incident.finding.samples[:_SAMPLES]
     if full_values and samples:
         yield _line("Samples: " + ", ".join(dict.fromkeys(sample[:_SAMPLE] for sample in samples)))
-    elif kinds := kinds_in_words(samples):
+    elif kinds := describe_kinds(samples):
         yield _line("Kind of values: " + ", ".join(kinds))
     if incident.decision is not None:
         # Only acknowledged incidents are shown; snoozed and accepted ones are not.
@@ -82,8 +82,8 @@ def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
             yield Run(reaction[1], "emoji")
         else:
             yield Run(f": {cut(incident.decision.reason, _WHY)}")
-    if incident.lapsed is not None:
-        back = f"Back, although {decisions.in_words(incident.lapsed)}: that {decisions.outgrown(incident)}"
+    if incident.exceeded is not None:
+        back = f"Back, although {decisions.describe(incident.exceeded)}: that {decisions.outgrown(incident)}"
         yield Run(f"\n{cut(back, _WHO + _WHY)}")
 
 

@@ -26,7 +26,7 @@ from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Incident, State
 from tsaudit.model.finding import Verdict
 from tsaudit.model.plan import Plan
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint
 from tsaudit.text.findings import severity_word, tally
@@ -190,8 +190,8 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
     begun: set[str] = set()
     for incident in ranked:
         summary = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
-        plan = words.of_finding(incident.finding, context.plans)
-        step = words.anchor(plan) if plan else summary.first_step
+        plan = describe.of_finding(incident.finding, context.plans)
+        step = describe.anchor(plan) if plan else summary.first_step
         is_first = step not in begun
         begun.add(step)
         sign = SIGNS[incident.severity]
@@ -206,7 +206,7 @@ def _references(incident: Incident, summary: Summary, context: RunContext, plan:
     if page:
         parts.append(link(f"{page}#f-{incident.fingerprint}", "details"))
     if plan is not None:
-        whole = link(f"{page}#{words.anchor(plan)}", "whole plan") if page else "whole plan"
+        whole = link(f"{page}#{describe.anchor(plan)}", "whole plan") if page else "whole plan"
         parts.append(f"{whole}: {code(summary.rest, 300)}")
     return " · ".join(parts)
 
@@ -233,5 +233,5 @@ def _ended(how: str) -> str:
 
 def is_active(incident: Incident) -> bool:
     """Whether it is open and not muted."""
-    quiet = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
-    return incident.state == State.OPEN and not quiet
+    muted = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
+    return incident.state == State.OPEN and not muted

@@ -116,7 +116,7 @@ class _Thread:
         return frozenset(
             i.fingerprint
             for i in self.open
-            if i.lapsed is not None and not _notified_since(rows, i.fingerprint, i.lapsed.made_at)
+            if i.exceeded is not None and not _notified_since(rows, i.fingerprint, i.exceeded.made_at)
         )
 
     def _start(self, fresh: Sequence[Incident]) -> list[str]:
@@ -135,7 +135,7 @@ class _Thread:
         edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
         if edit.to_payload() != shown[-1].payload:
             queued.append(self._add(Kind.EDIT, edit, alert))
-            self._forget(shown)
+            self._prune(shown)
         back = self._back(rows)
         fresh = self._news(notified, back)
         if not self.open:
@@ -147,7 +147,7 @@ class _Thread:
             queued.append(self._add(Kind.REPLY, reply, alert))
         return queued
 
-    def _forget(self, shown: Sequence[Delivery]) -> None:
+    def _prune(self, shown: Sequence[Delivery]) -> None:
         """A message that is edited every day for years must not fill the history with its old texts."""
         for row in shown:
             if row.payload["blocks"]:
@@ -202,8 +202,10 @@ def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
 
 
 def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
-    loud = (row for row in rows if row.kind is not Kind.EDIT)
-    return any(fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in loud)
+    notifications = (row for row in rows if row.kind is not Kind.EDIT)
+    return any(
+        fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in notifications
+    )
 
 
 def _how(incident: Incident, owner: str) -> str:
@@ -216,7 +218,7 @@ def _how(incident: Incident, owner: str) -> str:
     return f"snoozed until {incident.decision.until}" if incident.decision else "resolved"
 
 
-def mark_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
+def record_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
     """Without Slack: close the queued messages about these targets and days, as if they had been printed.
 
     `shown`: target to its audited day. With Slack, or while somebody else sends, nothing changes. Returns how many.

@@ -78,7 +78,7 @@ class Reacting:
     def _made_by(self, one: StoredReaction) -> list[Incident]:
         """The incidents whose decision is the reaction's, and applies: nobody has decided otherwise since."""
         behind = decision_log.reactions_behind(self.connection)
-        return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.lapsed)]
+        return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.exceeded)]
 
     def _undo(self, one: StoredReaction) -> list[Incident]:
         undone = self._made_by(one)

@@ -44,7 +44,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
     above, below = [*_heading(found), *_summary(found["summary"])], list(_below(found, everything, stored=stored))
     room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
     rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
-    others = [show.fitted(_other(one), "  ", mark=severity_word(one["severity"])) for one in rest.listed]
+    others = [show.fitted(_other(one), "  ", severity=severity_word(one["severity"])) for one in rest.listed]
     if rest.left_out:
         others.append(f"  {joined_by(found)}{rest.left_out}: {lists_all(found, stored=stored)}")
     return [*above, *others, *below]
@@ -148,8 +148,8 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         yield from show.wrapped(f"first audit: {offer}", "  ")
     if worst := summarized(found):
         what = f"({worst['code']} {worst['name']}, {severity_word(worst['severity'])})"
-        mark = short_fingerprint(worst["fingerprint"])
-        yield show.fitted(f"more    tsaudit show {mark}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
+        short = short_fingerprint(worst["fingerprint"])
+        yield show.fitted(f"more    tsaudit show {short}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
     if found["plans"]:
         whole = found["summary"]["rest"] or f"tsaudit plan {found['target']}"
         others = len(found["plans"]) - bool(found["summary"]["rest"])
@@ -165,7 +165,7 @@ def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
     causes = not_judged(found)
     for reason, codes in list(causes.items())[: None if everything else _CAUSES]:
         text = f"{'unknown':8}  {', '.join(codes)}: {reason}"
-        yield from show.wrapped(text, "  ") if everything else [show.fitted(text, "  ", mark="unknown")]
+        yield from show.wrapped(text, "  ") if everything else [show.fitted(text, "  ", severity="unknown")]
     if not everything and len(causes) > _CAUSES:
         codes = [code for some in list(causes.values())[_CAUSES:] for code in some]
         rules, reasons = plural(len(codes), "rule"), many(len(causes) - _CAUSES, "other reason")

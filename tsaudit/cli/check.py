@@ -45,7 +45,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also how the audit
     reads each table, with the setting that changes it. Nothing is audited and nothing is sent.
     """
-    from tsaudit.config import exposure, several_machines
+    from tsaudit.config import distributed_deployment, insecure_connections
     from tsaudit.config import file as config_file
     from tsaudit.config.plans import rule_policy
     from tsaudit.config.unused_routes import unused_routes
@@ -58,7 +58,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
         _line("", "warning", advice)
-    for line in (*exposure.warnings(settings, chosen), *several_machines.warnings(settings, chosen)):
+    for line in (*insecure_connections.warnings(settings, chosen), *distributed_deployment.warnings(settings, chosen)):
         _line("", "warning", line)
     usable = _plugins()
     surroundings = [_history(settings), _report(settings), _slack(settings.slack), _notifiers(settings)]
@@ -113,13 +113,13 @@ def _history(settings: Settings) -> bool:
 
 def _clock(settings: Settings, names: Iterable[str]) -> bool:
     """Whether no target's history contains days in the future."""
-    from tsaudit.history.clock import complaint
+    from tsaudit.history.clock import future_days_warning
 
     with options.open_store(settings) as store:
-        complaints = [line for name in names if (line := complaint(name, store.days(name)))]
-    for line in complaints:
+        warnings = [line for name in names if (line := future_days_warning(name, store.days(name)))]
+    for line in warnings:
         _line("clock", "failed", line)
-    return not complaints
+    return not warnings
 
 
 def _report(settings: Settings) -> bool:
@@ -134,7 +134,7 @@ def _report(settings: Settings) -> bool:
         folder.write(name, b"tsaudit check\n")
         try:
             folder.read(name)
-            folder.marks(ENTRIES, ".json")
+            folder.versions(ENTRIES, ".json")
         finally:
             folder.delete(name)
     except ReportError as error:

@@ -1,4 +1,4 @@
-"""`tsaudit history`: list, thin out, or remove audited days; list people's decisions."""
+"""`tsaudit history`: list, prune, or remove audited days; list people's decisions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEAREST: Final = 3
 
 @click.group(cls=CommandGroup)
 def history() -> None:
-    """List, thin out, or remove audited days; list decisions."""
+    """List, prune, or remove audited days; list decisions."""
 
 
 @history.command("list")
@@ -96,12 +96,12 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
 @options.targets_argument
 @options.config_option
 def compact(targets: tuple[str, ...], config: str | None) -> None:
-    """Thin out old days: every day is kept for 90 days, one a week up to a year, then one a month."""
+    """Prune old days: every day is kept for 90 days, one a week up to a year, then one a month."""
     with options.open_store(options.load_settings(config)) as store:
-        from tsaudit.history.compaction import compact as thin_out
+        from tsaudit.history.compaction import compact as prune
 
         for target in _known(store, targets):
-            show.line(f"{target}: {many(thin_out(store, target, options.today()), 'day')} dropped")
+            show.line(f"{target}: {many(prune(store, target, options.today()), 'day')} dropped")
 
 
 @history.command()

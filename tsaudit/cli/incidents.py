@@ -51,7 +51,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
 
 
 def as_dict(incident: Incident) -> dict[str, Any]:
-    """An incident for JSON. `decision` is None if no decision applies; `lapsed` is one that it has outgrown."""
+    """An incident for JSON. `decision` is None if no decision applies; `exceeded` is one that it has outgrown."""
     return {
         "fingerprint": incident.fingerprint,
         "state": str(incident.state),
@@ -66,7 +66,7 @@ def as_dict(incident: Incident) -> dict[str, Any]:
         "resolved": incident.resolved and incident.resolved.isoformat(),
         "message": incident.finding.message,
         "decision": incident.decision and _decision(incident.decision),
-        "lapsed": incident.lapsed and _decision(incident.lapsed),
+        "exceeded": incident.exceeded and _decision(incident.exceeded),
     }
 
 
@@ -90,7 +90,7 @@ def _row(incident: Incident) -> tuple[str, ...]:
         incident.target,
         incident.code,
         incident.owner,
-        incident.state_in_words,
+        incident.state_description,
     )
 
 
@@ -102,13 +102,13 @@ def _below(incident: Incident) -> tuple[str, ...]:
 
 
 def _decided(incident: Incident) -> str:
-    decision = incident.decision or incident.lapsed
+    decision = incident.decision or incident.exceeded
     if decision is None:
         return ""
-    from tsaudit.history.decisions import in_words, outgrown
+    from tsaudit.history.decisions import describe, outgrown
 
     return (
-        f"{in_words(decision)}, which no longer applies: it {outgrown(incident)}"
-        if incident.lapsed
-        else in_words(decision)
+        f"{describe(decision)}, which no longer applies: it {outgrown(incident)}"
+        if incident.exceeded
+        else describe(decision)
     )

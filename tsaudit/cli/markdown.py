@@ -54,8 +54,8 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
 
 def _finding(one: dict[str, Any]) -> str:
     muted = " (accepted or snoozed)" if one["muted"] else ""
-    severity, mark = severity_word(one["severity"]), short_fingerprint(one["fingerprint"])
-    return f"{severity} {one['code']} `{mark}` {escape(one['headline'])}{muted}"
+    severity, short = severity_word(one["severity"]), short_fingerprint(one["fingerprint"])
+    return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{muted}"
 
 
 def _commands(text: str) -> str:

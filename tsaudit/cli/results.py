@@ -145,9 +145,9 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: b
 
 def _plan(plan: Plan, target: str) -> dict[str, Any]:
     """What the plan is about, its first step, and its length; `tsaudit plan` prints all steps."""
-    from tsaudit.planning import words
+    from tsaudit.planning import describe
 
-    begins = words.beginning(plan, target)
+    begins = describe.beginning(plan, target)
     return {
         "subject": str(plan.subject),
         "also": [str(one) for one in plan.also],

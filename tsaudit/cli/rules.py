@@ -19,21 +19,23 @@ if TYPE_CHECKING:
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the plans (named sets of limits).")
 @click.option("--target", metavar="NAME", help="Show the setting of each rule for this target, and why.")
-@click.option("--noise", is_flag=True, help="Show what became of each rule's incidents, noisiest first.")
-@click.option("--days", default=90, show_default=True, type=click.IntRange(1), help="Period of --noise, up to today.")
+@click.option("--unactioned", is_flag=True, help="Show what became of each rule's incidents, noisiest first.")
+@click.option(
+    "--days", default=90, show_default=True, type=click.IntRange(1), help="Period of --unactioned, up to today."
+)
 @options.config_option
-def rules(form: str, plans: bool, target: str | None, noise: bool, days: int, config: str | None) -> None:
+def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: int, config: str | None) -> None:
     """List the rules: code, name, severity, and the problem each finds.
 
-    With --noise, list the rules whose incidents opened in the period: how many were accepted, snoozed, or closed by
-    themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits` in
-    tsaudit.yaml.
+    With --unactioned, list the rules whose incidents opened in the period: how many were accepted, snoozed, or closed
+    by themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits`
+    in tsaudit.yaml.
     """
     if plans:
         _plans(form)
         return
-    if noise:
-        _noise(form, target, days, config)
+    if unactioned:
+        _unactioned(form, target, days, config)
         return
     if target is not None:
         _of_target(form, target, config)
@@ -69,19 +71,19 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     _warn()
 
 
-def _noise(form: str, target: str | None, days: int, config: str | None) -> None:
+def _unactioned(form: str, target: str | None, days: int, config: str | None) -> None:
     from dataclasses import asdict
     from datetime import timedelta
 
     from tsaudit.history import clock
-    from tsaudit.history.noise import noise
+    from tsaudit.history.unactioned import unactioned
     from tsaudit.text import percent
 
     settings = options.load_settings(config)
     chosen = [one.name for one in options.chosen(settings, [target])] if target else []
     since = clock.today() - timedelta(days=days - 1)
     with options.open_store(settings) as store:
-        found = noise(store, since, chosen)
+        found = unactioned(store, since, chosen)
     if form == "json":
         show.as_json([asdict(one) for one in found])
         return

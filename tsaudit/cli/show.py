@@ -76,11 +76,11 @@ def wrapped(text: str, indent: str, below: str = "", most: int | None = None) ->
     )
 
 
-def fitted(text: str, indent: str, mark: str = "") -> str:
-    """One line, cut off where the terminal ends. `mark`: a severity at its beginning, to be colored."""
+def fitted(text: str, indent: str, severity: str = "") -> str:
+    """One line, cut off where the terminal ends. `severity`: a severity at its beginning, to be colored."""
     room = width()
     safe = printable(text, _LONGEST if room is None else max(room - len(indent), 1))
-    return indent + (word(mark) + safe.removeprefix(mark) if mark else safe)
+    return indent + (word(severity) + safe.removeprefix(severity) if severity else safe)
 
 
 def whole(text: str, indent: str) -> str:

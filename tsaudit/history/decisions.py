@@ -33,7 +33,7 @@ class DecidedError(TsauditError, ValueError):
     def __init__(self, incident: Incident, decision: Decision) -> None:
         self.decision = decision
         where = f"{incident.target} {incident.code} {incident.subject}"
-        super().__init__(f"{where} is {in_words(decision)}")
+        super().__init__(f"{where} is {describe(decision)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +160,13 @@ def reopen(
         raise ValueError("name the person who decides")
     with store.reading() if dry_run else store.writing(LOCK) as connection:
         standing = incidents.standing(connection, None, None)
-        found = [i for i in standing if selection.has(i) and (i.decision or i.lapsed)]
+        found = [i for i in standing if selection.has(i) and (i.decision or i.exceeded)]
         if not dry_run:
             decision_log.write(connection, found, decision_log.REOPEN, owner, reason, None)
     return found
 
 
-def in_words(decision: Decision) -> str:
+def describe(decision: Decision) -> str:
     """`snoozed by ada until 2026-12-01 (moving)`."""
     done = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"}[decision.kind]
     until = f" until {decision.until}" if decision.until else ""
@@ -175,7 +175,7 @@ def in_words(decision: Decision) -> str:
 
 def outgrown(incident: Incident) -> str:
     """Why its last decision no longer covers it: `covers up to 150 series, now 180 series`; empty if it does."""
-    decision, finding = incident.lapsed, incident.finding
+    decision, finding = incident.exceeded, incident.finding
     if decision is None:
         return ""
     if incident.severity.rank > decision.severity.rank:

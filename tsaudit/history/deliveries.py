@@ -160,7 +160,9 @@ def on_slack(connection: Connection) -> list[Delivery]:
     return [_delivery(row) for row in connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))]
 
 
-def loud_on(connection: Connection, threads: Collection[str], day: date, notifier: str = SLACK) -> list[Delivery]:
+def notifications_on(
+    connection: Connection, threads: Collection[str], day: date, notifier: str = SLACK
+) -> list[Delivery]:
     """What notifies, or will, of that day in the threads, oldest first."""
     kinds = table.c.kind.in_([Kind.ALERT, Kind.REPLY, Kind.RESOLVE])
     where = (kinds, table.c.day == day, table.c.notifier == notifier, table.c.state != State.FAILED)

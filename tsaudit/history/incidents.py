@@ -63,8 +63,8 @@ def update(
         if clock.is_closed(days(connection, seen.target), seen.day):
             return []
         before, earlier = _states(connection, seen)
-        marks = sorted({*before, *earlier, *seen.bad})
-        after = [t for m in marks if (t := seen.after(m, before.get(m), earlier.get(m))) is not None]
+        keys = sorted({*before, *earlier, *seen.bad})
+        after = [t for m in keys if (t := seen.after(m, before.get(m), earlier.get(m))) is not None]
         _replace_day(connection, seen, after)
         incidents = with_decisions(connection, [t.incident for t in after], seen.day)
     kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
@@ -78,8 +78,8 @@ def replay(
     """Recompute the states after the result's day from those of the day before, whatever was stored for the day."""
     seen = DaySeen(result, policy, owner_of)
     before, _ = _states(connection, seen)
-    marks = sorted({*before, *seen.bad})
-    _replace_day(connection, seen, [t for m in marks if (t := seen.after(m, before.get(m), None)) is not None])
+    keys = sorted({*before, *seen.bad})
+    _replace_day(connection, seen, [t for m in keys if (t := seen.after(m, before.get(m), None)) is not None])
 
 
 def current(store: Store, target: str | None = None, day: date | None = None) -> list[Incident]:
@@ -183,8 +183,8 @@ def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], di
     earlier = _newest(connection, seen.target, incident_day.c.day == seen.day)
     matters = [r for r in before if r.state != State.RESOLVED or r.fingerprint in seen.bad]
     tracks = (_tracks(connection, rows) for rows in (matters, earlier))
-    by_mark = [{track.incident.fingerprint: track for track in each} for each in tracks]
-    return by_mark[0], by_mark[1]
+    by_fingerprint = [{track.incident.fingerprint: track for track in each} for each in tracks]
+    return by_fingerprint[0], by_fingerprint[1]
 
 
 def _replace_day(connection: Connection, seen: DaySeen, after: Sequence[Track]) -> None:

@@ -100,11 +100,11 @@ class Incident:
     """The newest finding."""
     decision: Decision | None = None
     """The newest decision, if it applies on the day."""
-    lapsed: Decision | None = None
+    exceeded: Decision | None = None
     """The newest decision, if it would apply on the day but the incident is now worse than what it covers."""
 
     @property
-    def state_in_words(self) -> str:
+    def state_description(self) -> str:
         """`open since 2026-03-20, first seen 2026-03-19`; the second day only where it adds something.
 
         The problem itself may have begun earlier still: that is the finding's `since`.
@@ -190,22 +190,22 @@ class DaySeen:
         self._growing: set[str] = set()
         """Fingerprints of what still grows, but too slowly to open an incident: no end of one that is open."""
         for rule, finding in result.findings():
-            mark = fingerprint(result.target, rule.code, finding.subject)
+            key = fingerprint(result.target, rule.code, finding.subject)
             if finding.severity is Severity.INFO and finding.forecast is not None:
-                self._growing.add(mark)
+                self._growing.add(key)
             if finding.severity is not Severity.INFO:
-                self.bad.setdefault(mark, Bad(rule, finding, owner_of(finding, rule)))
+                self.bad.setdefault(key, Bad(rule, finding, owner_of(finding, rule)))
 
-    def after(self, mark: str, before: Track | None, earlier: Track | None) -> Track | None:
+    def after(self, key: str, before: Track | None, earlier: Track | None) -> Track | None:
         """The state of an incident after the day; None if there is nothing to store.
 
         `before` is its state after the previous audited day, `earlier` its state after an earlier audit of this day;
         each None if there is none.
         """
-        if mark in self.bad:
-            return self._after_bad(mark, before, self.bad[mark])
+        if key in self.bad:
+            return self._after_bad(key, before, self.bad[key])
         known = earlier or before
-        if mark in self._growing and known is not None and not known.never_opened:
+        if key in self._growing and known is not None and not known.never_opened:
             return self._after_unknown(before, earlier)
         if known is not None and (
             is_good(known.incident.code, known.incident.subject, self._rules) or self._is_retired(known.incident.code)
@@ -226,7 +226,7 @@ class DaySeen:
         judged = self._rules.keys() - RULELESS_CODES.keys()
         return bool(judged) and code not in judged | RULELESS_CODES.keys()
 
-    def _after_bad(self, mark: str, before: Track | None, bad: Bad) -> Track:
+    def _after_bad(self, key: str, before: Track | None, bad: Bad) -> Track:
         old = None if before is None or before.gone else before
         bad_runs = 1 + (old.bad_runs if old else 0)
         opened = old.incident.opened if old else None
@@ -236,7 +236,7 @@ class DaySeen:
             opened = self.day
         incident = Incident(
             target=self.target,
-            fingerprint=mark,
+            fingerprint=key,
             code=bad.rule.code,
             rule=bad.rule.name,
             subject=bad.finding.subject,

@@ -18,7 +18,7 @@ from tsaudit.model.finding import Finding, RuleResult, Severity, worst_first
 from tsaudit.model.plan import LeftOut, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.planning.effects import effect_of, tags_ended, together, with_next
 from tsaudit.planning.merging import Wanted, merge
 
@@ -205,4 +205,4 @@ def _sentence(
         return
     place, unit = _place(profile, measurement, at, changes), _Unit(at, handled, (), ())
     says_most = (StepKind.WRITER, StepKind.SCHEMA, StepKind.STORED, StepKind.FIND)
-    yield from (words.brief(step.words) for step in itertools.islice(_steps([place], [unit], says_most), 1))
+    yield from (describe.brief(step.words) for step in itertools.islice(_steps([place], [unit], says_most), 1))

@@ -73,7 +73,7 @@ class Item:
             return "For information, opens no incident" if self.finding.severity is Severity.INFO else "No incident"
         is_taken = incident.state == "open" and self.decision is not None and self.decision.kind == "ack"
         taken = f", acknowledged by {self.decision.owner}" if is_taken and self.decision else ""
-        words = incident.state_in_words
+        words = incident.state_description
         return words[:1].upper() + words[1:] + taken
 
     @property
@@ -141,7 +141,7 @@ class FindingsView:
     muted_compact: tuple[CompactGroup, ...]
 
     @property
-    def loud(self) -> tuple[Item, ...]:
+    def actionable(self) -> tuple[Item, ...]:
         """Those in full that count for the verdict."""
         return tuple(i for i in self.full if i.finding.severity is not Severity.INFO)
 
@@ -167,15 +167,15 @@ def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[I
     seen: Counter[str] = Counter()
     for rule, finding in result.findings():
         measurement = measurements.get((finding.subject.database, finding.subject.measurement))
-        mark = fingerprint(result.target, rule.code, finding.subject)
-        incident = by_fingerprint.get(mark)
-        seen[mark] += 1
+        key = fingerprint(result.target, rule.code, finding.subject)
+        incident = by_fingerprint.get(key)
+        seen[key] += 1
         found.append(
             Item(
                 rule=rule,
                 finding=finding,
-                fingerprint=mark,
-                anchor=f"f-{mark}" if seen[mark] == 1 else f"f-{mark}-{seen[mark]}",
+                fingerprint=key,
+                anchor=f"f-{key}" if seen[key] == 1 else f"f-{key}-{seen[key]}",
                 incident=incident,
                 decision=_holding(incident, result.day),
                 measurement=measurement,
@@ -222,8 +222,8 @@ def _holding(incident: Incident | None, day: date) -> Decision | None:
     return decision
 
 
-def _command(kind: str, mark: str) -> str:
-    return f"tsaudit {kind} {short_fingerprint(mark)} {_OPTIONS[kind]}"
+def _command(kind: str, key: str) -> str:
+    return f"tsaudit {kind} {short_fingerprint(key)} {_OPTIONS[kind]}"
 
 
 def _fitting(items: Sequence[Item], room: int) -> int:

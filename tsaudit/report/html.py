@@ -13,7 +13,7 @@ from tsaudit.model.finding import AuditResult, Severity, Verdict
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.report import (
     changes,
     coverage,
@@ -48,7 +48,7 @@ class ReportContents:
     run_url: str | None
     verdict: Verdict
     full_values: bool
-    alarm: str
+    warning: str
     """A problem that makes the audit itself doubtful, in one line; empty for none."""
     usual_scope: str
     """What most exact counts cover: the window, as the engine's collector words it; empty for everything."""
@@ -90,9 +90,9 @@ class ReportContents:
     @property
     def baseline_offer(self) -> str:
         """What to do about many findings at first; empty later, and if there are none."""
-        loud = any(count for severity, count in self.counts.items() if severity is not Severity.INFO)
+        actionable = any(count for severity, count in self.counts.items() if severity is not Severity.INFO)
         is_first = self.profile is not None and self.timeline.is_empty
-        return baseline_offer(self.result.target) if loud and is_first else ""
+        return baseline_offer(self.result.target) if actionable and is_first else ""
 
     def summary_of(self, item: findings.Item) -> brief.Summary:
         """One finding in brief."""
@@ -100,12 +100,12 @@ class ReportContents:
 
     def plan_of(self, item: findings.Item) -> Plan | None:
         """The plan that makes what the finding asks for; None if no plan does."""
-        return words.of_finding(item.finding, self.result.plans)
+        return describe.of_finding(item.finding, self.result.plans)
 
     def fix_beyond_step(self, item: findings.Item) -> str | None:
         """The rest of the fix if it begins with the plan's first step, which is not printed twice; None otherwise."""
         plan = self.plan_of(item)
-        return words.beyond(item.finding.fix, words.beginning(plan, self.result.target)) if plan else None
+        return describe.beyond(item.finding.fix, describe.beginning(plan, self.result.target)) if plan else None
 
 
 def contents_of(
@@ -117,9 +117,9 @@ def contents_of(
     full_values: bool,
     run_url: str | None,
     previous: AuditResult | None,
-    alarm: str = "",
+    warning: str = "",
 ) -> ReportContents:
-    """Collect the contents of the page and its JSON file. `alarm`: a problem that makes the audit itself doubtful."""
+    """Collect the contents of the page and its JSON file. `warning`: a problem that makes the audit itself doubtful."""
     schema: tuple[changes.SchemaChange, ...] = ()
     moved = None
     if profile is not None and timeline.previous is not None:
@@ -138,7 +138,7 @@ def contents_of(
         run_url=run_url if run_url and run_url.startswith(("http://", "https://")) else None,
         verdict=result.verdict,
         full_values=full_values,
-        alarm=alarm,
+        warning=warning,
         usual_scope=_usual_scope(profile) if profile else "",
         summary=brief.of_result(result, profile, {i.fingerprint for i in items if i.muted}),
     )

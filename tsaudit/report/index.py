@@ -25,7 +25,7 @@ PAGE: Final = "index.html"
 ENTRIES: Final = "_targets"
 """No target's name begins with an underscore, so this cannot be the folder of one."""
 SEEN: Final = "_index.json"
-"""All entries as they were read last, each with its file's mark: only those that have changed are read again."""
+"""All entries as they were read last, each with its file's version: only those that have changed are read again."""
 SPARK_POINTS: Final = 30
 ROOM_BYTES: Final = 900_000
 """Approximate size of the page, in bytes: targets get a row of their own while it lasts, worst first, then a name."""
@@ -81,9 +81,9 @@ class IndexEntry:
 def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     """The target's entry. `owner`: that of the target; empty if not known."""
     result, profile = contents.result, contents.profile
-    loud = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.INFO]
-    deciding = [item.finding for item in loud if Verdict(item.finding.severity) is contents.verdict]
-    owners = dict.fromkeys(item.incident.owner for item in loud if item.incident)
+    actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.INFO]
+    deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
+    owners = dict.fromkeys(item.incident.owner for item in actionable if item.incident)
     left = [days for days in map(_days_left, deciding) if days is not None]
     points = trends.whole(profile, contents.timeline)
     return IndexEntry(
@@ -144,20 +144,20 @@ def _entries(folder: Folder) -> dict[str, bytes]:
     """File name to contents of all entries. Reads those that have changed since the last page, which is one request
     each in an object store.
     """
-    marks, seen = folder.marks(ENTRIES, ".json"), _seen(folder)
-    known = {name: text.encode() for name, (mark, text) in seen.items() if marks.get(name) == mark}
-    changed = folder.read_all(ENTRIES, marks.keys() - known.keys())
+    versions, seen = folder.versions(ENTRIES, ".json"), _seen(folder)
+    known = {name: text.encode() for name, (version, text) in seen.items() if versions.get(name) == version}
+    changed = folder.read_all(ENTRIES, versions.keys() - known.keys())
     if changed or len(known) < len(seen):
         texts = {name: data.decode(errors="replace") for name, data in (known | changed).items()}
-        folder.write(SEEN, json.dumps({name: (marks[name], text) for name, text in texts.items()}).encode())
+        folder.write(SEEN, json.dumps({name: (versions[name], text) for name, text in texts.items()}).encode())
     return known | changed
 
 
 def _seen(folder: Folder) -> dict[str, tuple[str, str]]:
-    """File name to mark and contents; empty if nothing was kept, or nothing that can be used."""
+    """File name to version and contents; empty if nothing was kept, or nothing that can be used."""
     try:
         found: Any = json.loads(folder.read(SEEN) or b"{}")
-        return {str(name): (str(mark), str(text)) for name, (mark, text) in found.items()}
+        return {str(name): (str(version), str(text)) for name, (version, text) in found.items()}
     except (AttributeError, TypeError, ValueError):
         return {}
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.model.finding import Finding, Severity, Verdict
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.report import (
     changes,
     charts,
@@ -109,9 +109,9 @@ def _environment() -> Environment:
         last_day=lambda window: untrusted.unbroken(day(window.end - timedelta(microseconds=1))),
         trend_note=_trend_note,
         spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
-        anchor_of_plan=words.anchor,
-        steps_in_words=words.summary,
-        effect_in_words=words.effect,
+        anchor_of_plan=describe.anchor,
+        plan_summary=describe.summary,
+        plan_effect=describe.effect,
         tally=_tally,
         web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
     )
@@ -134,7 +134,7 @@ def _environment() -> Environment:
         limit_text=_limit_text,
         definitions=definitions,
         rule_address=rule_pages.address,
-        schema_in_words=changes.in_words,
+        describe_schema_changes=changes.describe,
         Severity=Severity,
     )
     return environment

@@ -98,7 +98,7 @@ class NumberedColumn:
         self._parts = [self.codes[rows]]
         self._absent_rows = len(rows) - int(np.count_nonzero(self._parts[0]))
 
-    def forget_unused(self) -> None:
+    def prune_unused(self) -> None:
         """Remove values that no series has any more, and renumber the others."""
         used = np.bincount(self.codes, minlength=len(self.values) + 1) > 0
         used[ABSENT] = True

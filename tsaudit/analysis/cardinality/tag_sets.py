@@ -279,7 +279,7 @@ class TagSetCounter:
         self._thinning.threshold = self._thinning.threshold.to_keep(found, ceiling)
         self._keep(np.flatnonzero(self._thinning.threshold.below(found)))
         for column in self._columns.values():
-            column.forget_unused()
+            column.prune_unused()
 
     def _keep(self, rows: npt.NDArray[np.int64]) -> None:
         for column in self._columns.values():

@@ -42,6 +42,6 @@ def of_kind(kind: str) -> str:
     return _WORDS.get(kind, kind.replace("_", " "))
 
 
-def in_words(values: Iterable[str]) -> tuple[str, ...]:
+def describe(values: Iterable[str]) -> tuple[str, ...]:
     """The kinds of the values, each once, in their order; empty if no value has a kind worth a word."""
     return tuple(dict.fromkeys(word for value in values if (word := _WORDS.get(kind_of(value)))))

@@ -8,7 +8,7 @@ from tsaudit.analysis.cardinality.contributions import left_ratio, made_fields, 
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Contribution, Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.series_estimate import contribution_evidence, left_in_words, on_sample
+from tsaudit.rules.series_estimate import contribution_evidence, describe_left, on_sample
 from tsaudit.text import listed, number, percent
 
 
@@ -82,7 +82,7 @@ def _finding(case: Case, measurement: Measurement, contribution: Contribution) -
         subject=subject_of(measurement, contribution.tag),
         severity=Severity.WARN if warned else Severity.INFO,
         message=(
-            f"Without tag {contribution.tag}{together} {left_in_words(contribution)} of {about}{number(sets.series)} "
+            f"Without tag {contribution.tag}{together} {describe_left(contribution)} of {about}{number(sets.series)} "
             f"series would be left ({percent(left_ratio(contribution, sets))}{on_sample(sets)})."
         ),
         fix="If queries filter by it, write fewer or coarser values: see what buckets leave.",

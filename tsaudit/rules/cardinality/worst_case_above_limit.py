@@ -71,7 +71,7 @@ def worst_case_above_limit(case: Case) -> Iterator[Finding]:
             message=(
                 f"The independent tags allow {number(figures.independent)} series x fields, more "
                 f"than the limit of {number(limit.value)}; today there are "
-                f"{figures.actual_in_words}{on_sample(sets)}."
+                f"{figures.actual_description}{on_sample(sets)}."
             ),
             fix=f"Nothing is wrong yet. If the values of {listed(free)} may come to be combined freely, bound one of "
             "them: fewer or coarser values, or a field instead of a tag. Otherwise leave it: CAR004 watches growth.",

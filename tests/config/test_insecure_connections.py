@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tsaudit.config.exposure import warnings
 from tsaudit.config.file import load_mapping
+from tsaudit.config.insecure_connections import warnings
 from tsaudit.config.settings import Settings
 
 

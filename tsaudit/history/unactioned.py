@@ -16,7 +16,7 @@ from tsaudit.history.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class Unactioned:
     """What became of one rule's incidents."""
 
     code: str
@@ -36,7 +36,7 @@ class Noise:
     """Incidents that were accepted, snoozed, or closed by themselves."""
 
 
-def noise(store: Store, since: date, targets: Collection[str] = ()) -> list[Noise]:
+def unactioned(store: Store, since: date, targets: Collection[str] = ()) -> list[Unactioned]:
     """The rules whose incidents opened on or after the day, those with the most unwanted incidents first.
 
     `targets`: empty for all. An incident that was first snoozed and then accepted counts in both.
@@ -51,9 +51,9 @@ def noise(store: Store, since: date, targets: Collection[str] = ()) -> list[Nois
     return sorted(found, key=lambda one: (-one.unwanted, -one.opened, one.code))
 
 
-def _of_rule(code: str, rule: str, openings: list[tuple[bool, frozenset[str]]]) -> Noise:
+def _of_rule(code: str, rule: str, openings: list[tuple[bool, frozenset[str]]]) -> Unactioned:
     covers = {DecisionKind.ACCEPT, DecisionKind.SNOOZE}
-    return Noise(
+    return Unactioned(
         code=code,
         rule=rule,
         opened=len(openings),

@@ -65,7 +65,7 @@ def _loss(loss: Loss) -> str:
     return f"{at_least}{number(loss.rows)} of the {which} would overwrite another."
 
 
-def marks(step: Step) -> tuple[str, ...]:
+def labels(step: Step) -> tuple[str, ...]:
     """What to know before taking the step, a few words each."""
     said = ["only reads"] if step.kind is StepKind.FIND and step.text else []
     if step.locks:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tsaudit.config.distributed_deployment import warnings
 from tsaudit.config.file import load_mapping
-from tsaudit.config.several_machines import warnings
 
 CELERY = Path(__file__).parents[2] / "deploy" / "celery" / "dagster.yaml"
 OF_SQLITE = {"name": "a", "engine": "sqlite", "url": "sqlite:///a.db"}

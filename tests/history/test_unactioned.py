@@ -12,8 +12,8 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
 from tsaudit.history.decision_log import write
 from tsaudit.history.incidents import current, update
-from tsaudit.history.noise import Noise, noise
 from tsaudit.history.store import Store
+from tsaudit.history.unactioned import Unactioned, unactioned
 from tsaudit.model.finding import Severity
 from tsaudit.model.subject import Subject
 
@@ -46,8 +46,8 @@ def test_openings_by_what_became_of_them(store: Store) -> None:
         decide(store, name, kind)
     # c was mended after it was acknowledged, d went away.
     audited(store, DAY + timedelta(days=1), "a", "b", "e")
-    (found,) = noise(store, DAY)
-    assert found == Noise(
+    (found,) = unactioned(store, DAY)
+    assert found == Unactioned(
         found.code, found.rule, 5, still_open=1, acknowledged=1, accepted=2, snoozed=1, closed_by_itself=1, unwanted=3
     )
 
@@ -55,13 +55,13 @@ def test_openings_by_what_became_of_them(store: Store) -> None:
 def test_an_incident_counts_each_time_it_opens(store: Store) -> None:
     for number, names in enumerate((["a"], [], ["a"], [], ["a"])):
         audited(store, DAY + timedelta(days=number), *names)
-    (found,) = noise(store, DAY)
+    (found,) = unactioned(store, DAY)
     assert (found.opened, found.closed_by_itself, found.still_open) == (3, 2, 1)
-    (later,) = noise(store, DAY + timedelta(days=1))
+    (later,) = unactioned(store, DAY + timedelta(days=1))
     assert later.opened == 2
 
 
 def test_only_the_period_and_the_targets_asked_for(store: Store) -> None:
     audited(store, DAY, "a")
-    assert noise(store, DAY + timedelta(days=1)) == []
-    assert noise(store, DAY, ["another"]) == []
+    assert unactioned(store, DAY + timedelta(days=1)) == []
+    assert unactioned(store, DAY, ["another"]) == []
