@@ -66,7 +66,7 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
         session = AuditSession(settings, store)
         for day in days:
             done: dict[str, list[Audited]] = {}
-            for found in session.audit(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
+            for found in session.run(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
                 name = found.target if len(days) == 1 else f"{found.target} on {day}"
                 where = f", report {found.report.path}" if found.report else ""
                 context.log.info(f"{name}: {found.error or found.verdict}{where}")

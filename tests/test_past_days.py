@@ -26,8 +26,8 @@ from sqlalchemy import event, select
 
 from tsaudit import run
 from tsaudit.alerts.outbox import notified_by
-from tsaudit.audit import audit, required_facts
 from tsaudit.config.settings import Incidents, Settings, Target
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import deliveries, incidents, removal
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.incidents import State
@@ -71,7 +71,7 @@ def quick() -> Iterator[None]:
     """Only the rules that look at the past, and no report."""
     patch = pytest.MonkeyPatch()
     patch.setattr(run, "required_facts", functools.partial(required_facts, rules=RULES))
-    patch.setattr(run, "audit", functools.partial(audit, rules=RULES))
+    patch.setattr(run, "evaluate", functools.partial(evaluate, rules=RULES))
     patch.setattr(run, "_report", lambda *_: (None, None))
     yield
     patch.undo()

@@ -168,7 +168,7 @@ def test_error_is_one_line_when_tsaudit_itself_fails(
     def breaks(*_: object, **__: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(run, "audit", breaks)
+    monkeypatch.setattr(run, "evaluate", breaks)
     (done,) = run.audit_targets([target], settings_for(tmp_path, target), store, day=DAY)
     assert done.error == "internal error, so the audit was not saved: RuntimeError: first line"
     assert _moved(done.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]

@@ -39,7 +39,7 @@ class RuleOutcomes:
     """The state of the rules on one audited day. A rule that does not apply is in neither set."""
 
     day: date
-    judged: frozenset[str]
+    evaluated: frozenset[str]
     """Codes of the rules that passed or found something."""
     unknown: frozenset[str]
     """Codes of the rules that failed, or found nothing but lacked something."""
@@ -61,15 +61,15 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
     could not be audited does not count either.
     """
     missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
-    judged, unknown = set(), set()
+    evaluated, unknown = set(), set()
     for rule in result.results if Subject() not in missed else ():
         if rule.code in RULELESS_CODES:
             continue
         if rule.outcome in (Outcome.PASS, Outcome.FAIL):
-            judged.add(rule.code)
+            evaluated.add(rule.code)
         elif rule.outcome is Outcome.ERROR or _gaps_outside(rule, missed):
             unknown.add(rule.code)
-    return RuleOutcomes(result.day, frozenset(judged), frozenset(unknown))
+    return RuleOutcomes(result.day, frozenset(evaluated), frozenset(unknown))
 
 
 def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
@@ -87,7 +87,7 @@ def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: 
 def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _DegradedRule:
     audits, since = 1, today
     for day in earlier:
-        if rule.code in day.judged:
+        if rule.code in day.evaluated:
             break
         if rule.code in day.unknown:
             audits, since = audits + 1, day.day

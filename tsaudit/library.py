@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tsaudit import run
-from tsaudit.audit import audit as judge
-from tsaudit.audit import required_facts
-from tsaudit.collect import collect as measure
+from tsaudit.collect import collect as collect_profile
 from tsaudit.config import file as config_file
 from tsaudit.config import problem_messages
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
+from tsaudit.evaluation import evaluate as evaluate_profile
+from tsaudit.evaluation import required_facts
 from tsaudit.history.database import patience
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Verdict
@@ -53,7 +53,7 @@ class AuditSession:
         with Store.open(settings.history.get_secret_value()) as store:
             yield cls(settings, store)
 
-    def audit(
+    def run(
         self,
         targets: Iterable[Target],
         *,
@@ -172,7 +172,7 @@ def run_audit(
         raise ValueError(f"{day} is in the future; in UTC it is {today}")
     chosen = _named(settings, targets)
     with AuditSession.open(settings) as session:
-        audits = session.audit(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)
+        audits = session.run(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)
         runs = {one.target: one for one in audits}
         session.write_index()
         if notify:
@@ -181,7 +181,7 @@ def run_audit(
     return AuditOutcome(ordered, (*session.not_audited, *session.not_written, *session.not_delivered))
 
 
-def collect(target: Target, *, day: date | None = None) -> Profile:
+def measure(target: Target, *, day: date | None = None) -> Profile:
     """Connect to the target and measure it, within its budget; `day` is the logical day in UTC, None for today.
 
     What could not be measured is in `Profile.gaps`. Only reads, and keeps nothing. Raises ConnectorError if the target
@@ -191,22 +191,22 @@ def collect(target: Target, *, day: date | None = None) -> Profile:
     def measured(connection: Connection, deadline: Deadline) -> Profile:
         wanted = required_facts(target.engine)
         chosen = day or utc_now().date()
-        return measure(target, connection, day=chosen, wanted=wanted, now=run.as_of(chosen), deadline=deadline)
+        return collect_profile(target, connection, day=chosen, wanted=wanted, now=run.as_of(chosen), deadline=deadline)
 
     return with_connection(target, measured)
 
 
-def audit(profile: Profile, *, settings: Settings | None = None, rules: Iterable[Rule] | None = None) -> AuditResult:
-    """Judge the profile, by itself: rules that compare with earlier days find nothing to compare with.
+def evaluate(profile: Profile, *, settings: Settings | None = None, rules: Iterable[Rule] | None = None) -> AuditResult:
+    """Evaluate the profile by itself: rules that compare with earlier days find nothing to compare with.
 
     `settings`: limits and switches of its target of the profile's name; None, or no such target, for the defaults.
-    `rules`: those to judge by; None for all there are, those of plug-ins included.
+    `rules`: those to evaluate_profile by; None for all there are, those of plug-ins included.
     """
     target = next((t for t in settings.targets if t.name == profile.target), None) if settings else None
     if settings is None or target is None:
-        return judge(profile, rules=rules)
+        return evaluate_profile(profile, rules=rules)
     policy, switches = limit_policy(settings, target), rule_policy(settings, target)
-    return judge(profile, policy=policy, rules=rules, switches=switches)
+    return evaluate_profile(profile, policy=policy, rules=rules, switches=switches)
 
 
 def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:

@@ -192,10 +192,10 @@ class Case:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """Those whose kind of rows the rule judges."""
-        return tuple(m for m in self.profile.measurements if self.judges(m))
+        """Those whose kind of rows the rule evaluates."""
+        return tuple(m for m in self.profile.measurements if self.evaluates(m))
 
-    def judges(self, measurement: Measurement) -> bool:
+    def evaluates(self, measurement: Measurement) -> bool:
         """Whether the rule is about the kind of rows that the measurement has."""
         kinds, kind = self.rule.kinds, measurement.kind
         if kinds is None or kind is None or kind in kinds:
@@ -205,7 +205,7 @@ class Case:
 
     def inside(self, database: Database) -> tuple[Measurement, ...]:
         """Those of a database, including its other retention policies."""
-        return tuple(m for m in self.profile.inside(database) if self.judges(m))
+        return tuple(m for m in self.profile.inside(database) if self.evaluates(m))
 
     def name_families(self, names: Iterable[str]) -> tuple[NameFamily, ...]:
         """The families among the names, by template. Computed once per audit, however often rules ask."""
@@ -264,7 +264,7 @@ class Rule:
     package: str = ""
     """The distribution that provides it, and its version; empty for tsaudit itself."""
     kinds: frozenset[TableKind] | None = None
-    """The kinds of tables it judges; None for all."""
+    """The kinds of tables it evaluates; None for all."""
 
     @property
     def engines(self) -> frozenset[str]:
@@ -322,8 +322,8 @@ def rule(
     """Turn a function into the Rule with its name (`_` becomes `-`); its docstring is the rule's page.
 
     `family`: only needed if the code's letters do not stand for it. `engines`: those it applies to, None for all that
-    offer the facts it `requires`. `kinds`: the kinds of tables it judges, None for all. Rules of other packages need no
-    guidelines.
+    offer the facts it `requires`. `kinds`: the kinds of tables it evaluates, None for all. Rules of other packages need
+    no guidelines.
     """
 
     def decorate(check: Check) -> Rule:

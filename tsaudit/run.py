@@ -15,7 +15,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from tsaudit import alerts, not_audited, report
-from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
@@ -23,6 +22,7 @@ from tsaudit.config.unused_routes import unused_routes
 from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import clock, incidents, lease
 from tsaudit.history.compaction import compact, is_due
 from tsaudit.history.database import HistoryError, patience
@@ -135,7 +135,7 @@ def _not_saved(
     else:
         cause = f"internal error, so the audit was not saved: {_one_line(error)}"
     say(cause)
-    result = _judge(target, settings, Timeline(), None, cause, day)
+    result = _evaluate(target, settings, Timeline(), None, cause, day)
     store.save(None, result, None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     context = alerts.RunContext(target.name, target.engine, day, result.verdict, None, run_url, result.plans)
@@ -154,7 +154,7 @@ def _audit_alone(
     if profile is not None:
         unused = (*profile.unused_settings, *unused_routes(settings, {target.name: profile}))
         profile = dataclasses.replace(profile, unused_settings=unused)
-    result = _judge(target, settings, timeline, profile, failure, day)
+    result = _evaluate(target, settings, timeline, profile, failure, day)
     if profile is not None and not_audited.unseen(profile) is not None:
         # Stored as the day's schema, it would look as if everything had been dropped.
         profile = None
@@ -302,11 +302,11 @@ def _collect(
     return profile, None
 
 
-def _judge(
+def _evaluate(
     target: Target, settings: Settings, timeline: Timeline, profile: Profile | None, failure: str | None, day: date
 ) -> AuditResult:
     if profile is not None:
-        return audit(profile, timeline, limit_policy(settings, target), switches=rule_policy(settings, target))
+        return evaluate(profile, timeline, limit_policy(settings, target), switches=rule_policy(settings, target))
     nothing = not_audited.result_of([not_audited.whole(failure or "")])
     return AuditResult(target.name, target.engine, "", day, utc_now(), VERSION, (nothing,))
 

@@ -111,14 +111,14 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
     return Summary(_nothing_wrong(result, profile, muted_count))
 
 
-def rules_judged(result: AuditResult) -> int:
+def rules_evaluated(result: AuditResult) -> int:
     """Rules that applied and had everything they needed."""
     return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in _rules(result))
 
 
 def rules_unknown(result: AuditResult) -> int:
     """Rules that applied and lacked something, or failed."""
-    return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in _rules(result)) - rules_judged(result)
+    return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in _rules(result)) - rules_evaluated(result)
 
 
 def _rules(result: AuditResult) -> list[RuleResult]:
@@ -126,10 +126,10 @@ def _rules(result: AuditResult) -> list[RuleResult]:
 
 
 def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> str:
-    judged, unsure = rules_judged(result), rules_unknown(result)
-    if not judged and not unsure:
+    evaluated, unsure = rules_evaluated(result), rules_unknown(result)
+    if not evaluated and not unsure:
         return "No rule applies to this target, so nothing could be evaluated"
-    rules = many(judged, "rule")
+    rules = many(evaluated, "rule")
     if unsure:
         return f"No finding in what was measured, but {many(unsure, 'rule')} could not be evaluated; {rules} could"
     if muted:

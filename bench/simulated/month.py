@@ -21,8 +21,8 @@ from sqlalchemy import text
 
 from bench.simulated import copies
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
-from tsaudit.audit import audit as judged
 from tsaudit.config.settings import Incidents
+from tsaudit.evaluation import evaluate as judged
 from tsaudit.history import clock, incidents
 from tsaudit.history.compaction import compact, is_due
 from tsaudit.history.store import Store

@@ -16,9 +16,9 @@ import pytest
 from tests.builders import a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
-from tsaudit.audit import audit
 from tsaudit.cli.errors import Exit
 from tsaudit.collect import Probed
+from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Gap, Profile, Reason
@@ -336,7 +336,7 @@ def test_check_names_the_rules_that_an_audit_leaves_open(
 ) -> None:
     """No rule more and none less, and so many fewer can be evaluated."""
     profile = a_probe(Gap(fact, Reason.DENIED, "no SELECT", "main", "cpu"))
-    left_open = {r.code for r in audit(profile).results if r.outcome is Outcome.OPEN}
+    left_open = {r.code for r in evaluate(profile).results if r.outcome is Outcome.OPEN}
     assert left_open, "or the test would show nothing"
     probing_finds(monkeypatch, profile)
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]

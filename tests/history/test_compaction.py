@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from sqlalchemy import event, func, insert, select
 
 from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result
-from tsaudit.analysis.growth.detection import judge
-from tsaudit.audit import audit as audit_profile
+from tsaudit.analysis.growth.detection import detect
 from tsaudit.config.settings import Incidents
 from tsaudit.degraded_rules import degraded_rules
+from tsaudit.evaluation import evaluate as audit_profile
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.compaction import EVERY, compact, is_due, kept_days
 from tsaudit.history.deliveries import Kind, MessageDraft
@@ -272,8 +272,8 @@ def test_two_years_of_daily_audits_stay_bounded(store: Store) -> None:
             sizes.append(counts(store))
     for table in (snapshot.name, figure.name, incident_day.name):
         rows = [float(size[table]) for size in sizes]
-        assert judge(weeks[:13], rows[:13]).kind == "growth", "nothing is thinned out yet"
-        assert judge(weeks[-13:], rows[-13:]).kind == "flat", table
+        assert detect(weeks[:13], rows[:13]).kind == "growth", "nothing is thinned out yet"
+        assert detect(weeks[-13:], rows[-13:]).kind == "flat", table
     last = sizes[-1]
     assert last["snapshot"] <= 91 + 41 + 13
     assert last["incident_day"] <= 2 * (last["snapshot"] + 366), "states kept, and a year of resolved ones"

@@ -34,7 +34,7 @@ def a_gap(database: str | None = "main", measurement: str | None = "cpu") -> Gap
     return Gap("tag_values", Reason.DENIED, "no right", database, measurement)
 
 
-def not_judged(outcome: Outcome, *gaps: Gap) -> RuleResult:
+def not_evaluated(outcome: Outcome, *gaps: Gap) -> RuleResult:
     return a_rule_result(outcome=outcome, gaps=gaps)
 
 
@@ -134,12 +134,12 @@ def test_severity_that_rises_and_falls_while_open(store: Store) -> None:
 @pytest.mark.parametrize(
     "unknown",
     [
-        (not_judged(Outcome.ERROR),),
-        (not_judged(Outcome.NOT_APPLICABLE),),
-        (not_judged(Outcome.OPEN),),
-        (not_judged(Outcome.OPEN, a_gap()),),
-        (not_judged(Outcome.OPEN, a_gap(measurement=None)),),
-        (not_judged(Outcome.OPEN, a_gap(database=None, measurement=None)),),
+        (not_evaluated(Outcome.ERROR),),
+        (not_evaluated(Outcome.NOT_APPLICABLE),),
+        (not_evaluated(Outcome.OPEN),),
+        (not_evaluated(Outcome.OPEN, a_gap()),),
+        (not_evaluated(Outcome.OPEN, a_gap(measurement=None)),),
+        (not_evaluated(Outcome.OPEN, a_gap(database=None, measurement=None)),),
         (a_rule_result(a_finding(Subject("main", "disk")), gaps=(a_gap(),)),),
         (a_rule_result(a_finding(Subject()), code=UNREACHABLE_CODE, outcome=Outcome.ERROR),),
     ],
@@ -162,8 +162,8 @@ def test_day_that_tells_nothing_neither_opens_nor_resolves(store: Store, unknown
 @pytest.mark.parametrize(
     "good",
     [
-        not_judged(Outcome.OPEN, a_gap(measurement="disk")),
-        not_judged(Outcome.OPEN, a_gap(database="other", measurement=None)),
+        not_evaluated(Outcome.OPEN, a_gap(measurement="disk")),
+        not_evaluated(Outcome.OPEN, a_gap(database="other", measurement=None)),
         a_rule_result(a_finding(Subject("main", "disk")), gaps=(a_gap(measurement="disk"),)),
     ],
     ids=["other-measurement", "other-database", "other-fails"],
@@ -180,14 +180,14 @@ def test_incident_of_a_rule_that_was_retired_is_resolved(store: Store) -> None:
 
 def test_incident_of_a_rule_that_was_switched_off_is_resolved(store: Store) -> None:
     run(store, 0, BAD)
-    off = replace(not_judged(Outcome.NOT_APPLICABLE), switched_off=True)
+    off = replace(not_evaluated(Outcome.NOT_APPLICABLE), switched_off=True)
     assert [str(c.kind) for c in run(store, 1, off, a_rule_result(code="TAG001"))] == ["resolved"]
 
 
 def test_gap_in_any_part_keeps_an_incident_of_the_whole_open(store: Store) -> None:
     whole = a_rule_result(a_finding(Subject()))
     run(store, 0, whole)
-    assert kinds(store, 1, not_judged(Outcome.OPEN, a_gap())) == ["continued"]
+    assert kinds(store, 1, not_evaluated(Outcome.OPEN, a_gap())) == ["continued"]
     assert kinds(store, 2, GOOD) == ["resolved"]
 
 
@@ -262,7 +262,7 @@ def test_what_an_earlier_run_of_the_day_opened_is_resolved_on_the_spot(store: St
 
 
 def test_later_run_of_the_day_that_learns_nothing_keeps_what_the_earlier_one_found(store: Store) -> None:
-    unknown = not_judged(Outcome.ERROR)
+    unknown = not_evaluated(Outcome.ERROR)
     assert kinds(store, 0, BAD) == ["opened"]
     assert kinds(store, 0, unknown) == ["opened"]
     assert kinds(store, 1, CRITICAL) == ["raised"]

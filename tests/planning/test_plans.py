@@ -18,9 +18,9 @@ from tests.builders import (
     a_tag,
 )
 from tests.planning.runner import misshapen, printed
-from tsaudit.audit import audit
 from tsaudit.engines.advice import Advice, advice_of
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate
 from tsaudit.model.change import AddIndex, Change, DropIndex, Inspect, MakeField, Rename, SetOption, SetRetention
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
@@ -195,7 +195,7 @@ def test_finding_of_a_plan_is_one_that_asks_for_some_of_it() -> None:
 
 def test_audit_makes_the_plans() -> None:
     profile = a_profile(_measurement("cpu", 2_000_000), engine="influxdb1")
-    result = audit(profile)
+    result = evaluate(profile)
     assert result.plans
     for plan in result.plans:
         assert misshapen(plan, profile, result) == []

@@ -13,13 +13,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.plugins.conftest import Install
-from tsaudit import Case, Finding, Severity, Subject, audit, collect, load_settings, rule
+from tsaudit import Case, Finding, Severity, Subject, evaluate, load_settings, measure
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.engines import queries
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Verdict
+from tsaudit.rule import rule
 
 PACKAGE = Path(__file__).parent / "package"
 ENTRY = {"tsaudit.engines": {"acmedb": "acme_tsaudit:ENGINE"}}
@@ -41,7 +42,7 @@ Command = Callable[..., Result]
 
 
 @pytest.fixture
-def tsaudit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def tsevaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command in a folder with a configuration for two targets on one file of data."""
     monkeypatch.chdir(tmp_path)
     with sqlite3.connect("books.db") as connection:
@@ -62,7 +63,7 @@ def acme(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_engine_is_measured_by_its_own_queries_and_those_it_shares(acme: None, tsaudit: Command) -> None:
     settings = load_settings("tsaudit.yaml")
-    profile = collect(settings.targets[0])
+    profile = measure(settings.targets[0])
     assert profile.gaps == ()
     assert (profile.engine, profile.server_version) == ("acmedb", "7.0")
     (sales,) = profile.measurements  # its own query leaves drafts out
@@ -72,7 +73,7 @@ def test_engine_is_measured_by_its_own_queries_and_those_it_shares(acme: None, t
 
 
 def test_rules_of_ours_judge_it_by_what_it_declares(acme: None, tsaudit: Command) -> None:
-    result = audit(collect(load_settings("tsaudit.yaml").targets[0]))
+    result = evaluate(measure(load_settings("tsaudit.yaml").targets[0]))
     found = {r.code: [f.message for f in r.findings] for r in result.results if r.findings}
     assert "ledger" in found["NAM003"][0]  # a word of its own list
     reason = next(r.reason for r in result.results if r.code == "RET001")
@@ -82,20 +83,22 @@ def test_rules_of_ours_judge_it_by_what_it_declares(acme: None, tsaudit: Command
 
 def test_engine_is_known_wherever_engines_are_listed(acme: None, tsaudit: Command) -> None:
     assert list(ENGINES)[-1] == "acmedb"
-    assert "acmedb" in tsaudit("guidelines", "--format", "json").stdout
-    assert "acmedb" in json.loads(tsaudit("config", "schema").stdout)["$defs"]["Target"]["properties"]["engine"]["enum"]
-    of_target = tsaudit("rules", "--target", "books").stdout
+    assert "acmedb" in tsevaluate("guidelines", "--format", "json").stdout
+    assert (
+        "acmedb" in json.loads(tsevaluate("config", "schema").stdout)["$defs"]["Target"]["properties"]["engine"]["enum"]
+    )
+    of_target = tsevaluate("rules", "--target", "books").stdout
     assert "does not apply to acmedb: rows stay until somebody deletes them" in of_target
-    assert "acme 1.0" in tsaudit("version").stdout
-    shown = tsaudit("check")
+    assert "acme 1.0" in tsevaluate("version").stdout
+    shown = tsevaluate("check")
     assert "acmedb 7.0: " in shown.stdout, shown.output
     assert shown.exit_code == 0
-    assert tsaudit("init", "--engine", "acmedb", "--url", "acme:///books.db", "--config", "new.yaml").exit_code == 0
+    assert tsevaluate("init", "--engine", "acmedb", "--url", "acme:///books.db", "--config", "new.yaml").exit_code == 0
     assert config_file.load("new.yaml").targets[0].engine == "acmedb"
 
 
 def test_audit_and_report_work_on_it(acme: None, tsaudit: Command) -> None:
-    done = tsaudit("audit", "--format", "json", "--fail-on", "never")
+    done = tsevaluate("audit", "--format", "json", "--fail-on", "never")
     assert done.exit_code == 0, done.output
     books, _ = json.loads(done.stdout)
     assert (books["engine"], books["error"]) == ("acmedb", None)
@@ -132,7 +135,7 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
 ) -> None:
     module, connector, reason = BROKEN[how]
     install("acme", {"tsaudit.engines": {"acmedb": "acme_db:ENGINE"}}, acme_db=module, acme_connector=connector)
-    done = tsaudit("audit", "--format", "json", "--fail-on", "never")
+    done = tsevaluate("audit", "--format", "json", "--fail-on", "never")
     assert done.exit_code == 3, done.output
     assert "Traceback" not in done.output
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: books")]
@@ -141,7 +144,7 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
     assert books["verdict"] == Verdict.UNKNOWN
     assert "TGT001" in [f["code"] for f in books["findings"]]
     assert other["error"] is None
-    checked = tsaudit("check")
+    checked = tsevaluate("check")
     assert checked.exit_code == 3, checked.output
     assert reason in checked.output
     assert "internal error" not in checked.output
@@ -156,7 +159,7 @@ def left_out(case: Case) -> Iterator[Finding]:
 
 
 def test_changes_are_said_as_by_the_engine_it_speaks(acme: None, tsaudit: Command) -> None:
-    result = audit(collect(load_settings("tsaudit.yaml").targets[0]), rules=[left_out])
+    result = evaluate(measure(load_settings("tsaudit.yaml").targets[0]), rules=[left_out])
     (plan,) = result.plans
     assert plan.steps
     assert "cannot say" not in plan.steps[0].words
@@ -171,9 +174,9 @@ def test_advice_that_breaks_is_a_step_that_says_so(
         "class ADVICE(Advice):\n    handles = frozenset({LeaveOut})\n"
         "    def writer(self):\n        raise ZeroDivisionError\n"
     )
-    profile = collect(load_settings("tsaudit.yaml").targets[0])
+    profile = measure(load_settings("tsaudit.yaml").targets[0])
     monkeypatch.setitem(ENGINES._known, "acmedb", replace(ENGINES["acmedb"], advice=module))
-    (plan,) = audit(profile, rules=[left_out]).plans
+    (plan,) = evaluate(profile, rules=[left_out]).plans
     (step,) = plan.steps
     assert step.words.startswith("acme 1.0 cannot say how acmedb makes this change: ")
 
@@ -185,7 +188,7 @@ def test_engine_of_our_name_is_refused(install: Install, tsaudit: Command) -> No
     assert ENGINES["sqlite"].package == ""
     (problem,) = ENGINES.problems
     assert "tsaudit has an engine of that name" in str(problem)
-    assert str(problem) in tsaudit("version").stderr
+    assert str(problem) in tsevaluate("version").stderr
 
 
 def test_two_engines_of_one_name_are_both_refused(install: Install) -> None:
@@ -198,7 +201,7 @@ def test_two_engines_of_one_name_are_both_refused(install: Install) -> None:
 
 
 def test_engine_that_nobody_brings_is_a_mistake_in_the_configuration(tsaudit: Command) -> None:
-    done = tsaudit("audit")
+    done = tsevaluate("audit")
     assert done.exit_code == 2
     assert "targets[0].engine: unknown engine `acmedb`" in done.stderr
 
@@ -207,7 +210,8 @@ def test_engine_that_nobody_brings_is_a_mistake_in_the_configuration(tsaudit: Co
 def test_module_that_brings_engine_and_rules_may_import_anything(install: Install, tsaudit: Command) -> None:
     """Whoever asks for engines first loads it, while tsaudit's own modules may be half loaded."""
     text = (
-        "from tsaudit import Engine, Target, Case, rule, Severity, Notice, collect\nimport tsaudit.run, tsaudit.rules\n"
+        "from tsaudit import Engine, Target, Case, Severity, Notice, measure\nfrom tsaudit.rule import rule\n"
+        "import tsaudit.run, tsaudit.rules\n"
         "tsaudit.rules.all_rules()\n" + ENGINE.split("\n")[1].format("")
     )
     install("acme", {"tsaudit.engines": {"acmedb": "acme_db:ENGINE"}}, acme_db=text)

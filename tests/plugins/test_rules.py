@@ -1,4 +1,4 @@
-"""Rules of other packages: they judge like tsaudit's own, and one that cannot is reported, never passed over."""
+"""Rules of other packages: evaluated like tsaudit's own; one that cannot be is reported, never passed over."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from tests.builders import DAY, a_measurement, a_profile
 from tests.plugins.conftest import Install
-from tsaudit.audit import audit, required_facts
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Incidents
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Verdict
@@ -84,7 +84,7 @@ def test_rule_of_another_package_judges(install: Install) -> None:
     install("acme", {"tsaudit.rules": {"acme": "acme_rules"}}, acme_rules=RULES)
     assert unusable() == ()
     assert families()[-1] == "acme"
-    found = result_of(audit(a_day()), "ACME001")
+    found = result_of(evaluate(a_day()), "ACME001")
     assert found is not None
     assert (found.outcome, found.family, found.why) == (Outcome.FAIL, "acme", "Dashboards look for the others.")
     assert [f.message for f in found.findings] == ["weather is too long a name"]
@@ -99,7 +99,7 @@ def test_rule_may_be_of_a_family_of_ours(install: Install) -> None:
 
 def test_rule_may_be_about_some_engines_only(install: Install) -> None:
     install("acme", {"tsaudit.rules": {"a": "r"}}, r=RULES.replace("requires", 'engines=("mongodb",), requires'))
-    found = result_of(audit(a_day()), "ACME001")
+    found = result_of(evaluate(a_day()), "ACME001")
     assert found is not None
     assert found.outcome is Outcome.NOT_APPLICABLE
 
@@ -114,9 +114,9 @@ def test_rule_that_does_not_return_is_unknown_and_the_others_judge(
     install(
         "acme", {"tsaudit.rules": {"bad": "acme_broken", "good": "acme_rules"}}, acme_broken=endless, acme_rules=RULES
     )
-    monkeypatch.setattr(import_module("tsaudit.audit"), "_PLUGIN_S", 0.3)
+    monkeypatch.setattr(import_module("tsaudit.evaluation"), "_PLUGIN_S", 0.3)
     began = time.monotonic()
-    audited = audit(a_day())
+    audited = evaluate(a_day())
     assert time.monotonic() - began < 5
     late, after, own = (result_of(audited, code) for code in ("ACME000", "ACME001", "NAM001"))
     assert late is not None
@@ -140,7 +140,7 @@ def test_rule_that_fails_is_unknown_and_the_others_judge(install: Install, how: 
     points = {"good": "acme_rules", "bad": "acme_broken"}
     install("acme", {"tsaudit.rules": points}, acme_rules=RULES, acme_broken=FAILING[how])
     assert unusable() == ()
-    audited = audit(a_day())
+    audited = evaluate(a_day())
     broken = result_of(audited, "ACME002")
     assert broken is not None
     assert (broken.outcome, broken.verdict) == (Outcome.ERROR, Verdict.UNKNOWN)
@@ -157,7 +157,7 @@ def test_rules_that_cannot_be_used_are_one_line_and_a_gap(install: Install, how:
     assert str(problem).startswith("the rule plug-in `acme` of acme 1.0 cannot be used: ")
     assert reason in str(problem)
     assert "\n" not in str(problem)
-    audited = audit(a_day())
+    audited = evaluate(a_day())
     found = result_of(audited, "TGT003")
     assert found is not None
     assert (found.outcome, found.verdict) == (Outcome.ERROR, Verdict.UNKNOWN)
@@ -191,7 +191,7 @@ def test_incidents_of_a_rule_stay_while_its_package_cannot_be_used(install: Inst
     policy = Incidents(resolve_after=1)
 
     def judged(store: Store, number: int) -> dict[str, str]:
-        audited = audit(a_day(number))
+        audited = evaluate(a_day(number))
         incidents.update(store, audited, policy, lambda *_: "default")
         known = incidents.current(store, day=audited.day)
         return {i.code: str(i.state) for i in known if i.code in ("ACME001", "TGT003")}

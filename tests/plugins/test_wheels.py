@@ -92,7 +92,7 @@ def test_findings_in_command_report_slack_and_pager(tsaudit: Command, slack: Sla
     assert (found["ACME001"]["severity"], found["ACME002"]["severity"]) == ("warn", "critical")
     assert found["ACME001"]["message"] == "SALES has 5 capital letters, more than 2"
     assert (books["engine"], books["verdict"], books["error"]) == ("acmedb", "critical", None)
-    assert books["not_judged"] == []
+    assert books["not_evaluated"] == []
 
     report = (tmp_path / ".tsaudit/reports/books/latest.html").read_text()
     assert "SALES has 5 capital letters, more than 2" in report

@@ -22,8 +22,8 @@ from tests.builders import (
     a_source,
     a_tag,
 )
-from tsaudit.audit import with_series
 from tsaudit.config.settings import Report
+from tsaudit.evaluation import with_series
 from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
 from tsaudit.history.store import Store
 from tsaudit.model.finding import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.builders import NOW, a_finding, a_measurement, a_profile
-from tsaudit.audit import audit, required_facts
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.finding import Finding, Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
@@ -59,7 +59,7 @@ def test_texts_when_read_from_the_docstring() -> None:
 
 
 def test_error_when_a_rule_breaks_and_the_others_go_on() -> None:
-    result = audit(a_profile(a_measurement("bad")), rules=[broken, too_many_things], now=NOW)
+    result = evaluate(a_profile(a_measurement("bad")), rules=[broken, too_many_things], now=NOW)
     assert [r.outcome for r in result.results] == [Outcome.ERROR, Outcome.FAIL]
     assert result.results[0].reason == "KeyError: 'surprise'"
     assert result.results[0].findings == ()
@@ -69,16 +69,16 @@ def test_error_when_a_rule_breaks_and_the_others_go_on() -> None:
 
 def test_order_when_findings_differ_in_severity() -> None:
     profile = a_profile(a_measurement("bad_b"), a_measurement("bad_a"), a_measurement("worst"))
-    (result,) = audit(profile, rules=[too_many_things]).results
+    (result,) = evaluate(profile, rules=[too_many_things]).results
     assert [f.subject.measurement for f in result.findings] == ["worst", "bad_a", "bad_b"]
 
 
 def test_gaps_when_a_fact_it_looks_at_is_missing() -> None:
     for fact, outcome in (("series_listing", Outcome.OPEN), ("row_count", Outcome.OPEN), ("retention", Outcome.PASS)):
         profile = a_profile(gaps=(Gap(fact, Reason.DENIED, "no right to read", "main"),))
-        (result,) = audit(profile, rules=[too_many_things]).results
+        (result,) = evaluate(profile, rules=[too_many_things]).results
         assert result.outcome is outcome
-    (result,) = audit(
+    (result,) = evaluate(
         a_profile(a_measurement("bad"), gaps=(Gap("row_count", Reason.DENIED, "no", "main"),)), rules=[too_many_things]
     ).results
     assert (result.outcome, len(result.gaps)) == (Outcome.FAIL, 1)
@@ -93,8 +93,8 @@ def test_facts_when_only_some_engines_are_meant() -> None:
 
 def test_same_result_when_the_same_profile_is_judged_again() -> None:
     profile = a_profile(a_measurement("order"), a_measurement("Cpu.server-5.us-west.usage_user"))
-    assert audit(profile, now=NOW) == audit(profile, now=NOW)
-    assert len(audit(profile).results) == len(all_rules())
+    assert evaluate(profile, now=NOW) == evaluate(profile, now=NOW)
+    assert len(evaluate(profile).results) == len(all_rules())
 
 
 def test_limit_when_resolved_from_the_most_special_place() -> None:
@@ -126,7 +126,7 @@ def test_family_when_taken_from_the_code() -> None:
 
 def _found(switches: RulePolicy) -> list[tuple[str, Severity]]:
     profile = a_profile(a_measurement("bad"), a_measurement("bad_too"), a_measurement("worst"))
-    (result,) = audit(profile, rules=[too_many_things], switches=switches).results
+    (result,) = evaluate(profile, rules=[too_many_things], switches=switches).results
     return [(f.subject.measurement, f.severity) for f in result.findings]
 
 
@@ -136,7 +136,7 @@ BOTH = [("worst", Severity.CRITICAL), ("bad", Severity.WARN), ("bad_too", Severi
 @pytest.mark.parametrize("word", ["CAR999", "car999", "too-many-things", "too_many_things", "CAR*", "*things"])
 def test_rule_when_it_is_switched_off(word: str) -> None:
     profile = a_profile(a_measurement("bad"))
-    (result,) = audit(profile, rules=[too_many_things], switches=RulePolicy(everywhere={word: "off"})).results
+    (result,) = evaluate(profile, rules=[too_many_things], switches=RulePolicy(everywhere={word: "off"})).results
     assert (result.outcome, result.verdict, result.findings) == (Outcome.NOT_APPLICABLE, None, ())
     assert result.switched_off
     assert result.reason == "switched off by `rules` in tsaudit.yaml"
@@ -169,12 +169,12 @@ def test_gap_when_the_rule_is_switched_off_there() -> None:
     gaps = (Gap("series_listing", Reason.DENIED, "no right", "main", "tmp"),)
     profile = dataclasses.replace(a_profile(a_measurement("tmp"), a_measurement("good")), gaps=gaps)
     off = RulePolicy(measurements={"tmp": {"CAR999": "off"}})
-    assert audit(profile, rules=[too_many_things]).results[0].outcome is Outcome.OPEN
-    assert audit(profile, rules=[too_many_things], switches=off).results[0].outcome is Outcome.PASS
+    assert evaluate(profile, rules=[too_many_things]).results[0].outcome is Outcome.OPEN
+    assert evaluate(profile, rules=[too_many_things], switches=off).results[0].outcome is Outcome.PASS
 
 
 def test_target_when_all_rules_are_switched_off_is_not_audited() -> None:
-    result = audit(a_profile(a_measurement("bad")), switches=RulePolicy({"*": "off"}))
+    result = evaluate(a_profile(a_measurement("bad")), switches=RulePolicy({"*": "off"}))
     assert result.not_audited is not None
     assert "all rules are switched off" in result.not_audited.findings[0].message
     assert result.verdict is not Verdict.OK
@@ -182,7 +182,7 @@ def test_target_when_all_rules_are_switched_off_is_not_audited() -> None:
 
 def test_findings_know_the_series_they_affect() -> None:
     profile = a_profile(a_measurement("bad_a", series=70), a_measurement("bad_b", series=200))
-    (result,) = audit(profile, rules=[too_many_things]).results
+    (result,) = evaluate(profile, rules=[too_many_things]).results
     assert [(f.subject.measurement, f.affected_series) for f in result.findings] == [("bad_b", 200), ("bad_a", 70)]
 
 
@@ -190,6 +190,6 @@ def test_series_are_affected_only_by_rules_about_what_adds_them() -> None:
     """A redundant index on a large table must not come before the tag that runs away on a smaller one."""
     profile = a_profile(a_measurement("bad", series=5_000))
     about_index = dataclasses.replace(too_many_things, group="storage")
-    results = [audit(profile, rules=[one]).results[0] for one in (too_many_things, about_index)]
+    results = [evaluate(profile, rules=[one]).results[0] for one in (too_many_things, about_index)]
     affected = [result.findings[0].affected_series for result in results]
     assert affected == [5_000, None]

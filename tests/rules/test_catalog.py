@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tests.rules.cases import judge
+from tests.rules.cases import run_rule
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
@@ -81,7 +81,7 @@ def test_facts_and_guidelines_when_named(rule: Rule) -> None:
 @RULES
 def test_pass_when_the_database_is_empty(rule: Rule) -> None:
     for engine in rule.engines:
-        assert judge(rule, a_profile(engine=engine, databases=(), measurements=())).outcome is Outcome.PASS
+        assert run_rule(rule, a_profile(engine=engine, databases=(), measurements=())).outcome is Outcome.PASS
 
 
 @RULES
@@ -92,7 +92,7 @@ def test_open_when_nothing_it_needs_was_measured(rule: Rule) -> None:
     for engine in rule.engines:
         for fact in sorted(rule.requires | rule.uses):
             gap = Gap(fact, Reason.TIMED_OUT, "took too long", "main", "cpu")
-            assert judge(rule, a_profile(bare, engine=engine, gaps=(gap,))).outcome is Outcome.OPEN
+            assert run_rule(rule, a_profile(bare, engine=engine, gaps=(gap,))).outcome is Outcome.OPEN
 
 
 @RULES
@@ -100,7 +100,7 @@ def test_not_applicable_when_the_engine_lacks_a_fact(rule: Rule) -> None:
     for fact in sorted(rule.requires):
         facts = tuple(f for f in FACTS if f != fact)
         engine = sorted(rule.engines)[0]
-        result = judge(rule, a_profile(engine=engine, facts=facts))
+        result = run_rule(rule, a_profile(engine=engine, facts=facts))
         assert result.outcome is Outcome.NOT_APPLICABLE
         assert fact in result.reason
-    assert judge(rule, a_profile(engine="another")).outcome is Outcome.NOT_APPLICABLE
+    assert run_rule(rule, a_profile(engine="another")).outcome is Outcome.NOT_APPLICABLE

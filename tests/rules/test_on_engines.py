@@ -19,11 +19,11 @@ from tests.planning import runner
 from tests.planning.places import server_of
 from tests.rules.cases import Case, History, as_warning
 from tests.servers import without_unsupported
-from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
@@ -102,7 +102,7 @@ def _judge(
     timeline = history(profile) if history else Timeline(previous=before)
 
     def audited(one: Profile) -> AuditResult:
-        return audit(one, timeline, LimitPolicy(target=case.limits), [rule])
+        return evaluate(one, timeline, LimitPolicy(target=case.limits), [rule])
 
     return audited(profile), profile, audited
 
@@ -186,6 +186,6 @@ def test_no_warning_when_the_database_is_healthy(engine: str, database: Database
     wanted = required_facts(engine)
     before = database.collected(HEALTHY, engine, None, wanted)
     profile = database.collected(HEALTHY, engine, before, wanted)
-    result = audit(profile, Timeline(previous=before))
+    result = evaluate(profile, Timeline(previous=before))
     assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
     assert {r.code: r.reason for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}

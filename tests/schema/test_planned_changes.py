@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.audit import audit
 from tsaudit.engines.engine import Statements
 from tsaudit.engines.mongodb.kinds import UseAsId
+from tsaudit.evaluation import evaluate
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -47,7 +47,7 @@ def wanted(plans: Iterable[Plan]) -> tuple[Requested, ...]:
 
 
 def found(before: Profile, after: Profile, *plans: Plan) -> list[Finding]:
-    (result,) = audit(after, Timeline(previous=before, plans=plans, wanted=wanted(plans)), rules=[rule]).results
+    (result,) = evaluate(after, Timeline(previous=before, plans=plans, wanted=wanted(plans)), rules=[rule]).results
     return list(result.findings)
 
 

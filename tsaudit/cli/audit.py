@@ -85,7 +85,7 @@ def audit(
     with at_once_on_interrupt(), AuditSession.open(settings) as session:
         with progress.shown(total=len(chosen), quiet=quiet) as watched:
             printer = _Printer(form, watched, everything=everything, quiet=quiet)
-            for one in session.audit(
+            for one in session.run(
                 chosen, day=day or options.today(), workers=workers, run_url=run_url, progress=watched.say
             ):
                 watched.end(one.target)
@@ -138,9 +138,9 @@ class _Printer:
 
 def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     """The verdicts on a stored profile, with the limits of its target if it is in the configuration."""
-    from tsaudit.audit import audit as judge
     from tsaudit.config import file as config_file
     from tsaudit.config.plans import limit_policy, rule_policy
+    from tsaudit.evaluation import evaluate as evaluate
     from tsaudit.model.jsonfile import from_json
     from tsaudit.model.profile import Profile
 
@@ -153,11 +153,11 @@ def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     except config_file.ConfigError:
         if config is not None:
             raise
-        return profile, judge(profile)
+        return profile, evaluate(profile)
     target = next((t for t in settings.targets if t.name == profile.target), None)
     if target is None:
-        return profile, judge(profile)
-    return profile, judge(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
+        return profile, evaluate(profile)
+    return profile, evaluate(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
 
 
 def _first_problem(error: ValueError) -> str:

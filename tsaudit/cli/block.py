@@ -92,12 +92,12 @@ def changed(found: dict[str, Any]) -> str:
     return "; ".join(filter(None, (counts, f"resolved: {listed(gone, _RESOLVED)}" if gone else "")))
 
 
-def not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
+def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
     """Reason to the codes of the rules that could not be evaluated because of it, without those that are findings
     already.
     """
     alike: dict[str, list[str]] = {}
-    for one in found["not_judged"]:
+    for one in found["not_evaluated"]:
         reason = one["reason"] or one["outcome"]
         # A database that was not audited is a finding itself.
         if not any(f["code"] == one["code"] and one["outcome"] == "error" for f in found["findings"]):
@@ -160,9 +160,9 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
 
 
 def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
-    if not found["complete"] and not found["not_judged"] and not found["error"]:
+    if not found["complete"] and not found["not_evaluated"] and not found["error"]:
         yield "  incomplete: not everything was measured, though no rule lacked it; the report lists the gaps"
-    causes = not_judged(found)
+    causes = not_evaluated(found)
     for reason, codes in list(causes.items())[: None if everything else _CAUSES]:
         text = f"{'unknown':8}  {', '.join(codes)}: {reason}"
         yield from show.wrapped(text, "  ") if everything else [show.fitted(text, "  ", severity="unknown")]

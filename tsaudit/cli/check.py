@@ -237,11 +237,11 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     gaps = [gap for gap in profile.gaps if gap.database not in gone]
     # A gap in a single measurement makes no rule unknown as a whole.
     lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
-    judged = _judged(target.engine, switches)
-    judged -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
+    evaluated = _evaluated(target.engine, switches)
+    evaluated -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
         version = f"{target.engine} {profile.server_version}"
-        _line(target.name, "ok", f"{version}: {many(len(judged), 'rule')} can be evaluated")
+        _line(target.name, "ok", f"{version}: {many(len(evaluated), 'rule')} can be evaluated")
     _cannot_read(profile)
     shown = [gap for gap in gaps if (gap.database, gap.measurement) not in unread]
     for line in _missing(target.engine, shown, switches):
@@ -286,10 +286,10 @@ def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
     from tsaudit.model.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
 
-    judged = _judged(profile.engine, switches)
+    evaluated = _evaluated(profile.engine, switches)
     found = []
     for rule in all_rules():
-        if rule.code in judged:
+        if rule.code in evaluated:
             gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in)
             outcome = Outcome.OPEN if gaps else Outcome.PASS
             found.append(RuleResult(rule.code, rule.name, rule.title, rule.family, rule.guidelines, outcome, gaps=gaps))
@@ -311,7 +311,7 @@ def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator
         yield f"{fact}{place}{more} {reason}: {first.detail} ({codes})"
 
 
-def _judged(engine: str, switches: RulePolicy) -> set[str]:
+def _evaluated(engine: str, switches: RulePolicy) -> set[str]:
     """Codes of the rules that apply to the engine with these facts and are not switched off."""
     from tsaudit.engines.queries import query_files
     from tsaudit.model.facts import offered
@@ -326,5 +326,5 @@ def _rules_without(engine: str, fact: str, switches: RulePolicy) -> set[str]:
     """Codes of the rules that are unknown if the fact is missing."""
     from tsaudit.rules import all_rules
 
-    judged = _judged(engine, switches)
-    return {r.code for r in all_rules() if r.code in judged and fact in r.gaps_matter_in}
+    evaluated = _evaluated(engine, switches)
+    return {r.code for r in all_rules() if r.code in evaluated and fact in r.gaps_matter_in}

@@ -39,7 +39,7 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
         items.append(f"{block.joined_by(found)}{rest.left_out}: {_commands(block.lists_all(found, stored=stored))}")
     if said := block.changed(found):
         items.append(f"changed: {escape(said)}")
-    items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in block.not_judged(found).items()]
+    items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in block.not_evaluated(found).items()]
     if found["error"] and not found["summary"]["headline"]:
         items.append(f"error: {escape(found['error'])}")
     if worst := block.summarized(found):

@@ -57,7 +57,7 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
             for rule, finding in result.findings()
         ],
         "plans": [_plan(plan, result.target) for plan in result.plans],
-        "not_judged": [
+        "not_evaluated": [
             {"code": r.code, "name": r.name, "outcome": str(r.outcome), "reason": r.reason}
             for r in result.results
             if r.verdict == "unknown" or (r.gaps and r.findings)
@@ -79,7 +79,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "summary": _nothing_to_tell(),
         "findings": [],
         "plans": [],
-        "not_judged": [],
+        "not_evaluated": [],
         "complete": False,
         "first": False,
         "measured": None,

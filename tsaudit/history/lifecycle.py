@@ -223,8 +223,8 @@ class DaySeen:
         if PLUGIN_CODE in self._rules:
             # It may be one of those that could not be used today.
             return False
-        judged = self._rules.keys() - RULELESS_CODES.keys()
-        return bool(judged) and code not in judged | RULELESS_CODES.keys()
+        evaluated = self._rules.keys() - RULELESS_CODES.keys()
+        return bool(evaluated) and code not in evaluated | RULELESS_CODES.keys()
 
     def _after_bad(self, key: str, before: Track | None, bad: Bad) -> Track:
         old = None if before is None or before.gone else before

@@ -205,8 +205,8 @@ class RuleResult:
     """The target-wide limits it used."""
     why: str = ""
     """The rule's section "Why it matters"."""
-    not_judged: str = ""
-    """Which measurements it did not judge because of what their rows are, in words; empty if it judged all."""
+    not_evaluated: str = ""
+    """Which measurements it did not evaluate because of what their rows are, in words; empty if it evaluated all."""
     switched_off: bool = False
     """Whether the configuration switches it off here; its outcome is then that it does not apply."""
 

@@ -35,14 +35,14 @@ class RunChanges:
     verdict: Verdict
     new: tuple[FindingChange, ...]
     gone: tuple[FindingChange, ...]
-    not_judged: tuple[FindingChange, ...]
+    not_evaluated: tuple[FindingChange, ...]
     """Found then; the rule could not be evaluated today, so their state is not known."""
     severity: tuple[FindingChange, ...]
 
     @property
     def any(self) -> bool:
         return bool(
-            self.new or self.gone or self.not_judged or self.severity or self.verdict is not self.verdict_before
+            self.new or self.gone or self.not_evaluated or self.severity or self.verdict is not self.verdict_before
         )
 
 
@@ -70,7 +70,7 @@ def compare(before: AuditResult, now: AuditResult) -> RunChanges:
         verdict=now.verdict,
         new=tuple(change for key, change in new.items() if key not in old),
         gone=tuple(c for c in absent if c.fingerprint in over),
-        not_judged=tuple(c for c in absent if c.fingerprint not in over),
+        not_evaluated=tuple(c for c in absent if c.fingerprint not in over),
         severity=tuple(
             FindingChange(key, c.rule, c.finding, old[key].finding.severity)
             for key, c in new.items()

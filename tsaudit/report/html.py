@@ -78,9 +78,9 @@ class ReportContents:
         return _weakest(self.profile) if self.profile else ""
 
     @property
-    def rules_judged(self) -> int:
+    def rules_evaluated(self) -> int:
         """Rules that applied and had everything they needed."""
-        return brief.rules_judged(self.result)
+        return brief.rules_evaluated(self.result)
 
     @property
     def rules_unknown(self) -> int:

@@ -200,5 +200,5 @@ def _changes(changes: RunChanges | None) -> dict[str, Any] | None:
         "verdict_before": changes.verdict_before.value,
         "new": [c.fingerprint for c in changes.new],
         "gone": [c.fingerprint for c in changes.gone],
-        "not_judged": [c.fingerprint for c in changes.not_judged],
+        "not_evaluated": [c.fingerprint for c in changes.not_evaluated],
     }

@@ -20,7 +20,7 @@ from tsaudit.rule import LETTERS, Rule, Threshold
 
 TITLE: Final = "A rule plug-in cannot be used"
 WHY: Final = (
-    "The rules of a plug-in that cannot be used judge nothing, so a problem they watch for goes unnoticed. "
+    "The rules of a plug-in that cannot be used are not evaluated, so a problem they watch for goes unnoticed. "
     "Incidents they opened stay as they are."
 )
 FIX: Final = (
@@ -65,7 +65,7 @@ def plugin_rules(own: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Problem, 
 
 
 def result_of(problems: Iterable[Problem]) -> RuleResult | None:
-    """What an audit says of plug-ins whose rules did not judge; None where there are none."""
+    """What an audit says of plug-ins whose rules were not evaluated; None where there are none."""
     lines = [str(problem) for problem in problems]
     if not lines:
         return None
@@ -77,7 +77,7 @@ def result_of(problems: Iterable[Problem]) -> RuleResult | None:
         family="coverage",
         guidelines=(),
         outcome=Outcome.ERROR,
-        findings=(Finding(Subject(), Severity.WARN, f"Not all rules could judge: {lines[0]}{more}", FIX),),
+        findings=(Finding(Subject(), Severity.WARN, f"Not all rules could be evaluated: {lines[0]}{more}", FIX),),
         reason="; ".join(lines),
         why=WHY,
     )

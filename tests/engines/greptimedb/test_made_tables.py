@@ -13,9 +13,9 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Greptime, Row, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
-from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.rule import LimitPolicy
 
@@ -51,7 +51,7 @@ def said(server: GreptimeDB, *tables: Table, limits: Mapping[str, float] | None 
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW)
     assert profile.gaps == ()
-    result = audit(profile, policy=LimitPolicy(target=limits or {}))
+    result = evaluate(profile, policy=LimitPolicy(target=limits or {}))
     assert not [r.reason for r in result.results if r.outcome is Outcome.ERROR]
     return {
         f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": f

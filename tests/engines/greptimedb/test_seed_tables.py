@@ -16,10 +16,10 @@ from tests.databases import Dataset, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.greptimedb.seed_tables import MISUSED, TABLES
 from tests.planning.places import Statements
-from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.rule import LimitPolicy
@@ -58,7 +58,7 @@ def _audited(server: GreptimeDB, *tables: Table, limits: Mapping[str, float] | N
 
 
 def _found(target: Target, limits: Mapping[str, float] | None = None) -> dict[str, Finding]:
-    result = audit(_collected(target), policy=LimitPolicy(target=limits or {}))
+    result = evaluate(_collected(target), policy=LimitPolicy(target=limits or {}))
     assert not [r.reason for r in result.results if r.outcome is Outcome.ERROR]
     return {
         f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": f
@@ -120,7 +120,7 @@ def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) ->
     rows = len(server.rows(server.tables["guide", name]))
     plans = [
         plan
-        for plan in audit(_collected(target), policy=LimitPolicy(target=SMALL)).plans
+        for plan in evaluate(_collected(target), policy=LimitPolicy(target=SMALL)).plans
         if plan.subject.measurement == name
     ]
     if name == "compared_logs" and server.version.number < (1, 0):

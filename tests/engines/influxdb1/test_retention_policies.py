@@ -9,9 +9,9 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql, write_lines
-from tests.rules.cases import history_of, judge, planned, plans
+from tests.rules.cases import history_of, planned, plans, run_rule
 from tests.servers import Influxd
-from tsaudit.audit import audit
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import FOREVER, Database, Measurement, Profile, Retention
 from tsaudit.model.timeline import Timeline
@@ -46,7 +46,7 @@ def divided(*measurements: Measurement, series: int | None, **changes: object) -
 
 
 def found(code: str, profile: Profile, timeline: Timeline | None = None, **limits: float) -> dict[str, Finding]:
-    return {str(f.subject): f for f in judge(RULES[code], profile, limits, timeline).findings}
+    return {str(f.subject): f for f in run_rule(RULES[code], profile, limits, timeline).findings}
 
 
 def test_limit_counts_a_series_once_in_however_many_policies_it_is() -> None:
@@ -86,7 +86,7 @@ def test_growth_proposes_statements_for_the_policy(influxd: Influxd) -> None:
     raw = in_policy("raw", series=50_000, database=database)
     profile = a_profile(raw, engine="influxdb1")
     factors = [0.02 + i * 0.98 / 40 for i in range(40)]
-    (plan,) = audit(profile, history_of(profile, factors, "id"), rules=[RULES["CAR004"]]).plans
+    (plan,) = evaluate(profile, history_of(profile, factors, "id"), rules=[RULES["CAR004"]]).plans
     (statement,) = (step.text for step in plan.steps if "CARDINALITY" in step.text)
     (answer,) = influxql(influxd.url, statement)["results"][0]["series"]
     assert answer["tags"] == {"host": "a"}

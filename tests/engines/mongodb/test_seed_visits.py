@@ -13,10 +13,10 @@ from tests.databases import Collection, Dataset, write
 from tests.engines.mongodb import visits
 from tests.engines.mongodb.double import MongoDB
 from tests.servers import MONGODB_URL
-from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history.lifecycle import is_good
 from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
@@ -38,7 +38,7 @@ def _audited(server: MongoDB, dataset: Dataset, **budget: Any) -> tuple[Profile,
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW, wanted=required_facts("mongodb"))
     del server.commands[:sent]
-    return profile, audit(profile)
+    return profile, evaluate(profile)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_bytes_said_to_be_saved_are_those_of_a_real_servers_files() -> None:
         with open_connection(target) as connection:
             profile = collect(target, connection, day=DAY, now=NOW, wanted=required_facts("mongodb"))
         kept = [m.storage for m in profile.measurements]
-        return sum((s.data_bytes or 0) + (s.index_bytes or 0) for s in kept if s), audit(profile)
+        return sum((s.data_bytes or 0) + (s.index_bytes or 0) for s in kept if s), evaluate(profile)
 
     before, result = taken(written("user_id", unique=("user_id",)))
     (said,) = _of(result, "DOC002")

@@ -16,8 +16,8 @@ from tests.builders import DAY, NOW
 from tests.collecting import collected
 from tests.planning.places import split
 from tests.servers import Postgresql
-from tsaudit.audit import audit
 from tsaudit.config.settings import Target
+from tsaudit.evaluation import evaluate
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.finding import AuditResult, Outcome, Severity
 from tsaudit.model.profile import Profile
@@ -192,7 +192,7 @@ def _audited(server: Postgresql, schema: str, statements: list[str], change: str
     profile = collected(target, previous=before)
     assert profile.gaps == ()
     timeline = dataclasses.replace(_grown(profile, factors), previous=before)
-    return audit(profile, timeline, LimitPolicy(target=LIMITS))
+    return evaluate(profile, timeline, LimitPolicy(target=LIMITS))
 
 
 def _grown(profile: Profile, factors: list[float]) -> Timeline:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.audit import audit
 from tsaudit.config.settings import Incidents
+from tsaudit.evaluation import evaluate
 from tsaudit.history.lifecycle import DaySeen, State, Track
 from tsaudit.model.finding import fingerprint
 from tsaudit.model.subject import Subject
@@ -37,7 +37,7 @@ def incidents(counts: Sequence[float], begin: int = 7, limit: float = 1_000_000)
     for n in range(begin, len(points)):
         profile = dataclasses.replace(a_profile(a_measurement("cpu", int(points[n].value))), day=days[n])
         timeline = Timeline(points={("series", Subject("main", "cpu")): points[:n]})
-        seen = DaySeen(audit(profile, timeline, policy, [rule]), Incidents(), lambda finding, result: "owner")
+        seen = DaySeen(evaluate(profile, timeline, policy, [rule]), Incidents(), lambda finding, result: "owner")
         was_open = track is not None and track.incident.state is State.OPEN
         track = seen.after(MARK, track, None) or track
         if track is None:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.traits import engines_that
-from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
-from tsaudit.audit import audit
+from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
 from tsaudit.model.subject import Subject
@@ -70,7 +70,7 @@ def _timeline(profile: Profile, series: Sequence[float], **tags: Sequence[float]
 def _judged(profile: Profile, timeline: Timeline, limit: float = 1_000_000, **limits: float) -> RuleResult:
     named = {f"runaway-cardinality.{k}": v for k, v in limits.items()}
     policy = LimitPolicy(target={"high-series-cardinality.max_series": limit} | named)
-    (result,) = audit(profile, timeline, policy, [rule]).results
+    (result,) = evaluate(profile, timeline, policy, [rule]).results
     return result
 
 
@@ -180,7 +180,7 @@ def test_database_when_new_measurements_make_the_growth() -> None:
 
 def test_measurement_alone_when_it_explains_the_database() -> None:
     profile = a_profile(a_measurement(series=20_000), databases=(Database("main", a_count(20_000)),))
-    result = judge(rule, profile, timeline=history_of(profile, DOUBLING, "host"))
+    result = run_rule(rule, profile, timeline=history_of(profile, DOUBLING, "host"))
     assert [f.subject for f in result.findings] == [Subject("main", "cpu")]
 
 
@@ -307,7 +307,7 @@ def test_the_limit_is_nearer_where_it_counts_fields_too(fields: int, counted_in:
     limits = {"max_series": 1_000_000, "count_fields": counted_in}
     named = {f"high-series-cardinality.{name}": value for name, value in limits.items()}
     policy = LimitPolicy(target=named | {"runaway-cardinality.critical_factor": 100})
-    (result,) = audit(profile, timeline, policy, [rule]).results
+    (result,) = evaluate(profile, timeline, policy, [rule]).results
     (finding,) = result.findings
     limit = "200,000 tag sets (1,000,000 series)" if days == 7 else "1,000,000 series"
     assert f"the limit of {limit} is reached in about {days} days" in finding.message

@@ -9,8 +9,8 @@ import pytest
 
 from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.traits import KEEP_DOCUMENTS
-from tests.rules.cases import Case, dataset, hosts, judge, plans, table
-from tsaudit.audit import audit
+from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
 from tsaudit.model.subject import Subject
@@ -53,7 +53,7 @@ CASES = (
 
 
 def _judged(before: Profile, after: Profile) -> RuleResult:
-    return judge(rule, after, timeline=Timeline(previous=before))
+    return run_rule(rule, after, timeline=Timeline(previous=before))
 
 
 def test_silence_about_what_is_made_for_each_period() -> None:
@@ -74,7 +74,7 @@ def _change(before: Measurement, after: Measurement) -> Finding:
 
 def test_silence_when_nothing_changed_or_nothing_came_before() -> None:
     assert _judged(a_profile(), a_profile()).outcome is Outcome.PASS
-    assert judge(rule, a_profile()).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile()).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_plan_shows_what_is_new_where_it_is(engine: str, of_database: str, of_me
     old, new = (a_measurement(name, path=("main", "raw")) for name in "ab")
     before = a_profile(old, engine=engine)
     after = a_profile(old, new, a_measurement(database="new", path=("new", "autogen")), engine=engine)
-    assert audit(after, Timeline(previous=before), rules=[rule]).plans == (), "notes have none"
+    assert evaluate(after, Timeline(previous=before), rules=[rule]).plans == (), "notes have none"
     found = plans(rule, after, timeline=Timeline(previous=before))
     assert {str(plan.subject): plan.steps[0].text for plan in found} == {
         "main/b": of_measurement,

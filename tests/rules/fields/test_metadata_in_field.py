@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio, a_source
 from tests.engines.greptimedb.cases import a_table, a_text, findings
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Profile, RowPatterns
@@ -82,7 +82,7 @@ def _text(key: str, distinct: int, constant: float = 0.0, **changes: Any) -> Fie
 
 
 def _finding(field: Field, rows: int = 1000) -> Finding:
-    (finding,) = judge(rule, _profile(field, rows)).findings
+    (finding,) = run_rule(rule, _profile(field, rows)).findings
     return finding
 
 
@@ -110,27 +110,27 @@ def test_whole_numbers_when_they_are_ids() -> None:
     sensor = a_field("sensor_id", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
     assert _finding(sensor).severity is Severity.WARN
     count = a_field("errors", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
-    assert judge(rule, _profile(count)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(count)).outcome is Outcome.PASS
 
 
 def test_silence_when_values_are_one_or_too_many() -> None:
     for distinct, outcome in ((1, Outcome.PASS), (2, Outcome.FAIL), (100, Outcome.FAIL), (101, Outcome.PASS)):
-        assert judge(rule, _profile(_text("location", distinct), 5000)).outcome is outcome
-    assert judge(rule, _profile(_text("location", 101), 5000), {"max_values": 200}).outcome is Outcome.FAIL
+        assert run_rule(rule, _profile(_text("location", distinct), 5000)).outcome is outcome
+    assert run_rule(rule, _profile(_text("location", 101), 5000), {"max_values": 200}).outcome is Outcome.FAIL
 
 
 def test_silence_when_values_hardly_repeat() -> None:
-    assert judge(rule, _profile(_text("location", 50), 500)).outcome is Outcome.FAIL
-    assert judge(rule, _profile(_text("location", 51), 500)).outcome is Outcome.PASS
-    assert judge(rule, _profile(_text("location", 50, null_ratio=0.5), 500)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("location", 50), 500)).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(_text("location", 51), 500)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("location", 50, null_ratio=0.5), 500)).outcome is Outcome.PASS
 
 
 def test_silence_when_rows_are_few() -> None:
-    assert judge(rule, _profile(_text("location", 2), 99)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("location", 2), 99)).outcome is Outcome.PASS
 
 
 def test_silence_when_text_holds_numbers() -> None:
-    assert judge(rule, _profile(_text("reading", 2, sample=("1.5", "2.5")))).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("reading", 2, sample=("1.5", "2.5")))).outcome is Outcome.PASS
 
 
 def test_information_when_a_table_keeps_all_rows_anyway() -> None:
@@ -160,8 +160,8 @@ def test_index_when_there_is_one_already() -> None:
 def test_silence_when_the_column_holds_values_of_many_measures() -> None:
     """Timestream's own column for records of one value: what a value means is said by its measure name."""
     profile = _profile(_text("measure_value::varchar", 5))
-    assert judge(rule, dataclasses.replace(profile, engine="timestream")).outcome is Outcome.PASS
-    assert judge(rule, profile).outcome is Outcome.FAIL, "elsewhere it is a column like any other"
+    assert run_rule(rule, dataclasses.replace(profile, engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, profile).outcome is Outcome.FAIL, "elsewhere it is a column like any other"
 
 
 HASHES = tuple(f"{17 * 31**i % 16**12:012x}" for i in range(40, 60))
@@ -182,7 +182,7 @@ UUIDS = tuple(f"{i:08x}-1b2c-4d3e-8f90-{i * 7919:012x}" for i in range(20))
     ],
 )
 def test_silence_when_it_names_what_passes(key: str, sample: tuple[str, ...]) -> None:
-    assert judge(rule, _profile(_text(key, len(sample), sample=sample), 5000)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text(key, len(sample), sample=sample), 5000)).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -207,9 +207,9 @@ def test_distinct_values_of_a_sample_are_compared_with_its_rows() -> None:
     patterns = RowPatterns((), 400, 0, 0, a_source())
     location = _text("location", 60)
     million = a_measurement(fields=(location,), rows=a_count(1_000_000), row_patterns=patterns)
-    assert judge(rule, a_profile(million)).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(million)).outcome is Outcome.PASS
     more = dataclasses.replace(million, row_patterns=dataclasses.replace(patterns, rows=600))
-    assert judge(rule, a_profile(more)).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(more)).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_rows_that_overwrite_each_other_where_tags_are_no_index(
 ) -> None:
     names = tuple(f"east-{i:03}" for i in range(min(values, 64)))
     profile = dataclasses.replace(_profile(_text(key, values, constant, sample=names), 3000), engine="influxdb3")
-    findings = judge(rule, profile).findings
+    findings = run_rule(rule, profile).findings
     assert len(findings) == found
     for finding in findings:
         assert finding.severity is Severity.WARN

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_measurement, a_profile
 from tests.databases import Dataset
-from tests.rules.cases import Case, hosts, judge, table, text_of
+from tests.rules.cases import Case, hosts, run_rule, table, text_of
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Finding, Outcome, Severity
@@ -62,7 +62,7 @@ def _profile(
 
 
 def _found(*names: str, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, _profile(names), limits).findings
+    return run_rule(rule, _profile(names), limits).findings
 
 
 def _tenants(count: int) -> list[str]:
@@ -109,7 +109,7 @@ def test_severity_and_silence() -> None:
     databases = tuple(Database(name) for name in names)
     other = [a_measurement(f"c{i}", database=name) for i, name in enumerate(names)]
     profile = a_profile(*other, engine="mongodb", databases=databases)
-    assert judge(rule, profile).outcome is Outcome.PASS
+    assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_severity_and_silence() -> None:
     ],
 )
 def test_warning_when_there_is_little_room_for_more(engine: str, version: str, few: int, room: int, word: str) -> None:
-    (finding,) = judge(rule, _profile(_tenants(few), engine=engine, version=version)).findings
+    (finding,) = run_rule(rule, _profile(_tenants(few), engine=engine, version=version)).findings
     assert finding.severity is Severity.INFO
-    (finding,) = judge(rule, _profile(_tenants(few + 1), engine=engine, version=version)).findings
+    (finding,) = run_rule(rule, _profile(_tenants(few + 1), engine=engine, version=version)).findings
     assert finding.severity is Severity.WARN
     assert finding.message.endswith(f" in total; the maximum is {room} {word}, and there are {few + 1}.")
     assert (finding.observed, finding.unit) == (few + 1, "databases")
@@ -134,14 +134,14 @@ def test_warning_when_there_is_little_room_for_more(engine: str, version: str, f
 
 def test_no_warning_where_no_limit_is_known() -> None:
     for engine, version in (("influxdb1", "1.8.10"), ("influxdb2", "Cloud"), ("influxdb3", "Cloud Dedicated")):
-        (finding,) = judge(rule, _profile(_tenants(900), engine=engine, version=version)).findings
+        (finding,) = run_rule(rule, _profile(_tenants(900), engine=engine, version=version)).findings
         assert (finding.severity, finding.limit, finding.observed) == (Severity.INFO, None, 900)
     # Core's threshold of three is not that of the others.
-    assert judge(rule, _profile(_tenants(4), engine="influxdb3", version="Enterprise 3.6.0")).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_tenants(4), engine="influxdb3", version="Enterprise 3.6.0")).outcome is Outcome.PASS
 
 
 def test_words_are_those_of_the_engine() -> None:
-    messages = {e: judge(rule, _profile(_tenants(5), engine=e)).findings[0].message for e in sorted(rule.engines)}
+    messages = {e: run_rule(rule, _profile(_tenants(5), engine=e)).findings[0].message for e in sorted(rule.engines)}
     words = {e: ENGINES[e].words for e in messages}
     held = {e: f"5 {w.database}s named tenant_{{id}} contain the same {w.measurement}s" for e, w in words.items()}
     assert all(messages[e].startswith(held[e]) for e in messages)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import NOW, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import FieldRhythm, PartingTag, Profile, Rhythms
@@ -97,7 +97,7 @@ def _profile(*fields: FieldRhythm, parted_by: PartingTag | None = None) -> Profi
 
 
 def _found(*fields: FieldRhythm, parted_by: PartingTag | None = None, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, _profile(*fields, parted_by=parted_by), limits).findings
+    return run_rule(rule, _profile(*fields, parted_by=parted_by), limits).findings
 
 
 def test_fields_of_both_kinds() -> None:
@@ -147,5 +147,5 @@ def test_silence_when_nothing_was_judged_or_read() -> None:
     assert not _found(FieldRhythm("value", 0, 0, None))
     assert not _found()
     unread = a_profile(a_measurement(rhythms=None), engine="influxdb1")
-    assert judge(rule, unread).outcome is Outcome.PASS
-    assert judge(rule, a_profile(engine="influxdb1", databases=(), measurements=())).outcome is Outcome.PASS
+    assert run_rule(rule, unread).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="influxdb1", databases=(), measurements=())).outcome is Outcome.PASS

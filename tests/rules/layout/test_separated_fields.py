@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Gap, Measurement, PointSample, Reason, SampledPoint
 from tsaudit.model.subject import Subject
@@ -80,7 +80,7 @@ def _measurement(
 
 
 def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(*measurements, engine="influxdb1"), limits).findings
+    return run_rule(rule, a_profile(*measurements, engine="influxdb1"), limits).findings
 
 
 def test_what_the_finding_says() -> None:
@@ -128,18 +128,18 @@ def test_fields_at_the_limit_and_just_over_it() -> None:
 def test_a_group_goes_by_no_other_name_because_its_first_member_was_not_read() -> None:
     unread, others = _measurement("a", point_sample=None), (_measurement("b"), _measurement("c"))
     gap = Gap("row_sample", Reason.TIMED_OUT, "took too long", "main", "a")
-    assert judge(rule, a_profile(unread, *others, engine="influxdb1", gaps=(gap,))).outcome is Outcome.OPEN
+    assert run_rule(rule, a_profile(unread, *others, engine="influxdb1", gaps=(gap,))).outcome is Outcome.OPEN
     # It has no rows: nothing that could be in the group.
     assert len(_found(unread, *others)) == 1
     unread = _measurement("d", point_sample=None)
     gap = Gap("row_sample", Reason.TIMED_OUT, "took too long", "main", "d")
-    assert len(judge(rule, a_profile(*others, unread, engine="influxdb1", gaps=(gap,))).findings) == 1
+    assert len(run_rule(rule, a_profile(*others, unread, engine="influxdb1", gaps=(gap,))).findings) == 1
 
 
 def test_silence_across_databases_and_where_rows_were_not_read() -> None:
     assert _found(_measurement("a"), _measurement("b", database="other")) == ()
     assert _found(_measurement("a"), _measurement("b", point_sample=None)) == ()
-    assert judge(rule, a_profile(engine="influxdb1", databases=(), measurements=())).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="influxdb1", databases=(), measurements=())).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import influxql, write
-from tests.rules.cases import Case, dataset, judge, table, text_of
+from tests.rules.cases import Case, dataset, run_rule, table, text_of
 from tests.servers import Influxd
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
@@ -44,7 +44,7 @@ def _with(key: str, values: int, name: str = "cpu") -> Measurement:
 
 
 def _found(*measurements: Measurement, engine: str = "influxdb2", **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(*measurements, engine=engine), limits).findings
+    return run_rule(rule, a_profile(*measurements, engine=engine), limits).findings
 
 
 def test_message_and_evidence() -> None:
@@ -116,7 +116,7 @@ def test_a_field_names_the_customer_in_documents_only() -> None:
         "One database for all tenants: meta.tenant_id, with 9 values, separates them in 1 of 1 collections."
     )
     assert "meta.tenant_id is best the first" in finding.fix
-    assert judge(rule, a_profile(orders, engine="influxdb2")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(orders, engine="influxdb2")).outcome is Outcome.PASS
 
 
 def test_statement_that_shows_a_customer(influxd: Influxd) -> None:

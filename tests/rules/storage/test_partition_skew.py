@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import a_measurement, a_profile
 from tests.databases import Dataset, Greptime
-from tests.rules.cases import Case, dataset, hosts, judge, planned, table
+from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
 from tsaudit.model.subject import Subject
@@ -82,14 +82,14 @@ def _profile(*parts: Partition, key: tuple[str, ...] = ("dc",), count: int | Non
 
 
 def _message(*parts: Partition, **settings: Any) -> str:
-    findings = judge(rule, _profile(*parts, **settings)).findings
+    findings = run_rule(rule, _profile(*parts, **settings)).findings
     return findings[0].message if findings else ""
 
 
 def test_skew_when_at_the_limit_and_over_it() -> None:
     even = [a_partition(f"p{i}", GB, 10) for i in range(3)]
     assert not _message(a_partition("big", 4 * GB), *even)
-    (finding,) = judge(rule, _profile(a_partition("big", 4 * GB + 10_000_000, 1_000), *even)).findings
+    (finding,) = run_rule(rule, _profile(a_partition("big", 4 * GB + 10_000_000, 1_000), *even)).findings
     assert finding.message == "Partition big has 4.01 GB, 4.01 times the median of the others."
     assert (finding.severity, finding.observed) == (Severity.WARN, 4.01)
     assert finding.fix == "Divide by a column with many values of about the same weight instead of dc."
@@ -119,7 +119,7 @@ def test_skew_when_bytes_are_not_known() -> None:
 )
 def test_skew_is_information_when_partitions_are_small(largest: Partition, severity: Severity) -> None:
     known = a_partition("b", 1) if largest.bytes else a_partition("b", None, 1)
-    (finding,) = judge(rule, _profile(largest, known)).findings
+    (finding,) = run_rule(rule, _profile(largest, known)).findings
     assert finding.severity is severity
 
 
@@ -172,7 +172,7 @@ def test_too_many_partitions() -> None:
 
 def test_all_in_one_finding_when_several_are_wrong() -> None:
     parts = [a_partition("rest", 1, 500, "DEFAULT"), a_partition("a", 5 * GB, 5), a_partition("b", GB, 5)]
-    (finding,) = judge(rule, _profile(*parts), {"max_partitions": 2}).findings
+    (finding,) = run_rule(rule, _profile(*parts), {"max_partitions": 2}).findings
     assert finding.message == (
         "The default partition rest contains 500 rows, 98% of all; partition a has 5 GB, 5 times the median of the "
         "others; 3 partitions, more than the recommended 2."
@@ -181,7 +181,7 @@ def test_all_in_one_finding_when_several_are_wrong() -> None:
 
 
 def test_silence_when_there_are_no_partitions() -> None:
-    assert judge(rule, a_profile(a_measurement(), engine="postgresql")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(), engine="postgresql")).outcome is Outcome.PASS
     assert not _message(count=0)
 
 
@@ -189,7 +189,7 @@ def test_partitions_by_a_field_when_the_table_deduplicates() -> None:
     def message(options: dict[str, str] | None, *key: str) -> str:
         cut = Partitioning(key, 2, (a_partition("a", GB), a_partition("b", GB)))
         measurement = a_measurement(partitioning=cut, options=options)
-        found = judge(rule, a_profile(measurement, engine="greptimedb")).findings
+        found = run_rule(rule, a_profile(measurement, engine="greptimedb")).findings
         return found[0].message if found else ""
 
     assert message({}, "usage") == (
@@ -214,7 +214,7 @@ def test_statement_when_partitions_are_by_time(version: str) -> None:
 def test_no_statement_where_somebody_has_to_choose_the_column() -> None:
     parts = (Partition("p1", "host >= 'm'", None, 9 * GB), Partition("p0", "host < 'm'", None, GB))
     measurement = a_measurement(partitioning=Partitioning(("host",), 2, parts), options={})
-    (finding,) = judge(rule, a_profile(measurement, engine="greptimedb")).findings
+    (finding,) = run_rule(rule, a_profile(measurement, engine="greptimedb")).findings
     assert (finding.changes, finding.fix) == (
         (),
         "Divide by a column with many values of about the same weight instead of host.",

@@ -14,7 +14,7 @@ import pytest
 from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
 from tests.collecting import collected
 from tests.databases import Greptime, write
-from tests.rules.cases import Case, dataset, hosts, judge, table, text_of
+from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
 from tests.servers import Postgresql
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.plan import StepKind
@@ -124,12 +124,12 @@ def _profile(*indexes: Index, engine: str = "sqlite", **changes: Any) -> Profile
 
 
 def _message(*indexes: Index, engine: str = "sqlite") -> str:
-    findings = judge(rule, _profile(*indexes, engine=engine)).findings
+    findings = run_rule(rule, _profile(*indexes, engine=engine)).findings
     return findings[0].message if findings else ""
 
 
 def test_columns_that_another_index_leads_with() -> None:
-    (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))).findings
+    (finding,) = run_rule(rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))).findings
     assert finding.message == (
         "Index i on (time) is not needed: cpu_pkey (time, host) starts with the same column; it takes 12.3 MB."
     )
@@ -154,7 +154,7 @@ def test_columns_that_another_index_leads_with() -> None:
     ids=["other column", "other second column", "longer", "other kind", "partial", "unique", "expression", "included"],
 )
 def test_silence_when_the_key_does_not_serve(index: Index) -> None:
-    assert judge(rule, _profile(KEY, index)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(KEY, index)).outcome is Outcome.PASS
 
 
 def test_silence_when_what_leads_with_it_is_partial_or_expressions() -> None:
@@ -186,14 +186,14 @@ def test_duplicates_of_a_kind_without_order() -> None:
 def test_unused_when_the_counters_are_old_enough() -> None:
     unused = an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
     profile = _profile(unused)
-    (finding,) = judge(rule, profile).findings
+    (finding,) = run_rule(rule, profile).findings
     assert finding.severity is Severity.INFO, "it may have been made today"
-    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
     assert finding.severity is Severity.WARN
     assert "not used once since 2026-03-01, or since it was created; it takes 5 MB" in finding.message
     renamed = Timeline(previous=_profile(dataclasses.replace(unused, name="old")))
-    assert judge(rule, profile, timeline=renamed).findings[0].severity is Severity.INFO
-    assert judge(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
+    assert run_rule(rule, profile, timeline=renamed).findings[0].severity is Severity.INFO
+    assert run_rule(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -204,16 +204,16 @@ def test_unused_when_the_counters_are_old_enough() -> None:
 def test_silence_when_not_known_to_be_unused(changes: dict[str, Any]) -> None:
     index = an_index("i", "region", **{"scans": 0, "counted_since": SINCE} | changes)
     profile = _profile(index)
-    assert judge(rule, profile, timeline=Timeline(previous=profile)).outcome is Outcome.PASS
+    assert run_rule(rule, profile, timeline=Timeline(previous=profile)).outcome is Outcome.PASS
 
 
 def test_unused_needs_observed_days_if_the_engine_does_not_say_since_when_it_counts() -> None:
     unknown = _profile(an_index("i", "region", scans=0, size_bytes=5_000_000))
-    assert judge(rule, unknown, timeline=Timeline(previous=unknown)).outcome is Outcome.PASS
+    assert run_rule(rule, unknown, timeline=Timeline(previous=unknown)).outcome is Outcome.PASS
     for days, outcome in ((29, Outcome.PASS), (30, Outcome.FAIL)):
         since = NOW - timedelta(days=days)
         observed = _profile(an_index("i", "region", scans=0, size_bytes=5_000_000, scans_since=since))
-        result = judge(rule, observed, timeline=Timeline(previous=observed))
+        result = run_rule(rule, observed, timeline=Timeline(previous=observed))
         assert result.outcome is outcome
     (finding,) = result.findings
     assert finding.severity is Severity.WARN
@@ -222,25 +222,25 @@ def test_unused_needs_observed_days_if_the_engine_does_not_say_since_when_it_cou
 
 def test_information_when_it_is_small() -> None:
     for bytes_, severity in ((999_999, Severity.INFO), (1_000_000, Severity.WARN)):
-        (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=bytes_))).findings
+        (finding,) = run_rule(rule, _profile(KEY, an_index("i", "time", size_bytes=bytes_))).findings
         assert finding.severity is severity
     for rows, severity in ((19_999, Severity.INFO), (20_000, Severity.WARN)):
-        (finding,) = judge(rule, _profile(KEY, an_index("i", "time"), rows=a_count(rows))).findings
+        (finding,) = run_rule(rule, _profile(KEY, an_index("i", "time"), rows=a_count(rows))).findings
         assert finding.severity is severity
     unused = _profile(an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=999_999))
-    (finding,) = judge(rule, unused, timeline=Timeline(previous=unused)).findings
+    (finding,) = run_rule(rule, unused, timeline=Timeline(previous=unused)).findings
     assert finding.severity is Severity.INFO
 
 
 def test_too_many_when_each_has_its_use() -> None:
     indexes = [an_index(f"i{n:02}", f"c{n}", scans=100 - n) for n in range(11)]
     assert not _message(*indexes[:10])
-    (finding,) = judge(rule, _profile(*indexes)).findings
+    (finding,) = run_rule(rule, _profile(*indexes)).findings
     assert (finding.severity, finding.observed) == (Severity.WARN, 11)
     assert finding.message == "11 indexes, more than the recommended 10."
     assert finding.fix.endswith("beginning with those used least: i10, i09, and i08.")
     uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
-    assert judge(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
+    assert run_rule(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
     assert _message(*indexes, an_index("i11", "c0", "c1")).startswith(
         "12 indexes, more than the recommended 10; Index i00 on (c0)"
     )
@@ -253,7 +253,7 @@ def test_few_values_when_the_table_is_large() -> None:
         profile = _profile(
             an_index("i", "region", **{"kind": kind} | changes), engine=engine, tags=tags, rows=a_count(rows)
         )
-        findings = judge(rule, profile).findings
+        findings = run_rule(rule, profile).findings
         assert all(f.severity is Severity.INFO for f in findings)
         return findings[0].message if findings else ""
 
@@ -282,7 +282,7 @@ def test_duckdb_when_no_query_uses_the_index() -> None:
 def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
     key = an_index("PRIMARY", "host", "region", kind="primary", constraint=True)
     inverted = [an_index(f"INVERTED_INDEX_{c}", c, kind="inverted") for c in ("host", "region", "time")]
-    (finding,) = judge(rule, _profile(key, *inverted, engine="greptimedb")).findings
+    (finding,) = run_rule(rule, _profile(key, *inverted, engine="greptimedb")).findings
     assert {e.label: e.value for e in finding.evidence} == {
         "indexes": "4",
         "INVERTED_INDEX_host": "(host): rows are sorted by this column, the first of the key",
@@ -310,7 +310,7 @@ def test_statement_when_run(engine: str, tmp_path: Path) -> None:
     connection: Any = (duckdb if engine == "duckdb" else sqlite3).connect(str(tmp_path / "main.db"))
     connection.execute(text)
     connection.close()
-    assert judge(rule, collected(target)).outcome is Outcome.PASS
+    assert run_rule(rule, collected(target)).outcome is Outcome.PASS
 
 
 def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
@@ -321,7 +321,7 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
         statement = text_of(StepKind.SCHEMA, rule, _after_a_month(collected(target)))
         assert statement.endswith(f'."{name}";')
         postgresql.execute(statement)
-    assert judge(rule, _after_a_month(collected(target))).outcome is Outcome.PASS
+    assert run_rule(rule, _after_a_month(collected(target))).outcome is Outcome.PASS
 
 
 def _after_a_month(profile: Profile) -> Profile:
@@ -358,9 +358,9 @@ def test_duckdb_when_asked_for_a_range_or_by_several_columns(tmp_path: Path) -> 
 def test_index_that_was_never_finished() -> None:
     unfinished = an_index("i", "region", "host", valid=False, size_bytes=5_000_000)
     profile = _profile(unfinished, engine="postgresql")
-    (finding,) = judge(rule, profile).findings
+    (finding,) = run_rule(rule, profile).findings
     assert finding.severity is Severity.INFO, "it may be in the making"
-    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
     assert finding.severity is Severity.WARN
     assert finding.message.startswith(
         "Index i on (region, host) is not needed: it is not valid, because building it failed or"
@@ -372,11 +372,11 @@ def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:
     narrow = an_index("narrow", "host", scans=1000, counted_since=SINCE, size_bytes=5_000_000)
     wide = an_index("wide", "host", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
     profile = _profile(narrow, wide, engine="postgresql")
-    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
     assert finding.message.startswith("Index narrow on (host) is not needed: wide (host, region) starts with")
     assert "wide" not in finding.fix
     unused = _profile(dataclasses.replace(narrow, scans=0), wide, engine="postgresql")
-    (finding,) = judge(rule, unused, timeline=Timeline(previous=unused)).findings
+    (finding,) = run_rule(rule, unused, timeline=Timeline(previous=unused)).findings
     assert finding.message == "2 indexes are not needed, 10 MB together: narrow and wide."
 
 
@@ -387,7 +387,7 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
         an_index("b", "host", "region", **since),
         an_index("c", "usage", **since),
     ]
-    (finding,) = judge(rule, _profile(*indexes, engine="postgresql")).findings
+    (finding,) = run_rule(rule, _profile(*indexes, engine="postgresql")).findings
     assert finding.severity is Severity.WARN
     assert finding.message == (
         "Index a on (host) is not needed: b (host, region) starts with the same column; it takes 5 MB; "
@@ -424,7 +424,7 @@ def test_order_decides_whether_another_one_serves(
 def test_the_only_index_by_time_is_kept_though_unused() -> None:
     """Without it, missing-index would ask for it again: the two would take turns."""
     on_time = an_index("by_time", "time", scans=0, counted_since=SINCE, size_bytes=5_000_000)
-    assert judge(rule, _profile(on_time, engine="postgresql")).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(on_time, engine="postgresql")).outcome is Outcome.PASS
     other = an_index("by_time_too", "time", "host", scans=3, counted_since=SINCE)
-    (finding,) = judge(rule, _profile(on_time, other, engine="postgresql")).findings
+    (finding,) = run_rule(rule, _profile(on_time, other, engine="postgresql")).findings
     assert finding.message.startswith("Index by_time on (time) is not needed")

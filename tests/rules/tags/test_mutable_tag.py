@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
 from tsaudit.model.subject import Subject
@@ -71,11 +71,11 @@ def _measurement(*seen: TagChanges, left: int = 10) -> Measurement:
 
 
 def _outcome(*seen: TagChanges, **limits: float) -> Outcome:
-    return judge(rule, a_profile(_measurement(*seen), engine="influxdb1"), limits).outcome
+    return run_rule(rule, a_profile(_measurement(*seen), engine="influxdb1"), limits).outcome
 
 
 def test_finding_when_read() -> None:
-    (finding,) = judge(rule, a_profile(_measurement(_seen()), engine="influxdb1")).findings
+    (finding,) = run_rule(rule, a_profile(_measurement(_seen()), engine="influxdb1")).findings
     assert finding.message == "Tag colour changes over time for the same machine: 6 times in 5 of 20 sources."
     assert finding.severity is Severity.WARN
     assert [e.value for e in finding.evidence] == [
@@ -84,7 +84,7 @@ def test_finding_when_read() -> None:
         "6; 240 expected by chance",
         "10 instead of 20",
     ]
-    (finding,) = judge(rule, a_profile(_measurement(_seen(), left=11), engine="influxdb1")).findings
+    (finding,) = run_rule(rule, a_profile(_measurement(_seen(), left=11), engine="influxdb1")).findings
     assert finding.severity is Severity.INFO
 
 
@@ -110,5 +110,5 @@ def test_silence_when_all_rows_are_of_one_source_or_none_was_read() -> None:
 
 def test_the_way_that_shows_more_when_there_are_two() -> None:
     hidden = _seen(by=("machine", "model"), changing=2, changes=2)
-    (finding,) = judge(rule, a_profile(_measurement(hidden, _seen()), engine="influxdb1")).findings
+    (finding,) = run_rule(rule, a_profile(_measurement(hidden, _seen()), engine="influxdb1")).findings
     assert finding.evidence[0].value == "machine"

@@ -82,7 +82,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     """
     found: list[Finding] = []
     for scope in _scopes(case):
-        finding = _judge(case, scope)
+        finding = _evaluate(case, scope)
         if finding and (scope.subject.measurement or not _already_said(case, finding, found)):
             found.append(finding)
     yield from found
@@ -150,7 +150,7 @@ def _already_said(case: Case, wider: Finding, found: Sequence[Finding]) -> bool:
     )
 
 
-def _judge(case: Case, scope: _Scope) -> Finding | None:
+def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     limit = series_limit(case, scope.inside[0] if scope.subject.measurement else None)
     series = scope.series
     # If the true number may be above the limit, report it: it was not shown to be below.

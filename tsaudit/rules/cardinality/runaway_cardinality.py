@@ -94,13 +94,13 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     found: list[Finding] = []
     for measurement in case.measurements:
         count = measurement.series
-        finding = _judge(case, subject_of(measurement), count.value if count else None, measurement)
+        finding = _evaluate(case, subject_of(measurement), count.value if count else None, measurement)
         found += [finding] if finding else []
     # New measurements have no history of their own; their database does.
     for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
         count = database.series
-        found += _unless_said(case, _judge(case, Subject(database.name), count.value if count else None), found)
-    found += _unless_said(case, _judge(case, Subject(), case.profile.series), found)
+        found += _unless_said(case, _evaluate(case, Subject(database.name), count.value if count else None), found)
+    found += _unless_said(case, _evaluate(case, Subject(), case.profile.series), found)
     yield from found
 
 
@@ -143,7 +143,9 @@ class _Course:
         return (self.now.day - self.since).days
 
 
-def _judge(case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None) -> Finding | None:
+def _evaluate(
+    case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None
+) -> Finding | None:
     """The finding for one count; None if it is not growing without bound, or not known."""
     from tsaudit.analysis.growth import detection as growth
 
@@ -154,14 +156,14 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
     if len(points) < 2:
         return None
     days, values = [p.day for p in points], [p.value for p in points]
-    judged = growth.judge(days, values)
+    evaluated = growth.detect(days, values)
     # The history counts tag sets; a limit that also counts fields is that much closer.
     reached = limit.value / _fields_per_series(case, subject) if limit else None
     unit = ""
     if limit:
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
     forecast = growth.forecast(days, values, reached, unit=unit) if reached else None
-    course = _Course(judged, forecast, _before(points, judged), points[-1])
+    course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
     severity = _severity(case, course, measurement)
     if severity and limit is None:
         severity = Severity.INFO
@@ -175,9 +177,9 @@ def _fields_per_series(case: Case, subject: Subject) -> float:
     return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 
 
-def _before(points: Sequence[Point], judged: Growth) -> Point:
+def _before(points: Sequence[Point], evaluated: Growth) -> Point:
     """The newest point before the onset; the oldest point if there is no onset."""
-    earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
+    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     return earlier[-1] if earlier else points[0]
 
 

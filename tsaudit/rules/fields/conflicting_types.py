@@ -46,10 +46,10 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     - Write errors:
       https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     for field in measurement.fields:
         found = distinct_types(case.profile.engine, field.types)
         if len(found) < 2:

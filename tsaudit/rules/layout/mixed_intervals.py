@@ -58,19 +58,19 @@ def mixed_intervals(case: Case) -> Iterator[Finding]:
       https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
     for measurement in case.measurements:
-        found = (_judged(case, measurement, part.rhythms) for part in measurement.parts if part.rhythms is not None)
+        found = (_evaluated(case, measurement, part.rhythms) for part in measurement.parts if part.rhythms is not None)
         # There is only one finding per table, so one is enough.
         yield from itertools.islice(filter(None, found), 1)
 
 
-def _judged(case: Case, measurement: Measurement, found: Rhythms) -> Finding | None:
+def _evaluated(case: Case, measurement: Measurement, found: Rhythms) -> Finding | None:
     share = case.limit("min_share", measurement).value
-    judged = [field for field in found.fields if field.regular + field.irregular]
-    metrics = [field.field for field in judged if _irregular(field) < share]
-    events = [field.field for field in judged if _irregular(field) > 1 - share]
+    evaluated = [field for field in found.fields if field.regular + field.irregular]
+    metrics = [field.field for field in evaluated if _irregular(field) < share]
+    events = [field.field for field in evaluated if _irregular(field) > 1 - share]
     if metrics and events:
         return _by_field(measurement, found, metrics, events)
-    mixed = [field for field in judged if share <= _irregular(field) <= 1 - share]
+    mixed = [field for field in evaluated if share <= _irregular(field) <= 1 - share]
     return _by_source(case, measurement, found, mixed) if mixed else None
 
 
@@ -101,7 +101,7 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
     from tsaudit.analysis.shapes.redaction import redact_unless_name
 
     most = max(mixed, key=lambda field: min(field.regular, field.irregular))
-    judged = many(most.regular + most.irregular, "series")
+    evaluated = many(most.regular + most.irregular, "series")
     limit = case.limit("min_share", measurement)
     tag = found.parted_by
     events = metrics = ""
@@ -116,7 +116,7 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{most.field} arrives at even intervals in {percent(1 - _irregular(most))} of {judged}, only "
+        message=f"{most.field} arrives at even intervals in {percent(1 - _irregular(most))} of {evaluated}, only "
         f"when something happens in {percent(_irregular(most))}: metrics and events share a measurement"
         + (f", separated only by {tag.tag}." if tag else "."),
         headline="Metrics and events share a measurement" + (f", separated only by {tag.tag}" if tag else ""),
@@ -133,7 +133,7 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
 
 
 def _evidence(fields: Sequence[FieldRhythm]) -> tuple[Evidence, ...]:
-    judged = [field for field in fields if field.regular + field.irregular]
+    evaluated = [field for field in fields if field.regular + field.irregular]
     return tuple(
         Evidence(
             f"field {field.field}",
@@ -141,5 +141,5 @@ def _evidence(fields: Sequence[FieldRhythm]) -> tuple[Evidence, ...]:
             + (f" (every {number(field.interval_s)} s)" if field.interval_s else "")
             + f", irregular in {number(field.irregular)}",
         )
-        for field in judged[:8]
+        for field in evaluated[:8]
     )

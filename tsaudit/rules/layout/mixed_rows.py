@@ -71,10 +71,10 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
     - Homogeneous measurements:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.rows import cohesion
     from tsaudit.analysis.tables.typed_values import typed_values
 

@@ -82,10 +82,10 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     - Sparse schemas:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
-    yield from once_for_family(case, lambda measurement: _judge(case, measurement))
+    yield from once_for_family(case, lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.tables.typed_values import typed_values
 
     # Fields whose names are data occur in few documents each; data-in-field-name reports them.
@@ -95,10 +95,10 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
         del nulls[key]
     rows = measurement.rows
     if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
-        yield from _judge_nulls(case, measurement, nulls)
+        yield from _evaluate_nulls(case, measurement, nulls)
 
 
-def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
+def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
     table_limit = case.limit("max_null_ratio", measurement)
     column_limit = case.limit("max_column_null_ratio", measurement)
     part, cells = _emptiest(measurement, nulls)

@@ -73,16 +73,16 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     limit = case.limit("max_bytes")
     points = (*case.usual("stored_bytes", Subject()), Point(case.profile.day, float(held)))
     days, values = [p.day for p in points], [p.value for p in points]
-    judged = growth.judge(days, values)
+    evaluated = growth.detect(days, values)
     forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit.value else None
-    severity = _severity(case, held, judged.kind == "growth", limit, forecast)
+    severity = _severity(case, held, evaluated.kind == "growth", limit, forecast)
     if severity is None:
         return
-    earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
+    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     before = earlier[-1] if earlier else points[0]
-    doubling = judged.doubling_days if not limit.value else None
+    doubling = evaluated.doubling_days if not limit.value else None
     finding = _finding(case, severity, limit, forecast, before, points[-1], doubling)
-    yield replace(finding, per_day=held * judged.growth_per_day or None)
+    yield replace(finding, per_day=held * evaluated.growth_per_day or None)
 
 
 def _severity(case: Case, held: int, grows: bool, limit: Limit, forecast: Forecast | None) -> Severity | None:

@@ -86,7 +86,7 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     """
     for database in case.profile.databases:
         inside = [m for m in case.measurements if m.database == database.name]
-        policies = _judged(database, inside)
+        policies = _evaluated(database, inside)
         forever = [policy for policy in policies if policy.duration_s == FOREVER]
         if inside and forever:
             yield _finding(case, database, forever, inside)
@@ -96,7 +96,7 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
             yield from _of_table(case, measurement, kept)
 
 
-def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
+def _evaluated(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
     """The database's own policy, or the default one; if there is none, as on Timestream, those of its tables."""
     if database.policy_of:
         return list(database.retention or ())
@@ -211,12 +211,12 @@ def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | 
 
     now = Point(case.profile.day, value)
     points = (*case.usual(figure, subject), now)
-    judged = growth.judge([p.day for p in points], [p.value for p in points])
-    if judged.doubling_days is None:
+    evaluated = growth.detect([p.day for p in points], [p.value for p in points])
+    if evaluated.doubling_days is None:
         return None
-    earlier = [p for p in points if judged.onset is None or p.day < judged.onset]
-    before, per_day = earlier[-1] if judged.onset and earlier else points[0], now.value * judged.growth_per_day
-    return _Grown(before, now.value, per_day, judged.doubling_days)
+    earlier = [p for p in points if evaluated.onset is None or p.day < evaluated.onset]
+    before, per_day = earlier[-1] if evaluated.onset and earlier else points[0], now.value * evaluated.growth_per_day
+    return _Grown(before, now.value, per_day, evaluated.doubling_days)
 
 
 def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:

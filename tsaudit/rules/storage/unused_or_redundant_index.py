@@ -110,7 +110,7 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
         if case.tables.has_given_columns(measurement):
             continue
         indexes = measurement.indexes or ()
-        unneeded = [found for index in indexes if (found := _judge(case, measurement, index))]
+        unneeded = [found for index in indexes if (found := _evaluate(case, measurement, index))]
         limit = case.limit("max_indexes", measurement)
         if unneeded or len(indexes) > limit.value:
             yield _finding(case, measurement, indexes, unneeded)
@@ -125,7 +125,7 @@ class _Unneeded:
     """False if it may be useful."""
 
 
-def _judge(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
+def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
     """Why the index is not needed; None if it may be."""
     if index.constraint:
         return None

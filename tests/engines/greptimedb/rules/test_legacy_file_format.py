@@ -9,7 +9,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.engines.greptimedb.double import GreptimeDB
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.engines.greptimedb.rules.legacy_file_format import legacy_file_format as rule
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.subject import Subject
@@ -40,7 +40,7 @@ def test_unknown_when_the_version_does_not_tell(version: str, outcome: Outcome) 
         profile = collected(write(_hosts(""), "greptimedb", server))
     finally:
         server.stop()
-    result = judge(rule, profile)
+    result = run_rule(rule, profile)
     assert result.outcome is outcome
     if outcome is Outcome.OPEN:
         assert result.reason.endswith("the server does not report its file format; 1.1 and later do")

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.builders import a_measurement, a_profile
 from tests.databases import Greptime
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.engines.greptimedb.rules.unnecessary_partitions import unnecessary_partitions as rule
 from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import Partition, Partitioning, Storage
@@ -52,7 +52,7 @@ def _judge(
     cut = Partitioning(("host",), len(parts), parts)
     measurement = a_measurement("or'der", partitioning=cut, storage=Storage(held, None), **more)
     profile = a_profile(measurement, engine="greptimedb", server_version=version)
-    return judge(rule, profile, limits)
+    return run_rule(rule, profile, limits)
 
 
 def test_finding_when_just_below_the_limit() -> None:
@@ -76,4 +76,4 @@ def test_silence_when_there_is_one_partition_or_the_server_divides_traces() -> N
     assert _judge(1, 1).outcome is Outcome.PASS
     assert _judge(1, 1, 1, options={"table_data_model": "greptime_trace_v1"}).outcome is Outcome.PASS
     assert _judge(1, 1, 1, options={"engine": "metric"}).outcome is Outcome.PASS
-    assert judge(rule, a_profile(a_measurement(), engine="greptimedb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(), engine="greptimedb")).outcome is Outcome.PASS

@@ -14,7 +14,7 @@ from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement
@@ -170,4 +170,4 @@ def test_one_finding_for_a_family() -> None:
 
 def test_silence_when_indexes_were_not_measured() -> None:
     users = dataclasses.replace(a_collection("users"), indexes=None)
-    assert judge(rule, a_profile(users, engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(users, engine="mongodb")).outcome is Outcome.PASS

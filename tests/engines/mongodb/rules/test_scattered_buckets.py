@@ -9,7 +9,7 @@ from tests.builders import a_count, a_profile, a_source, a_tag
 from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Buckets
@@ -78,5 +78,5 @@ def test_span_is_named_where_sources_come_again() -> None:
 def test_silence_when_buckets_are_few_or_not_known() -> None:
     assert _found(1, count=999) == ()
     assert _found(None) == ()
-    assert judge(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
     assert a_count(1).value == 1

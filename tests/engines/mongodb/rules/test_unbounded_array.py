@@ -8,7 +8,7 @@ from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Items
@@ -85,4 +85,4 @@ def test_document_that_is_large_for_another_reason() -> None:
 
 
 def test_silence_without_arrays() -> None:
-    assert judge(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

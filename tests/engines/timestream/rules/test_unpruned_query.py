@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.builders import a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops, partitioned_by
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
@@ -61,7 +61,7 @@ def _findings(*conditions: str, key: str = "", names: int = 2) -> tuple[Finding,
     profile = a_profile(
         a_measurement(options=options, measure_names=found), engine="timestream", stored_queries=queries
     )
-    return judge(rule, profile).findings
+    return run_rule(rule, profile).findings
 
 
 def test_warning_when_there_is_no_condition_on_the_time() -> None:
@@ -91,13 +91,13 @@ def test_information_when_some_query_names_neither() -> None:
 def test_silence_when_there_is_nothing_to_prune_by() -> None:
     assert not _findings(f"WHERE {IN_TIME}", names=1)
     assert not _findings()
-    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
 
 
 def test_query_that_cannot_be_parsed_is_no_pass() -> None:
     def judged(*statements: str) -> RuleResult:
         queries = tuple(StoredQuery(f"q{i}", sql, None, None) for i, sql in enumerate(statements))
-        return judge(rule, a_profile(a_measurement(), engine="timestream", stored_queries=queries))
+        return run_rule(rule, a_profile(a_measurement(), engine="timestream", stored_queries=queries))
 
     good, bad, odd = f"SELECT 1 FROM main.cpu WHERE {IN_TIME}", "SELECT 1 FROM main.cpu", "SELECT FROM WHERE"
     assert judged(good).outcome is Outcome.PASS

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from tsaudit import Case, Finding, Rule, Severity, Threshold, rule
-from tsaudit.rule import subject_of
+from tsaudit import Case, Finding, Rule, Severity, Threshold
+from tsaudit.rule import rule, subject_of
 
 __all__ = ["ledger_without_currency", "shouted_name"]
 

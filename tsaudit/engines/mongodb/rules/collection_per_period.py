@@ -125,7 +125,7 @@ def _forecast(case: Case, files: int) -> Forecast | None:
     count = len(case.measurements)
     points = (*case.timeline.of("measurements", Subject()), Point(case.profile.day, float(count)))
     days, values = [p.day for p in points], [p.value * files / count for p in points]
-    if len(points) < 2 or growth.judge(days, values).kind != "growth":
+    if len(points) < 2 or growth.detect(days, values).kind != "growth":
         return None
     return growth.forecast(days, values, case.limit("max_files").value, unit="files")
 

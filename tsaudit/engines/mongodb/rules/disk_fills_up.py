@@ -71,7 +71,7 @@ def _judge(case: Case, sharing: list[Database], used: int, total: int) -> Iterat
     database = max(sharing, key=lambda d: (_grown(case, d), d.name))
     points = (*case.timeline.of("disk_used_bytes", Subject(database.name)), Point(case.profile.day, float(used)))
     days, values = [p.day for p in points], [p.value for p in points]
-    judged = growth.judge(days, values) if len(points) > 1 else None
+    judged = growth.detect(days, values) if len(points) > 1 else None
     grows = judged is not None and judged.kind == "growth"
     forecast = growth.forecast(days, values, float(total), unit="bytes") if grows else None
     severity = _severity(case, used / total, forecast)

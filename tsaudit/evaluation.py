@@ -28,7 +28,7 @@ _PLUGIN_S: Final = 30.0
 """Seconds that the rules of other packages may take in one audit, all together: tsaudit's own take less than one."""
 
 
-def audit(
+def evaluate(
     profile: Profile,
     timeline: Timeline | None = None,
     policy: LimitPolicy | None = None,
@@ -93,7 +93,7 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
             reason=reason,
             limits=limits,
             why=" ".join(rule.section("Why it matters").split()),
-            not_judged=of_other_kinds(case),
+            not_evaluated=of_other_kinds(case),
         )
 
     if switches.is_off(rule.code, rule.name):
@@ -109,7 +109,7 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
     if profile.measurements and not case.measurements:
         return result(Outcome.NOT_APPLICABLE, reason=f"does not apply: {of_other_kinds(case)}")
-    others = {(m.database, m.name) for m in profile.measurements if not case.judges(m)}
+    others = {(m.database, m.name) for m in profile.measurements if not case.evaluates(m)}
     gaps = tuple(
         gap
         for gap in profile.gaps
@@ -142,10 +142,10 @@ _MOST_NAMED: Final = 3
 
 
 def of_other_kinds(case: Case) -> str:
-    """Which measurements the rule does not judge because of what their rows are, in words; empty if it judges all."""
+    """Which measurements the rule does not evaluate because of what their rows are; empty if it evaluates all."""
     by_kind: dict[TableKind, list[str]] = {}
     for measurement in case.profile.measurements:
-        if measurement.kind is not None and not case.judges(measurement):
+        if measurement.kind is not None and not case.evaluates(measurement):
             by_kind.setdefault(measurement.kind, []).append(measurement.name)
     return "; ".join(
         f"{many(len(names), 'table')} with {kind.words} ({listed(names, _MOST_NAMED)})"
