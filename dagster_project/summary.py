@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity
 from tsaudit.text import day as formatted_day
 from tsaudit.text import number, percent
-from tsaudit.text.findings import is_growing, severity_word
+from tsaudit.text.findings import is_growing
 from tsaudit.text.forecasts import limit_reached
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def day_line(day: date, result: AuditResult, series: int | None) -> str:
     """One line about one audited day."""
     worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
     count = "series not measured" if series is None else f"{number(series)} series in all"
-    return f"{day}  {severity_word(result.verdict):<8}  {count:>14}  {_cut(worst, 110)}"
+    return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 110)}"
 
 
 def ending(result: AuditResult, report: str | None) -> Iterator[str]:
@@ -28,7 +28,7 @@ def ending(result: AuditResult, report: str | None) -> Iterator[str]:
 
 
 def _summary(result: AuditResult, report: str | None) -> Iterator[tuple[str, str]]:
-    yield "Verdict", severity_word(result.verdict)
+    yield "Verdict", result.verdict
     found = _dated(result)
     if found is not None:
         share = f" ({percent(found.share)})" if found.share is not None else ""
@@ -83,7 +83,7 @@ def _dated(result: AuditResult) -> Finding | None:
 
 
 def _bad(result: AuditResult) -> Iterator[tuple[RuleResult, Finding]]:
-    return ((r, f) for r, f in result.findings() if f.severity is not Severity.INFO)
+    return ((r, f) for r, f in result.findings() if f.severity is not Severity.NOTE)
 
 
 def _soonest(result: AuditResult) -> Forecast | None:

@@ -150,7 +150,7 @@ def _figures(
             baseline=before[-1] if before else None,
         )
         return {**figures, "value_of": text("series of the whole target")}
-    bad = sum(f.severity is not Severity.INFO for f in findings)
+    bad = sum(f.severity is not Severity.NOTE for f in findings)
     figures = numbers(value=None if verdict is Verdict.UNKNOWN else bad)
     return {**figures, "value_of": text(f"findings about {family} at warning and above, not accepted or snoozed")}
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from tsaudit.model.finding import Finding, RuleResult
 from tsaudit.text.findings import sentence as sentence_of
-from tsaudit.text.findings import severity_word
 from tsaudit.text.markdown import table
 
 
@@ -12,5 +11,5 @@ def findings_table(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
     """The findings with what to do, in the given order."""
     return table(
         ("severity", "rule", "where", "what", "what to do"),
-        ((severity_word(f.severity), f"{r.code} {r.name}", f.subject, sentence_of(f), f.fix) for r, f in pairs),
+        ((f.severity, f"{r.code} {r.name}", f.subject, sentence_of(f), f.fix) for r, f in pairs),
     )

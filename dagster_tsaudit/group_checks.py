@@ -49,7 +49,7 @@ def _describe(key: dg.AssetKey, name: str, bad: Sequence[Audited], count: int) -
 def _worst(found: Audited, name: str) -> tuple[object, ...]:
     """Sort key of a target by its worst finding of the check's family."""
     results = [r for r in found.run.result.results if r.family == name] if found.run.result else []
-    pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.INFO]
+    pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.NOTE]
     return (0, worst_first(pairs[0][0].code, pairs[0][1])) if pairs else (1,)
 
 

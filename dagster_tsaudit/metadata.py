@@ -17,7 +17,6 @@ from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verd
 from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, percent, size, sparkline
-from tsaudit.text.findings import severity_word
 from tsaudit.text.markdown import code, escape, table
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
         metadata["report"] = link(run.report)
     if picture := _picture(result, found.series):
         metadata["series_over_time"] = dg.MetadataValue.md(picture)
-    pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.INFO]
+    pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.NOTE]
     if pairs:
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
     metadata |= _counts(found, result, profile) | _bill(profile.costs)
@@ -75,10 +74,7 @@ def group_metadata(found: Sequence[Audited]) -> Metadata:
     verdicts = [run.verdict for run in runs]
     counts = {f"targets_{v}": float(sum(one is v for one in verdicts)) for v in Verdict}
     ordered = sorted(found, key=lambda one: (-one.run.verdict.rank, -_weight(one.run), one.run.target))
-    rows = [
-        (o.run.target, severity_word(o.run.verdict), _headline(o), o.run.report.url if o.run.report else "")
-        for o in ordered
-    ]
+    rows = [(o.run.target, o.run.verdict, _headline(o), o.run.report.url if o.run.report else "") for o in ordered]
     return {
         "verdict": dg.MetadataValue.text(Verdict.worst(verdicts).value),
         **numbers(targets=len(runs), seconds=round(sum(run.seconds for run in runs), 3), **counts),
@@ -107,7 +103,7 @@ def days_metadata(rows: Sequence[DayRow]) -> Metadata:
     if len({row.day for row in rows}) < 2:
         return {}
     ordered = sorted(rows, key=lambda row: (-row.day.toordinal(), row.target))
-    cells = ((row.day, row.target, severity_word(row.verdict), _shown(row.series), row.error or "") for row in ordered)
+    cells = ((row.day, row.target, row.verdict, _shown(row.series), row.error or "") for row in ordered)
     return {"days": dg.MetadataValue.md(table(("day", "target", "verdict", "series", "error"), cells))}
 
 
@@ -231,7 +227,7 @@ def _schema(measurement: Measurement) -> dg.TableSchema:
 
 
 def _weight(run: "AuditRun") -> int:
-    return sum(f.severity is not Severity.INFO for _, f in run.result.findings()) if run.result else 0
+    return sum(f.severity is not Severity.NOTE for _, f in run.result.findings()) if run.result else 0
 
 
 def _headline(found: Audited) -> str:

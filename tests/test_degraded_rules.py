@@ -62,7 +62,7 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     said = last(*days)
     assert said is not None
     (finding,) = said.findings
-    assert (said.code, finding.subject, finding.severity) == (DEGRADED_CODE, Subject(), Severity.WARN)
+    assert (said.code, finding.subject, finding.severity) == (DEGRADED_CODE, Subject(), Severity.WARNING)
     assert finding.message == (
         "1 rule has been unknown for 3 audits: CAR001. "
         "First cause: series_listing of main/cpu timed out: took longer than 60 s"
@@ -161,7 +161,7 @@ def on(days: int) -> date:
 def test_incident_opens_goes_on_and_closes_when_they_judge_again(store: Store) -> None:
     assert [audit(store, on(i), rule, OTHER) for i, rule in enumerate([judged(), lacking(), lacking()])] == [{}] * 3
     assert audit(store, on(3), lacking(), OTHER) == {DEGRADED_CODE: "opened"}
-    assert store.result("demo", on(3)).verdict is Verdict.WARN
+    assert store.result("demo", on(3)).verdict is Verdict.WARNING
     assert audit(store, on(4), lacking(), OTHER) == {DEGRADED_CODE: "continued"}
     assert audit(store, on(5), judged(), OTHER) == {DEGRADED_CODE: "resolved"}
     assert audit(store, on(6), lacking(), OTHER) == {}

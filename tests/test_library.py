@@ -45,7 +45,7 @@ def test_examples_when_run_one_after_the_other(folder: Path, capsys: pytest.Capt
     assert len(ran) == 5
     for text in ran:
         exec(compile(text, "docs/library.md", "exec"), names)
-    assert "warn" in capsys.readouterr().out
+    assert "warning" in capsys.readouterr().out
     result = tsaudit.evaluate(names["profile"], rules=[names["shouting_name"]])
     assert [f.message for _, f in result.findings()] == ["CPUUSE has 6 capital letters"]
     assert names["ENGINE"].problem() == ""

@@ -70,7 +70,7 @@ def test_target_is_audited_remembered_reported_and_told_when_something_is_wrong(
     done = run.audit_target(target, settings, store, day=DAY)
 
     assert done.error is None
-    assert done.verdict is Verdict.WARN
+    assert done.verdict is Verdict.WARNING
     assert [c.kind for c in done.changes] == [ChangeKind.OPENED]
     assert store.days("test") == [DAY]
     assert store.result("test", DAY) == done.result

@@ -90,7 +90,7 @@ def test_first_step_is_that_of_the_plan_and_otherwise_the_first_sentence_of_the_
 
 def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() -> None:
     warn, critical = a_finding(TABLE, message="A warning."), replace(GROWING, subject=Subject("main", "other"))
-    result = a_result(a_rule_result(warn, critical, a_finding(TABLE, Severity.INFO)))
+    result = a_result(a_rule_result(warn, critical, a_finding(TABLE, Severity.NOTE)))
     told = summary.of_result(result, a_profile())
     assert told.headline.startswith("main/other: Series grew")
     assert told.fingerprint == fingerprint(result.target, "CAR001", critical.subject)

@@ -103,7 +103,7 @@ def _result(found: Sequence[_DegradedRule]) -> RuleResult:
     have = "has" if len(found) == 1 else "have"
     finding = Finding(
         subject=Subject(),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{many(len(found), 'rule')} {have} been unknown for {least}{many(fewest, 'audit')}: {named}. "
         f"First cause: {_cause(found[0].rule)}",
         fix=FIX,

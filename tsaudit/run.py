@@ -36,7 +36,6 @@ from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
-from tsaudit.text.findings import severity_word
 
 Progress = Callable[[str], None]
 
@@ -181,7 +180,7 @@ def _audit_alone(
     if is_due(target.name, days, day):
         compact(store, target.name, clock.compaction_date(days, day))
     removal_error = _remove_old_reports(settings, target, clock.removal_date(days, day))
-    say(f"verdict {severity_word(result.verdict)}")
+    say(f"verdict {result.verdict}")
     return AuditRun(
         target=target.name,
         day=day,

@@ -24,7 +24,7 @@ from tsaudit.model.profile import Profile
 from tsaudit.planning import describe
 from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity
 from tsaudit.text import day as formatted_day
-from tsaudit.text.findings import is_growing, origin, severity_word
+from tsaudit.text.findings import is_growing, origin
 from tsaudit.text.headline import headline
 
 
@@ -106,7 +106,7 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
     for rule, finding in result.findings():
         if fingerprint(result.target, rule.code, finding.subject) in muted:
             muted_count += 1
-        elif finding.severity is not Severity.INFO:
+        elif finding.severity is not Severity.NOTE:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)
     return Summary(_nothing_wrong(result, profile, muted_count))
 
@@ -183,7 +183,7 @@ def _reason(finding: Finding) -> SummaryFigure | None:
 
 
 def _with_article(severity: Severity) -> str:
-    return severity_word(severity) if severity is Severity.CRITICAL else f"a {severity_word(severity)}"
+    return severity if severity is Severity.CRITICAL else f"a {severity}"
 
 
 def _time(finding: Finding, day: date) -> SummaryFigure | None:

@@ -210,18 +210,13 @@ def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
         "first_step": summary["first_step"],
         "statement": summary["statement"],
         "report": found["report"],
-        "findings": {severity: open_[severity] for severity in ("critical", "warn", "info")},
+        "findings": {severity: open_[severity] for severity in ("critical", "warning", "note")},
         "opened": [f"{one['code']} {one['subject']}" for one in opened],
         "series": measured.get("series"),
         "measurements": measured.get("measurements"),
         "not_measured": measured.get("not_measured"),
         "seconds": found["seconds"],
     }
-
-
-def verdict_word(verdict: str) -> str:
-    """The verdict as people read it. What a task returns has `warn`, as the command's JSON does."""
-    return "warning" if verdict == "warn" else verdict
 
 
 def _figure(figure: Mapping[str, str]) -> str:

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk.bases.notifier import BaseNotifier
 
-from tsaudit_airflow.auditing import verdict_word
-
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-_NOT_OK: Final = ("critical", "warn", "unknown")
+_NOT_OK: Final = ("critical", "warning", "unknown")
 
 
 class AuditNotifier(BaseNotifier):
@@ -42,7 +40,7 @@ class AuditNotifier(BaseNotifier):
 def summary(target: str, audit: dict[str, Any]) -> str:
     """The summary in lines: verdict and headline, figures, the first step with its statement, the report."""
     lines: Sequence[str] = (
-        f"{target}: {verdict_word(audit['verdict'])}. {audit['error'] or audit['headline']}",
+        f"{target}: {audit['verdict']}. {audit['error'] or audit['headline']}",
         *(f"{label}: {text}" for label, text in audit["figures"].items()),
         audit["first_step"],
         audit["statement"],

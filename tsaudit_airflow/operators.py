@@ -8,18 +8,18 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tsaudit_airflow.assets import AUDITS, audit_asset
-from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside, verdict_word
+from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside
 from tsaudit_airflow.hooks import AuditHook
 from tsaudit_airflow.links import AuditReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
-FailOn = Literal["warn", "critical", "unknown", "never"]
+FailOn = Literal["warning", "critical", "unknown", "never"]
 _FAILS: Final = {
-    "warn": ("warn", "critical"),
+    "warning": ("warning", "critical"),
     "critical": ("critical",),
-    "unknown": ("warn", "critical", "unknown"),
+    "unknown": ("warning", "critical", "unknown"),
     "never": (),
 }
 
@@ -130,12 +130,12 @@ class AuditOperator(_OfTsaudit):
             raise _failed(error) from None
         self.audits = done.audits
         for name, one in done.audits.items():
-            self.log.info("%s: %s. %s", name, verdict_word(one["verdict"]), one["error"] or one["headline"])
+            self.log.info("%s: %s. %s", name, one["verdict"], one["error"] or one["headline"])
             context["outlet_events"][AUDITS].add(audit_asset(name), extra=one)
         if done.problems:
             raise AirflowException("\n".join(done.problems))
         failing = _FAILS[self.fail_on]
-        if bad := [f"{name} is {verdict_word(one['verdict'])}: {one['headline']}" for name, one in done.audits.items()
+        if bad := [f"{name} is {one['verdict']}: {one['headline']}" for name, one in done.audits.items()
                    if one["verdict"] in failing]:  # fmt: skip
             raise AirflowFailException("\n".join(bad))
         return done.audits

@@ -82,7 +82,7 @@ def subject(number: int) -> Subject:
     return Subject("main", f"table_{number}", "host")
 
 
-def found(*numbers: int, severity: Severity = Severity.WARN, **changes: Any) -> list[Finding]:
+def found(*numbers: int, severity: Severity = Severity.WARNING, **changes: Any) -> list[Finding]:
     return [a_finding(subject(n), severity, message=f"Table {n} is bad.", **changes) for n in numbers]
 
 

@@ -106,8 +106,8 @@ def test_samples_are_shown_in_full_if_configured() -> None:
 
 
 def test_decisions_are_named() -> None:
-    ack = Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARN)
-    snooze = Decision(DecisionKind.SNOOZE, "bob", "later", datetime.now(UTC), DAY, Severity.WARN, 5.0, "values")
+    ack = Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARNING)
+    snooze = Decision(DecisionKind.SNOOZE, "bob", "later", datetime.now(UTC), DAY, Severity.WARNING, 5.0, "values")
     finding = a_finding(observed=9.0, unit="values")
     assert "Acknowledged by ann: on it" in lines(finding, decision=ack)
     back = lines(finding, exceeded=replace(snooze, until=DAY + timedelta(days=9)))
@@ -115,7 +115,7 @@ def test_decisions_are_named() -> None:
 
 
 def test_whoever_decided_by_a_reaction_is_named_by_slack() -> None:
-    ack = Decision(DecisionKind.ACK, "U0ANN", "reaction :eyes: in Slack", datetime.now(UTC), None, Severity.WARN)
+    ack = Decision(DecisionKind.ACK, "U0ANN", "reaction :eyes: in Slack", datetime.now(UTC), None, Severity.WARNING)
     block = summary_block(an_incident(decision=ack), Summary("Bad"), "🟠", full_values=False, with_step=True)
     runs = block["elements"][0]["elements"]
     assert {"type": "user", "user_id": "U0ANN"} in runs
@@ -131,7 +131,7 @@ def test_the_block_of_any_incident_is_bounded() -> None:
     block = summary_block(incident, summary, "🟠", full_values=True, with_step=True)
     assert characters([block]) <= 5_500
     # Even with a message of its own, a decision, and an earlier one, the first incident of an alert has to fit.
-    why = Decision(DecisionKind.ACK, long, long, datetime.now(UTC), None, Severity.WARN)
+    why = Decision(DecisionKind.ACK, long, long, datetime.now(UTC), None, Severity.WARNING)
     finding = a_finding(message=long, samples=(long, long, long))
     said = summary_block(
         an_incident(finding, decision=why, exceeded=why), summary, "🟠", full_values=True, with_step=True

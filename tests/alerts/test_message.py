@@ -52,7 +52,7 @@ def full_incident(number: int = 1, severity: Severity = Severity.CRITICAL, **cha
 
 
 def everything(count: int) -> list[Incident]:
-    return [full_incident(n, Severity.CRITICAL if n % 3 == 0 else Severity.WARN) for n in range(count)]
+    return [full_incident(n, Severity.CRITICAL if n % 3 == 0 else Severity.WARNING) for n in range(count)]
 
 
 def hostile_incident() -> Incident:
@@ -75,7 +75,7 @@ def shape(name: str) -> Message:
             [
                 replace(
                     full_incident(),
-                    decision=Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARN),
+                    decision=Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARNING),
                 ),
                 an_incident(a_finding(subject(2))),
             ],
@@ -180,7 +180,7 @@ def test_worst_come_first_and_the_rest_is_counted() -> None:
 
 
 def test_the_rest_of_one_severity_is_counted_once() -> None:
-    made = message.alert(a_context(), [full_incident(n, Severity.WARN) for n in range(500)])
+    made = message.alert(a_context(), [full_incident(n, Severity.WARNING) for n in range(500)])
     shown = sum("details>" in text for block in made.blocks for text in texts(block))
     assert f"and {500 - shown} more warnings: the report lists them all" in body(made)
 

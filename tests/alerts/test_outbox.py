@@ -20,7 +20,7 @@ from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity
 from tsaudit.model.subject import Subject
 
-CRITICAL, WARN = Severity.CRITICAL, Severity.WARN
+CRITICAL, WARN = Severity.CRITICAL, Severity.WARNING
 
 
 def rows(store: Store) -> list[Any]:

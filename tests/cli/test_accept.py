@@ -29,7 +29,7 @@ def _audited(target: str, *rules: RuleResult) -> None:
         update(store, result, Incidents(), lambda *_: "team")
 
 
-def _rule(code: str, *measurements: str, severity: Severity = Severity.WARN) -> RuleResult:
+def _rule(code: str, *measurements: str, severity: Severity = Severity.WARNING) -> RuleResult:
     return a_rule_result(*(a_finding(Subject("main", m), severity) for m in measurements), code=code)
 
 
@@ -134,7 +134,7 @@ def test_reopen_undoes_and_the_history_keeps_all_of_it(tsaudit: Tsaudit) -> None
         (("accept", "--all", "--rule", "CAR999"), "no rule is called `CAR999`"),
         (("accept", "--all", "--reason", " "), "give a reason"),
         (("accept", "--all", "--until", "2020-01-01"), "is in the past"),
-        (("accept", "--all", "--up-to", "info"), "'info' is not one of"),
+        (("accept", "--all", "--up-to", "note"), "'note' is not one of"),
         (("reopen",), "name an incident by its fingerprint, or pass `--target`"),
         (("reopen", "abc", "--all"), "a fingerprint names one incident"),
         (("reopen", "ffffffffffffffffffff"), "no incident starts with"),

@@ -53,7 +53,7 @@ def test_audit_when_the_target_is_not_there(tsaudit: Tsaudit) -> None:
 def test_audit_when_json_is_asked_for(tsaudit: Tsaudit) -> None:
     done = tsaudit("audit", *ON, "--format", "json")
     shop, plant = json.loads(done.stdout)
-    assert (shop["target"], shop["verdict"], plant["target"], plant["verdict"]) == ("shop", "warn", "plant", "ok")
+    assert (shop["target"], shop["verdict"], plant["target"], plant["verdict"]) == ("shop", "warning", "plant", "ok")
     assert shop["findings"][0]["subject"] == "main/cpu.usage"
     assert shop["summary"]["headline"] == shop["findings"][0]["headline"]
     assert shop["summary"]["fingerprint"] == shop["findings"][0]["fingerprint"]

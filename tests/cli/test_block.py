@@ -56,7 +56,7 @@ def with_plan(*findings: Finding, **changes: Any) -> AuditResult:
     return a_result(a_rule_result(*findings, code="CAR004"), plans=(plan,), **changes)
 
 
-def others(count: int, severity: Severity = Severity.WARN) -> list[Finding]:
+def others(count: int, severity: Severity = Severity.WARNING) -> list[Finding]:
     return [a_finding(Subject("main", f"t{i:03}", f"{severity}"), severity) for i in range(count)]
 
 
@@ -92,12 +92,12 @@ def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None
 
 def test_notes_alone_are_counted_without_a_conjunction() -> None:
     """Above them stands no finding that they could be joined to."""
-    assert text(a_result(a_rule_result(*others(2, Severity.INFO))))[-1] == "  2 notes: `tsaudit show demo` lists all"
+    assert text(a_result(a_rule_result(*others(2, Severity.NOTE))))[-1] == "  2 notes: `tsaudit show demo` lists all"
 
 
 def test_documentation_shows_a_block_as_it_is() -> None:
     spaced = a_finding(Subject("main", "mqtt", "Room No"), message="The name of tag Room No needs quotes.")
-    result = with_plan(GROWING, spaced, *others(5, Severity.INFO))
+    result = with_plan(GROWING, spaced, *others(5, Severity.NOTE))
     lines = block.lines(results.of_result(result, a_profile()), everything=False)
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     assert "```text\n" + "\n".join(map(click.unstyle, lines)) + "\n```\n" in page
@@ -113,7 +113,7 @@ def test_figures_that_do_not_fit_a_line_go_on_below_their_text(terminal: None, m
 
 @pytest.mark.parametrize("count", [0, 1, 8, 9, 20, 1000])
 def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, count: int) -> None:
-    lines = text(with_plan(GROWING, *others(count), *others(count, Severity.INFO)))
+    lines = text(with_plan(GROWING, *others(count), *others(count, Severity.NOTE)))
     rows = sum(-(-len(line) // 80) for line in lines)
     assert rows <= 20
     listed = sum(line.startswith("  warning  ") for line in lines)
@@ -134,7 +134,7 @@ def test_block_breaks_no_statement_and_cuts_no_words_of_the_summary() -> None:
 
 
 def test_block_with_all_findings_lists_each_once() -> None:
-    lines = text(with_plan(GROWING, *others(30), *others(4, Severity.INFO)), everything=True)
+    lines = text(with_plan(GROWING, *others(30), *others(4, Severity.NOTE)), everything=True)
     listed = [line.split()[2] for line in lines if re.match(r"  (warning|note)  ", line)]
     assert len(listed) == len(set(listed)) == 34
     assert not any(" more" in line for line in lines if line.startswith("  and"))
@@ -181,7 +181,7 @@ def test_block_when_names_are_hostile_stays_on_its_lines() -> None:
     assert len(lines) == 5
 
 
-NEW = [{"kind": "opened", "fingerprint": "x", "severity": "warn", "code": "TAG001", "subject": "m/x"}]
+NEW = [{"kind": "opened", "fingerprint": "x", "severity": "warning", "code": "TAG001", "subject": "m/x"}]
 RESOLVED = [NEW[0] | {"kind": "resolved", "subject": f"m/t{i}"} for i in range(5)]
 
 

@@ -135,8 +135,8 @@ def test_history_when_listed(tsaudit: Tsaudit) -> None:
         tsaudit("audit", "--day", day.isoformat(), "--no-notify")
     rows = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
     assert [(r["day"], r["verdict"], r["findings"]) for r in rows] == [
-        ((DAY + timedelta(days=1)).isoformat(), "warn", 1),
-        (DAY.isoformat(), "warn", 1),
+        ((DAY + timedelta(days=1)).isoformat(), "warning", 1),
+        (DAY.isoformat(), "warning", 1),
     ]
     heads, *lines = tsaudit("history", "list", "--days", "1").stdout.splitlines()
     assert heads.split() == ["target", "day", "verdict", "findings"]
@@ -245,7 +245,7 @@ def _listed(target: str, days: list[list[tuple[str, str, Severity]]]) -> None:
     policy = Incidents(open_after=2, resolve_after=1)
     with Store.open("sqlite:///.tsaudit/history.db") as store:
         for number, findings in enumerate(days):
-            rules = {code: [] for code, _, _ in [*findings, ("CAR001", "", Severity.WARN)]}
+            rules = {code: [] for code, _, _ in [*findings, ("CAR001", "", Severity.WARNING)]}
             for code, measurement, severity in findings:
                 rules[code].append(a_finding(Subject("main", measurement), severity))
             results = [a_rule_result(*found, code=code) for code, found in rules.items()]
@@ -259,23 +259,23 @@ def test_incidents_when_listed_come_in_the_order_of_their_urgency(tsaudit: Tsaud
 
     What has been resolved is shown only with `--all`, where it comes by the same order.
     """
-    warn, critical = Severity.WARN, Severity.CRITICAL
+    warn, critical = Severity.WARNING, Severity.CRITICAL
     lasting = [*(("SCH001", m, warn) for m in "fdbace"), ("CAR001", "z", warn), ("SCH001", "m", critical)]
     _listed("shop", [[*lasting, ("CAR001", "gone", warn)]] * 2 + [[*lasting, ("CAR001", "new", critical)]])
     _listed("plant", [[("SCH001", "y", warn), ("CAR001", "x", critical)]] * 2)
     expected = [
         ("open", "critical", "plant", "CAR001", "main/x"),
         ("open", "critical", "shop", "SCH001", "main/m"),
-        ("open", "warn", "plant", "SCH001", "main/y"),
-        ("open", "warn", "shop", "CAR001", "main/z"),
-        *(("open", "warn", "shop", "SCH001", f"main/{m}") for m in "abcdef"),
+        ("open", "warning", "plant", "SCH001", "main/y"),
+        ("open", "warning", "shop", "CAR001", "main/z"),
+        *(("open", "warning", "shop", "SCH001", f"main/{m}") for m in "abcdef"),
         ("watching", "critical", "shop", "CAR001", "main/new"),
     ]
     keys = ("state", "severity", "target", "code", "subject")
     found = json.loads(tsaudit("incidents", "--format", "json").stdout)
     assert [tuple(i[k] for k in keys) for i in found] == expected
     lines = [line for line in tsaudit("incidents").stdout.splitlines()[1:-1] if not line.startswith(" ")]
-    shown = [(i["severity"].replace("warn", "warning"), i["fingerprint"][:8], i["target"], i["code"]) for i in found]
+    shown = [(i["severity"], i["fingerprint"][:8], i["target"], i["code"]) for i in found]
     assert [tuple(line.split()[:4]) for line in lines] == shown
     assert [re.split(r"  +", line)[5].split(" ")[0] for line in lines] == [
         i["state"].replace("watching", "watched") for i in found
@@ -283,5 +283,5 @@ def test_incidents_when_listed_come_in_the_order_of_their_urgency(tsaudit: Tsaud
     every = json.loads(tsaudit("incidents", "--all", "--format", "json").stdout)
     assert [tuple(i[k] for k in keys) for i in every] == [
         *expected,
-        ("resolved", "warn", "shop", "CAR001", "main/gone"),
+        ("resolved", "warning", "shop", "CAR001", "main/gone"),
     ]

@@ -26,7 +26,6 @@ from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
 from tsaudit.rules import all_rules
 from tsaudit.rules.applicability import why_not
-from tsaudit.text.findings import severity_word
 
 
 def tsaudit(*arguments: str) -> Result:
@@ -35,9 +34,7 @@ def tsaudit(*arguments: str) -> Result:
 
 def test_rules_when_listed_are_all_there() -> None:
     text = tsaudit("rules").stdout
-    assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [
-        [r.code, r.name, severity_word(r.severity)] for r in all_rules()
-    ]
+    assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [[r.code, r.name, r.severity] for r in all_rules()]
 
 
 def test_rules_when_listed_as_json_have_their_limits() -> None:
@@ -49,7 +46,7 @@ def test_rules_when_listed_as_json_have_their_limits() -> None:
 def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
     file = tmp_path / "tsaudit.yaml"
     file.write_text(
-        "rules: {DRF*: off, CAR001: info}\ntargets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
+        "rules: {DRF*: off, CAR001: note}\ntargets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
         "    rules: {unused_or_redundant_index: off}\n    measurements: {'tmp*': {rules: {TAG002: off}}}\n"
     )
     done = tsaudit("rules", "--target", "a", "--config", str(file), "--format", "json")
@@ -57,9 +54,9 @@ def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
     assert list(found) == [rule.code for rule in all_rules()]
     off = ("", "switched off by `rules` in tsaudit.yaml")
     assert (found["DRF001"], found["STO001"]) == (off, off)
-    assert found["CAR001"] == ("info", "set by `rules` in tsaudit.yaml")
-    assert found["TAG002"] == ("warn", "differs for tmp*")
-    assert found["TAG001"] == ("warn", "")
+    assert found["CAR001"] == ("note", "set by `rules` in tsaudit.yaml")
+    assert found["TAG002"] == ("warning", "differs for tmp*")
+    assert found["TAG001"] == ("warning", "")
     assert found["CAR007"] == ("", "does not apply to sqlite: only Timestream has measure names")
     assert all(why for severity, why in found.values() if not severity)
     assert {code for code, (severity, _) in found.items() if severity} == {

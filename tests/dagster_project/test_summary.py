@@ -51,7 +51,7 @@ def test_the_worst_finding_that_knows_since_when_is_told() -> None:
 
 
 def test_notes_blame_nobody_and_a_missing_report_is_said() -> None:
-    note = a_finding(severity=Severity.INFO, main_contributor="region", share=0.0)
+    note = a_finding(severity=Severity.NOTE, main_contributor="region", share=0.0)
     assert lines(note, report=None) == ["Verdict        ok", "Report         could not be written"]
 
 
@@ -78,7 +78,7 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 
 def test_the_message_is_told_as_it_stands_after_its_edits(history: History) -> None:
-    growing = a_finding(REQUEST_ID, Severity.WARN, message="Series grew to 2,000.")
+    growing = a_finding(REQUEST_ID, Severity.WARNING, message="Series grew to 2,000.")
     history.audit([growing])
     history.send(lambda _: None)
     history.next_day([a_finding(REQUEST_ID, Severity.CRITICAL, message="Series grew to 9,000.")])

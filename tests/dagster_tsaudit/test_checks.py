@@ -100,15 +100,15 @@ def test_a_family_without_a_rule_that_applies_has_no_result() -> None:
 @pytest.mark.parametrize(
     ("severity", "passed", "shown"),
     [
-        (Severity.INFO, True, dg.AssetCheckSeverity.WARN),
-        (Severity.WARN, False, dg.AssetCheckSeverity.WARN),
+        (Severity.NOTE, True, dg.AssetCheckSeverity.WARN),
+        (Severity.WARNING, False, dg.AssetCheckSeverity.WARN),
         (Severity.CRITICAL, False, dg.AssetCheckSeverity.ERROR),
     ],
 )
 def test_only_critical_is_an_error(severity: Severity, passed: bool, shown: dg.AssetCheckSeverity) -> None:
     check = checks_of(run_with(a_finding(severity=severity)))["cardinality"]
     assert (check.passed, check.severity) == (passed, shown)
-    words = {Severity.INFO: "1 note", Severity.WARN: "1 warning", Severity.CRITICAL: "1 critical"}
+    words = {Severity.NOTE: "1 note", Severity.WARNING: "1 warning", Severity.CRITICAL: "1 critical"}
     assert value(check, "severities") == words[severity]
 
 
@@ -130,7 +130,7 @@ def test_other_families_count_their_findings_on_all_days(family: str) -> None:
     limit = Limit("sparse-field.max_null_ratio", 0.5, "", "our default", "default")
     mild = a_finding(Subject("main", "air", "no2"), observed=0.6, limit=limit)
     worst = a_finding(Subject("main", "air", "o3"), Severity.CRITICAL, observed=float("inf"), baseline=0.1)
-    note = a_finding(Subject("main", "air", "pm10"), Severity.INFO)
+    note = a_finding(Subject("main", "air", "pm10"), Severity.NOTE)
     bad, good = (
         checks_of(run_with(*findings, code="XYZ001", family=family))[family] for findings in ((mild, worst, note), ())
     )
@@ -151,7 +151,7 @@ def test_accepted_and_snoozed_findings_are_counted_apart() -> None:
     check = {c.check_name: c for c in check_results(KEY, found)}["fields"]
     assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 accepted or snoozed")
     numbers = {name: item.value for name, item in target_metadata(found, run.result, run.profile).items()}
-    assert (numbers["findings_warn"], numbers["findings_muted"]) == (1, 1)
+    assert (numbers["findings_warning"], numbers["findings_muted"]) == (1, 1)
 
 
 def test_what_could_not_be_evaluated_is_no_zero() -> None:
@@ -349,10 +349,10 @@ def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
     run, result, profile = full_run()
     metadata = target_metadata(Audited(run, SERIES), result, profile)
     plain = {name: item.value for name, item in metadata.items()}
-    assert plain["verdict"] == "warn"
+    assert plain["verdict"] == "warning"
     assert plain["summary"] == summary.of_result(result, profile).in_markdown()
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
-    assert (plain["findings_warn"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
+    assert (plain["findings_warning"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
     assert plain["rows"] == 1005
     assert plain["report"] == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
     assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
@@ -448,7 +448,7 @@ def test_a_group_counts_its_targets_and_lists_the_worst_first() -> None:
     critical = run_with(a_finding(severity=Severity.CRITICAL, message="Too many series."))
     runs = [an_audit("fine"), critical, a_failed_audit("gone")]
     metadata = {name: item.value for name, item in group_metadata([Audited(run) for run in runs]).items()}
-    assert [metadata[f"targets_{v}"] for v in ("ok", "unknown", "warn", "critical")] == [1, 1, 0, 1]
+    assert [metadata[f"targets_{v}"] for v in ("ok", "unknown", "warning", "critical")] == [1, 1, 0, 1]
     assert metadata["verdict"] == "critical"
     rows = str(metadata["worst_targets"]).splitlines()[2:]
     assert [row.split(" | ")[0] for row in rows] == ["| demo", "| gone", "| fine"]

@@ -39,7 +39,7 @@ def audited(store: Store, day: date, *, bad: bool) -> list[incidents.Change]:
 
 
 def queued(store: Store, day: date, changes: list[incidents.Change]) -> list[str]:
-    context = alerts.RunContext("t", "duckdb", day, Verdict.WARN, None, None)
+    context = alerts.RunContext("t", "duckdb", day, Verdict.WARNING, None, None)
     return alerts.queue(store, SETTINGS, changes, context)
 
 

@@ -28,7 +28,7 @@ NOW: Final = BEGUN
 TODAY: Final = NOW.date()
 LATER: Final = TODAY + timedelta(days=30)
 QUICK: Final = Incidents(open_after=1, resolve_after=1)
-WARN, CRITICAL = Severity.WARN, Severity.CRITICAL
+WARN, CRITICAL = Severity.WARNING, Severity.CRITICAL
 
 
 @pytest.fixture(autouse=True)

@@ -71,7 +71,7 @@ def test_update_opens_continues_and_resolves(store: Store) -> None:
         rule="high-series-cardinality",
         subject=HOST,
         state=State.OPEN,
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         owner="owner of cpu",
         first_seen=DAY,
         opened=DAY,
@@ -95,7 +95,7 @@ def test_update_when_nothing_is_wrong(store: Store) -> None:
 
 
 def test_finding_of_severity_info_opens_nothing_and_counts_as_good(store: Store) -> None:
-    info = a_rule_result(a_finding(HOST, Severity.INFO))
+    info = a_rule_result(a_finding(HOST, Severity.NOTE))
     assert kinds(store, 0, info) == []
     assert incidents.current(store) == []
     run(store, 1, BAD)
@@ -128,7 +128,7 @@ def test_incident_that_comes_back_opens_anew_and_keeps_its_first_day(store: Stor
 def test_severity_that_rises_and_falls_while_open(store: Store) -> None:
     seen = [kinds(store, i, rule) for i, rule in enumerate([BAD, CRITICAL, CRITICAL, BAD])]
     assert seen == [["opened"], ["raised"], ["continued"], ["lowered"]]
-    assert only(store).severity is Severity.WARN
+    assert only(store).severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_two_findings_alike_are_one_incident_of_the_worse_severity(store: Store)
 
 def test_changes_come_worst_first(store: Store) -> None:
     names = ("a", "b", "c")
-    severities = (Severity.WARN, Severity.CRITICAL, Severity.WARN)
+    severities = (Severity.WARNING, Severity.CRITICAL, Severity.WARNING)
     found = [a_finding(Subject("main", n), s) for n, s in zip(names, severities, strict=True)]
     changes = run(store, 0, a_rule_result(*found))
     assert [c.incident.subject.measurement for c in changes] == ["b", "a", "c"]

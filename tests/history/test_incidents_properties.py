@@ -23,7 +23,7 @@ from tsaudit.model.subject import Subject
 HOST: Final = Subject("main", "cpu", "host")
 
 RULES: Final[dict[str, RuleResult]] = {
-    "warn": a_rule_result(a_finding(HOST)),
+    "warning": a_rule_result(a_finding(HOST)),
     "critical": a_rule_result(a_finding(HOST, Severity.CRITICAL)),
     "good": a_rule_result(),
     "unknown": a_rule_result(outcome=Outcome.ERROR),

@@ -89,7 +89,7 @@ def test_removed_day_was_never_audited(store: Store) -> None:
 
 
 def test_removal_says_what_went_and_what_stays(store: Store) -> None:
-    for number, sight in enumerate(["good", "warn", "warn"]):
+    for number, sight in enumerate(["good", "warning", "warning"]):
         audited(store, "t", number, sight, ["a"])
     newest = DAY + timedelta(days=2)
     thread = thread_of("team", "t")
@@ -112,7 +112,7 @@ def test_removal_says_what_went_and_what_stays(store: Store) -> None:
 
 
 def test_day_that_was_not_audited_changes_nothing(store: Store) -> None:
-    audited(store, "t", 0, "warn", ["a"])
+    audited(store, "t", 0, "warning", ["a"])
     before = kept(store, "t")
     with pytest.raises(LookupError, match=r"t was not audited on 2026-04-01"):
         remove_day(store, "t", DAY + timedelta(days=1), POLICY, owner_of)

@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def audited(store: Store, day: date, *names: str) -> None:
     """A day on which the rule finds something in these measurements."""
-    found = [a_finding(Subject("main", name), Severity.WARN) for name in names]
+    found = [a_finding(Subject("main", name), Severity.WARNING) for name in names]
     result = a_result(a_rule_result(*found), day=day)
     store.save(None, result, None)
     update(store, result, AT_ONCE, lambda *_: "ada")

@@ -41,7 +41,7 @@ def _measurement(name: str, series: int = 500) -> Measurement:
     return a_measurement(name, series, tags=tags, fields=(a_field("usage"),), tag_sets=sets, rows=a_count(9_000))
 
 
-def _finding(name: str, *changes: Change, severity: Severity = Severity.WARN, database: str = "main") -> Finding:
+def _finding(name: str, *changes: Change, severity: Severity = Severity.WARNING, database: str = "main") -> Finding:
     at = Subject(database, name)
     return a_finding(at, severity, changes=changes or (MakeField(at, "host"),))
 
@@ -70,8 +70,8 @@ def test_one_tag_in_eighty_measurements_is_one_plan_on_a_screen(engine: str) -> 
 @pytest.mark.parametrize("engine", SERVERS)
 def test_notes_have_no_plan_and_their_changes_are_in_no_other(engine: str) -> None:
     profile = a_profile(_measurement("cpu"), _measurement("mem"), engine=engine)
-    note = _finding("cpu", MakeField(Subject("main", "cpu"), "region"), severity=Severity.INFO)
-    result = _result(profile, _finding("cpu"), note, _finding("mem", severity=Severity.INFO))
+    note = _finding("cpu", MakeField(Subject("main", "cpu"), "region"), severity=Severity.NOTE)
+    result = _result(profile, _finding("cpu"), note, _finding("mem", severity=Severity.NOTE))
     (plan,) = result.plans
     assert [one.change for one in plan.changes] == [MakeField(Subject("main", "cpu"), "host")]
     assert plan.also == ()

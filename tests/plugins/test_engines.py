@@ -150,12 +150,12 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
     assert "internal error" not in checked.output
 
 
-@rule(code="TST001", title="A column is left out", severity=Severity.WARN, requires={"measurements"})
+@rule(code="TST001", title="A column is left out", severity=Severity.WARNING, requires={"measurements"})
 def left_out(case: Case) -> Iterator[Finding]:
     """Wants a column gone."""
     for m in case.measurements:
         at = Subject(m.database, m.name)
-        yield Finding(at, Severity.WARN, "Nobody needs it.", "", changes=(LeaveOut(at, "shop"),))
+        yield Finding(at, Severity.WARNING, "Nobody needs it.", "", changes=(LeaveOut(at, "shop"),))
 
 
 def test_changes_are_said_as_by_the_engine_it_speaks(acme: None, tsaudit: Command) -> None:

@@ -83,7 +83,7 @@ def states(history: History) -> set[str]:
 
 
 def test_notifier_is_told_what_slack_is_told(history: History, slack: SlackDouble, pager: Any) -> None:
-    audited(history, 0, a_finding(severity=Severity.WARN))
+    audited(history, 0, a_finding(severity=Severity.WARNING))
     report = told(history)
     assert (report.sent, report.errors, report.waiting) == (2, (), 0)
     assert len(slack.messages) == 1
@@ -93,11 +93,11 @@ def test_notifier_is_told_what_slack_is_told(history: History, slack: SlackDoubl
     assert "demo, 1 open incident" in notice.title
     assert a_finding().message.rstrip(".") in notice.text
     assert notice.text.startswith(notice.title)
-    assert list(notice.severities.values()) == ["warn"]
+    assert list(notice.severities.values()) == ["warning"]
 
 
 def test_notifier_is_told_news_and_the_end_and_nothing_twice(history: History, pager: Any) -> None:
-    warned, worse = a_finding(severity=Severity.WARN), a_finding(severity=Severity.CRITICAL)
+    warned, worse = a_finding(severity=Severity.WARNING), a_finding(severity=Severity.CRITICAL)
     for number, findings in enumerate(([warned], [warned], [worse], [])):
         audited(history, number, *findings)
         told(history)
@@ -312,7 +312,7 @@ def editor(install: Install) -> Any:
 
 
 def test_notifier_that_edits_gets_edits_and_replies_as_slack_does(history: History, editor: Any) -> None:
-    warned, worse = a_finding(severity=Severity.WARN), a_finding(severity=Severity.CRITICAL)
+    warned, worse = a_finding(severity=Severity.WARNING), a_finding(severity=Severity.CRITICAL)
     for number, findings in enumerate(([warned], [worse], [])):
         audited(history, number, *findings)
         assert told(history).errors == ()

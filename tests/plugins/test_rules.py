@@ -31,7 +31,7 @@ from tsaudit.rule import Threshold, rule, subject_of
 @rule(
     code="ACME001",
     title="A name that the company does not use",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     requires={"measurements"},
     thresholds=(Threshold("max_length", 3, "characters", "our naming guide"),),
 )
@@ -44,13 +44,13 @@ def unloved_name(case):
     """
     for m in case.measurements:
         if len(m.name) > case.limit("max_length", m).value:
-            yield Finding(subject_of(m), Severity.WARN, f"{m.name} is too long a name", "Rename it.")
+            yield Finding(subject_of(m), Severity.WARNING, f"{m.name} is too long a name", "Rename it.")
 '''
 BROKEN = RULES.replace("ACME001", "ACME002").replace("unloved_name", "broken_rule")
 FAILING = {
     "raises": BROKEN.replace("for m in", "raise RuntimeError('no idea')\n    for m in"),
     "leaves": BROKEN.replace("for m in", "raise SystemExit(3)\n    for m in"),
-    "yields no finding": BROKEN.replace("yield Finding(", "yield (").replace("Severity.WARN, f", "f"),
+    "yields no finding": BROKEN.replace("yield Finding(", "yield (").replace("Severity.WARNING, f", "f"),
     "yields what cannot be stored": BROKEN.replace('f"{m.name} is too long a name"', "7"),
     "returns nothing": BROKEN.replace("    for m in case.measurements:", "    return None\n    for m in ():").replace(
         "            yield Finding", "            print(Finding"
@@ -67,7 +67,7 @@ UNUSABLE = {
     "a guideline there is not": (RULES.replace("requires", 'guidelines=("Z9",), requires'), "no guideline `Z9`"),
     "a name of ours": (RULES.replace("unloved_name", "sparse_table"), "tsaudit has one of that code or name, too"),
     "a family that is taken": (RULES.replace("requires", 'family="coverage", requires'), "the family `coverage`"),
-    "severity is no severity": (RULES.replace("severity=Severity.WARN", 'severity="warn"'), "is no Severity"),
+    "severity is no severity": (RULES.replace("severity=Severity.WARNING", 'severity="warning"'), "is no Severity"),
     "no docstring": (f"{RULES}\nunloved_name = replace(unloved_name, doc='')", "it needs a title, and a docstring"),
 }  # fmt: skip
 
@@ -146,7 +146,7 @@ def test_rule_that_fails_is_unknown_and_the_others_judge(install: Install, how: 
     assert (broken.outcome, broken.verdict) == (Outcome.ERROR, Verdict.UNKNOWN)
     assert broken.reason
     assert "\n" not in broken.reason
-    assert [f.severity for r in audited.results if r.code == "ACME001" for f in r.findings] == [Severity.WARN]
+    assert [f.severity for r in audited.results if r.code == "ACME001" for f in r.findings] == [Severity.WARNING]
 
 
 @pytest.mark.parametrize("how", UNUSABLE)

@@ -296,7 +296,7 @@ def the_findings() -> dict[str, Finding]:
             fix="Write measurement cpu with tags host and region.",
         ),
         "RET001": a_finding(
-            Subject("shop"), Severity.INFO, message="shop never deletes data", fix="Set a retention policy."
+            Subject("shop"), Severity.NOTE, message="shop never deletes data", fix="Set a retention policy."
         ),
     }
 
@@ -363,7 +363,7 @@ def the_result(**changes: Any) -> AuditResult:
 def the_previous() -> AuditResult:
     findings = the_findings()
     gone = a_finding(Subject("telegraf", "mem"), message="mem had too many fields", fix="-")
-    car = a_finding(HTTP, Severity.WARN, message="http_requests has 74,100 series")
+    car = a_finding(HTTP, Severity.WARNING, message="http_requests has 74,100 series")
     blind = a_finding(Subject("telegraf", "disk"), message="disk mixes sources", fix="-")
     results = (
         a_rule_result(car, code="CAR001"),
@@ -386,7 +386,7 @@ def the_incidents() -> Sequence[Incident]:
             "FLD001",
             findings["FLD001"].subject,
             findings["FLD001"],
-            decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None, Severity.WARN),
+            decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None, Severity.WARNING),
         ),
         an_incident("NAM001", findings["NAM001"].subject, findings["NAM001"], decision=accepted),
     )

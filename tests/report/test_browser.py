@@ -172,8 +172,8 @@ def many_targets(tmp_path: Path) -> str:
         for n, (engine, owners, verdict) in enumerate(
             [
                 ("duckdb", ("iot", "web"), Verdict.CRITICAL),
-                ("duckdb", ("web",), Verdict.WARN),
-                ("sqlite", ("iot",), Verdict.WARN),
+                ("duckdb", ("web",), Verdict.WARNING),
+                ("sqlite", ("iot",), Verdict.WARNING),
                 ("sqlite", (), Verdict.OK),
             ]
         )

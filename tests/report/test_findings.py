@@ -85,7 +85,7 @@ def test_state_description() -> None:
     assert state(first_seen=date(2026, 3, 20)) == "Open since 2026-03-20"
     assert state(state=State.WATCHING) == "Watched since 2026-03-19, not yet an incident"
     assert state(state=State.RESOLVED, resolved=date(2026, 3, 25)) == "Resolved on 2026-03-25"
-    note = a_result(a_rule_result(a_finding(severity=Severity.INFO)))
+    note = a_result(a_rule_result(a_finding(severity=Severity.NOTE)))
     assert findings.items_of(note, None, ())[0].state == "For information, opens no incident"
     assert findings.items_of(a_result(a_rule_result(finding)), None, ())[0].state == "No incident"
 

@@ -24,7 +24,7 @@ def test_twin_holds_result_figures_gaps_costs_and_incidents(tmp_path: Any) -> No
     _, twin = written(tmp_path)
     assert twin["schema_version"] == SCHEMA_VERSION == 1
     assert (twin["target"], twin["day"], twin["verdict"]) == (sample.TARGET, "2026-03-31", "critical")
-    assert twin["counts"] == {"critical": 1, "warn": 2, "info": 1}
+    assert twin["counts"] == {"critical": 1, "warning": 2, "note": 1}
     assert twin["report"] == "2026-03-31.html"
     assert twin["run_url"] == "https://dagster.example/runs/1"
     assert {"name": "series", "database": "telegraf", "measurement": "http_requests", "column": "", "value": 81412.0,

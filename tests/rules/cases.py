@@ -29,7 +29,7 @@ class Case:
     keeps: Dataset
     subject: Subject
     """Of a finding on the database that breaks it; a name of the database that is not given is filled in."""
-    severity: Severity = Severity.WARN
+    severity: Severity = Severity.WARNING
     main_contributor: str | None = None
     engines: frozenset[str] = frozenset()
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -108,7 +108,7 @@ def plans(
 
 def as_warning(finding: Finding) -> Finding:
     """The finding, at least as a warning."""
-    return replace(finding, severity=max(finding.severity, Severity.WARN, key=lambda one: one.rank))
+    return replace(finding, severity=max(finding.severity, Severity.WARNING, key=lambda one: one.rank))
 
 
 def text_of(kind: StepKind, rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None) -> str:

@@ -19,7 +19,7 @@ from tsaudit.rules import all_rules, rule_named
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.rules.tags.identifier_tag import identifier_tag
 
-INFO, WARN, CRITICAL = Severity.INFO, Severity.WARN, Severity.CRITICAL
+INFO, WARN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.CRITICAL
 
 
 def _rule(code: str, **follows_from: Reach) -> Rule:

@@ -126,7 +126,7 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, database: Data
     # A note has no plan, but its changes are the same as those of a worse case: their steps have to be right as well.
     worse = dataclasses.replace(result, findings=tuple(map(as_warning, result.findings)))
     plans = plans_of(profile, [worse])
-    assert not audited.plans or any(finding.severity is not Severity.INFO for finding in result.findings)
+    assert not audited.plans or any(finding.severity is not Severity.NOTE for finding in result.findings)
     _fit(dataclasses.replace(audited, results=(worse,), plans=plans), profile, database, again)
 
 
@@ -187,5 +187,5 @@ def test_no_warning_when_the_database_is_healthy(engine: str, database: Database
     before = database.collected(HEALTHY, engine, None, wanted)
     profile = database.collected(HEALTHY, engine, before, wanted)
     result = evaluate(profile, Timeline(previous=before))
-    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
+    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.NOTE] == []
     assert {r.code: r.reason for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}

@@ -52,7 +52,7 @@ def found(before: Profile, after: Profile, *plans: Plan) -> list[Finding]:
 
 
 def warned(before: Profile, after: Profile, *plans: Plan) -> list[str]:
-    return [f.message for f in found(before, after, *plans) if f.severity is not Severity.INFO]
+    return [f.message for f in found(before, after, *plans) if f.severity is not Severity.NOTE]
 
 
 def cpu(**changes: Any) -> Measurement:
@@ -227,7 +227,7 @@ def test_a_measurement_that_a_plan_makes_or_ends_is_planned(engine: str, made: s
     steps = (Step(StepKind.STORED, "Copy.", made), Step(StepKind.STORED, "Drop.", ended))
     asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
     old, new = (a_profile(a_measurement(name), engine=engine) for name in ("cpu", "cpu_new"))
-    assert [f.severity for f in found(old, new)] != [Severity.INFO, Severity.INFO]
+    assert [f.severity for f in found(old, new)] != [Severity.NOTE, Severity.NOTE]
     assert all("as planned for X001" in f.message for f in found(old, new, asked))
     # Names that only look alike are not made or ended.
     for name in ("cpu_newer", "new", "cpu_new.x"):

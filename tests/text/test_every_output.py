@@ -142,7 +142,7 @@ def test_growth_has_all_that_an_owner_needs_in_its_summary() -> None:
 
 def findings(count: int = 6) -> Sequence[Finding]:
     """Findings with names that say nothing of their order, among them one just over its limit and one far over it."""
-    severities = (Severity.WARN, Severity.CRITICAL)
+    severities = (Severity.WARNING, Severity.CRITICAL)
     return [
         a_finding(
             Subject("main", f"m{n * 5 % count}x"),

@@ -70,8 +70,13 @@ def test_audit_when_it_finds_something_is_an_event_with_verdict_and_figures(fold
 
     assert found == task.audits
     (one,) = found.values()
-    assert (one["target"], one["verdict"], one["error"], one["day"]) == ("metrics", "warn", None, f"{TODAY:%Y-%m-%d}")
-    assert one["findings"]["warn"] >= 1
+    assert (one["target"], one["verdict"], one["error"], one["day"]) == (
+        "metrics",
+        "warning",
+        None,
+        f"{TODAY:%Y-%m-%d}",
+    )
+    assert one["findings"]["warning"] >= 1
     assert one["opened"]
     assert one["measurements"] == 1
     (event,) = events_of(context).values()
@@ -89,15 +94,15 @@ def test_audit_when_a_target_is_lost_fails_after_the_others(folder: Path, python
     with pytest.raises(AirflowException, match=r"^lost: ") as raised:
         task.execute(context)
     assert "\n" not in str(raised.value)
-    assert {name: one["verdict"] for name, one in task.audits.items()} == {"metrics": "warn", "lost": "unknown"}
+    assert {name: one["verdict"] for name, one in task.audits.items()} == {"metrics": "warning", "lost": "unknown"}
     assert sorted(events_of(context)) == ["tsaudit/lost", "tsaudit/metrics"]
 
 
 def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None:
     with pytest.raises(AirflowFailException, match="metrics is warning: "):
-        an_operator(folder, fail_on="warn").execute(context_of())
+        an_operator(folder, fail_on="warning").execute(context_of())
     an_operator(folder, fail_on="critical").execute(context_of())
-    with pytest.raises(ValueError, match="fail_on is 'bad'; write warn, critical"):
+    with pytest.raises(ValueError, match="fail_on is 'bad'; write warning, critical"):
         an_operator(folder, fail_on="bad")
 
 
@@ -341,7 +346,7 @@ def test_notifier_when_an_audit_found_something_shows_its_summary(folder: Path, 
 
 
 def test_notifier_when_a_name_looks_like_a_template_does_not_render_it(said: list[str]) -> None:
-    one = {"verdict": "warn", "error": None, "headline": "{{ 6 * 7 }}", "figures": {"Now": "{% raw %}"},
+    one = {"verdict": "warning", "error": None, "headline": "{{ 6 * 7 }}", "figures": {"Now": "{% raw %}"},
            "first_step": "", "statement": "", "report": None}  # fmt: skip
     AuditNotifier(Told("{{ audit_summary }}", said))({"task": SimpleNamespace(audits={"m": one})})
     assert said == ["m: warning. {{ 6 * 7 }}\nNow: {% raw %}"]

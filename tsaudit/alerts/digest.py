@@ -37,7 +37,7 @@ from tsaudit.history.deliveries import SLACK, Kind, MessageDraft, State, split_t
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
         blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
     if reported:
         blocks.append(small(f"Not counted: {many(reported, 'incident')} in today's other messages."))
-    lines = (f"{severity_word(i.severity)} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
+    lines = (f"{i.severity} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines, len(still)), tuple(blocks))
 
 

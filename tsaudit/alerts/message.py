@@ -29,10 +29,10 @@ from tsaudit.model.plan import Plan
 from tsaudit.planning import describe
 from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 from tsaudit.text.headline import headline
 
-SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
+SIGNS: Final = {"critical": "🔴", "warning": "🟠", "unknown": "⚪", "ok": "🟢", "note": "🔵"}
 _FOOTER_CHARACTERS: Final = 1_200
 """Reserved for what follows the incidents."""
 _FOOTER_BLOCKS: Final = 5
@@ -78,7 +78,7 @@ def alert(
     ranked = sorted(incidents, key=by_badness)
     if ranked:
         worst = ranked[0].severity
-        word = severity_word(worst).capitalize()
+        word = worst.capitalize()
         title = f"{SIGNS[worst]} {word}: {context.target}, {many(len(ranked), 'open incident')}"
     else:
         title = f"{SIGNS['ok']} {context.target}: all clear"
@@ -136,9 +136,7 @@ def _message(
     blocks += [block for group in shown for block in group]
     blocks += _footer(context, ranked[len(shown) :], closed)
     blocks.append(small(_circumstances(context)))
-    text = notification(
-        title, (f"{severity_word(i.severity)} {headline(i.finding)}" for i in ranked), len(ranked), mention
-    )
+    text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
     about = {i.fingerprint: str(i.severity) for i in ranked}
     return Message(text, tuple(blocks), about, _hint(context.reactions) if ranked else None)
 
@@ -176,7 +174,7 @@ def _hint(reactions: Reactions | None) -> Block | None:
 
 
 def _circumstances(context: RunContext) -> str:
-    whole = f"{inert(context.target, 100)} as a whole: {severity_word(context.verdict)}"
+    whole = f"{inert(context.target, 100)} as a whole: {context.verdict}"
     parts = [context.engine, f"audited day {context.day}", whole]
     if context.report_url:
         parts.append(link(context.report_url, "report"))

@@ -25,9 +25,9 @@ _REASON = "baseline"
 @many_incidents.selection_options
 @click.option(
     "--up-to",
-    type=click.Choice(("warn", "critical")),
+    type=click.Choice(("warning", "critical")),
     default=None,
-    help="With --all: the highest severity to accept.  [default: warn]",
+    help="With --all: the highest severity to accept.  [default: warning]",
 )
 @click.option("--dry-run", is_flag=True, help="With --all: show what would be accepted, and save nothing.")
 @owner_option
@@ -81,7 +81,7 @@ def accept(
 
     with options.open_store(settings) as store:
         selection = many_incidents.selected(store, targets, rules)
-        severity = Severity(up_to or "warn")
+        severity = Severity(up_to or "warning")
         text = _REASON if reason is None else reason
         wanted = decisions.Acceptance(owner or somebody(), text, last, severity, replace, selection)
         try:

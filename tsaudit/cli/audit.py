@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult, Verdict
     from tsaudit.model.profile import Profile
 
-FAIL_ON = ("warn", "critical", "unknown", "never")
+FAIL_ON = ("warning", "critical", "unknown", "never")
 
 
 @click.command()
@@ -30,7 +30,7 @@ FAIL_ON = ("warn", "critical", "unknown", "never")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
-    default="warn",
+    default="warning",
     show_default=True,
     help="The lowest verdict that causes exit code 1 (3 for unknown).",
 )
@@ -190,9 +190,14 @@ def _summary(verdicts: Iterable[str]) -> str:
 
 
 def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
-    """FINDINGS for warn and critical, NOT_AUDITED for unknown, depending on `fail_on`."""
+    """FINDINGS for warning and critical, NOT_AUDITED for unknown, depending on `fail_on`."""
     found = set(verdicts)
-    bad = {"warn": {"warn", "critical"}, "critical": {"critical"}, "unknown": {"warn", "critical"}, "never": set()}
+    bad = {
+        "warning": {"warning", "critical"},
+        "critical": {"critical"},
+        "unknown": {"warning", "critical"},
+        "never": set(),
+    }
     code = Exit.FINDINGS if found & bad[fail_on] else Exit.OK
     return max(code, Exit.NOT_AUDITED) if fail_on == "unknown" and "unknown" in found else code
 

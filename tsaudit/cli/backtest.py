@@ -10,7 +10,6 @@ import click
 from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
 from tsaudit.text import in_full, many
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.backtest import EvaluatedDay
@@ -33,7 +32,8 @@ def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str,
     Runs the rule, given by its code or name, on the history with the limits that tsaudit.yaml sets now. Change a limit,
     and see which findings you would have got. Nothing is measured, saved, or sent.
 
-    Exits with 1 if the rule would have fired with warn or critical, and with 3 if not a single day could be evaluated.
+    Exits with 1 if the rule would have fired with a warning or critical, and with 3 if not a single day could be
+    evaluated.
     """
     settings = options.load_settings(config)
     chosen = _rule(rule)
@@ -112,7 +112,7 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
         show.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:
         for finding in one["findings"]:
-            click.echo(f"  {one['day']}  {show.word(severity_word(finding['severity']), 8)}  ", nl=False)
+            click.echo(f"  {one['day']}  {show.word(finding['severity'], 8)}  ", nl=False)
             show.line(finding["subject"])
             show.paragraph(finding["message"], "    ")
         if one["reason"]:
@@ -122,6 +122,6 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
 
 def _exit_code(evaluated: Sequence[EvaluatedDay]) -> int:
     verdicts = {one.result.verdict if one.result else "unknown" for one in evaluated}
-    if verdicts & {"warn", "critical"}:
+    if verdicts & {"warning", "critical"}:
         return Exit.FINDINGS
     return Exit.NOT_AUDITED if verdicts == {"unknown"} else Exit.OK

@@ -10,7 +10,7 @@ import click
 
 from tsaudit.cli import show
 from tsaudit.text import listed, many, number, plural, short_fingerprint, size
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 
 if TYPE_CHECKING:
     from tsaudit.summary import Summary
@@ -44,7 +44,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
     above, below = [*_heading(found), *_summary(found["summary"])], list(_below(found, everything, stored=stored))
     room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
     rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
-    others = [show.fitted(_other(one), "  ", severity=severity_word(one["severity"])) for one in rest.listed]
+    others = [show.fitted(_other(one), "  ", severity=one["severity"]) for one in rest.listed]
     if rest.left_out:
         others.append(f"  {joined_by(found)}{rest.left_out}: {lists_all(found, stored=stored)}")
     return [*above, *others, *below]
@@ -57,8 +57,8 @@ def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
     if everything:
         return Rest(others, "")
     muted = sum(one["muted"] for one in others)
-    notes = sum(one["severity"] == "info" and not one["muted"] for one in others)
-    bad = [one for one in others if one["severity"] != "info" and not one["muted"]]
+    notes = sum(one["severity"] == "note" and not one["muted"] for one in others)
+    bad = [one for one in others if one["severity"] != "note" and not one["muted"]]
     counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (muted, "accepted or snoozed"))
     return Rest(bad[:most], ", ".join(f"{number(count)} {word}" for count, word in counts if count > 0))
 
@@ -109,7 +109,7 @@ def _heading(found: dict[str, Any]) -> Iterator[str]:
     engine = f"{found['engine']} {found['server_version']}".strip()
     counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
     after = "  ".join(show.clean(part) for part in (engine, found["day"], counts) if part)
-    yield f"{click.style(found['target'], bold=True)}  {show.word(severity_word(found['verdict']))}  {after}"
+    yield f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {after}"
 
 
 def _summary(summary: dict[str, Any]) -> Iterator[str]:
@@ -131,9 +131,7 @@ def brief(summary: Summary) -> Iterator[str]:
 
 
 def _other(one: dict[str, Any]) -> str:
-    said = (
-        f"{severity_word(one['severity']):8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
-    )
+    said = f"{one['severity']:8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
     return f"{said} (accepted or snoozed)" if one["muted"] else said
 
 
@@ -143,11 +141,11 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
     yield from _unknown(found, everything)
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         yield f"  cost    {_charged(cost)}"
-    if found["first"] and any(one["severity"] != "info" for one in found["findings"]):
+    if found["first"] and any(one["severity"] != "note" for one in found["findings"]):
         offer = f"`tsaudit accept --all --target {found['target']} --dry-run` shows what a baseline would cover"
         yield from show.wrapped(f"first audit: {offer}", "  ")
     if worst := summarized(found):
-        what = f"({worst['code']} {worst['name']}, {severity_word(worst['severity'])})"
+        what = f"({worst['code']} {worst['name']}, {worst['severity']})"
         short = short_fingerprint(worst["fingerprint"])
         yield show.fitted(f"more    tsaudit show {short}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
     if found["plans"]:

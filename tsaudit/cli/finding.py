@@ -13,7 +13,6 @@ import click
 from tsaudit.cli import block, options, plan, results, stored
 from tsaudit.cli import show as screen
 from tsaudit.text import short_fingerprint
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -184,7 +183,7 @@ def _print(one: Shown, *, full_values: bool) -> None:
     finding = item.finding
     summary = of_finding(finding, item.rule.code, result.plans, result.target, result.day)
     key = short_fingerprint(item.fingerprint)
-    click.echo(f"{screen.word(severity_word(finding.severity))}  {item.rule.code} {item.rule.name}  {key}")
+    click.echo(f"{screen.word(finding.severity)}  {item.rule.code} {item.rule.name}  {key}")
     screen.line(f"{result.target}  {finding.subject}  {result.day}")
     for line in block.brief(summary):
         click.echo(line)

@@ -11,7 +11,6 @@ import click
 from tsaudit.cli import options, show
 from tsaudit.cli.groups import CommandGroup
 from tsaudit.text import many, short_fingerprint
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
@@ -182,7 +181,7 @@ def _cell(row: dict[str, Any], head: str) -> object:
 
 
 def _word(verdict: str | None) -> str:
-    return severity_word(verdict) if verdict else ""
+    return verdict if verdict else ""
 
 
 def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:

@@ -8,7 +8,6 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.text import short_fingerprint
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
@@ -85,7 +84,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
 
 def _row(incident: Incident) -> tuple[str, ...]:
     return (
-        severity_word(incident.severity),
+        incident.severity,
         short_fingerprint(incident.fingerprint),
         incident.target,
         incident.code,

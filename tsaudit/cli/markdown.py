@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tsaudit.cli import block, show
 from tsaudit.text import printable, short_fingerprint
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 from tsaudit.text.markdown import code, escape
 
 MOST_FINDINGS: Final = 20
@@ -19,7 +19,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> It
     """One target, with the content that it has as text."""
     from tsaudit.summary import Summary
 
-    yield f"## {escape(found['target'])}: {severity_word(found['verdict'])}"
+    yield f"## {escape(found['target'])}: {found['verdict']}"
     yield ""
     engine = f"{found['engine']} {found['server_version']}".strip()
     counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
@@ -44,7 +44,7 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
         items.append(f"error: {escape(found['error'])}")
     if worst := block.summarized(found):
         command = code(f"tsaudit show {short_fingerprint(worst['fingerprint'])}") if stored else ""
-        items.append(f"rule: {worst['code']} {worst['name']}, {severity_word(worst['severity'])} {command}".rstrip())
+        items.append(f"rule: {worst['code']} {worst['name']}, {worst['severity']} {command}".rstrip())
     if found["report"]:
         items.append(f"report: {code(found['report'])}")
     if items:
@@ -54,7 +54,7 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
 
 def _finding(one: dict[str, Any]) -> str:
     muted = " (accepted or snoozed)" if one["muted"] else ""
-    severity, short = severity_word(one["severity"]), short_fingerprint(one["fingerprint"])
+    severity, short = one["severity"], short_fingerprint(one["fingerprint"])
     return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{muted}"
 
 

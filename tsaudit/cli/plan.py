@@ -68,14 +68,13 @@ def _print_problem(found: Plan, result: AuditResult) -> None:
     from tsaudit.planning import describe
     from tsaudit.summary import of_finding
     from tsaudit.text import many
-    from tsaudit.text.findings import severity_word
 
     behind = describe.behind(found, result)
     if not behind:
         return
     rule, finding = behind[0]
     summary = of_finding(finding, rule.code, result.plans, result.target, result.day)
-    click.echo(f"  {show.word(severity_word(finding.severity))}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
+    click.echo(f"  {show.word(finding.severity)}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
     show.paragraph(summary.headline, "  ", most=_COLUMNS)
     for line in show.figures(((figure.label, figure.text) for figure in summary.figures), "    ", _COLUMNS):
         click.echo(line)

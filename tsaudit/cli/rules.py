@@ -9,7 +9,6 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.text import in_full
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.cli.rule_texts import RuleText
@@ -46,7 +45,7 @@ def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: in
         show.as_json([text.as_dict() for text in rule_texts()])
         return
     show.table(
-        [(t.code, t.name, severity_word(t.severity), t.title) for t in rule_texts()],
+        [(t.code, t.name, t.severity, t.title) for t in rule_texts()],
         ("code", "name", "severity", "finds"),
     )
     click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
@@ -67,7 +66,7 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     if form == "json":
         show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
-    show.table([(code, name, severity_word(severity), why) for code, name, severity, why in rows], heads)
+    show.table([(code, name, severity, why) for code, name, severity, why in rows], heads)
     _warn()
 
 
@@ -183,9 +182,7 @@ def _without_rule(code: str) -> tuple[str, ...]:
 def _lines(page: RuleText) -> Iterator[str]:
     yield click.style(f"{page.code}  {page.name}", bold=True)
     yield page.title
-    yield f"severity {severity_word(page.severity)}" + (
-        f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else ""
-    )
+    yield f"severity {page.severity}" + (f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else "")
     yield f"engines {', '.join(sorted(page.engines))}"
     yield f"needs {', '.join(page.requires)}"
     yield f"\n{page.doc}"

@@ -16,7 +16,6 @@ _COLOURS: Final = {
     "pass": "green",
     "unknown": "cyan",
     "watching": "cyan",
-    "warn": "yellow",
     "warning": "yellow",
     "open": "yellow",
     "critical": "red",

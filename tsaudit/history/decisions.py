@@ -18,7 +18,6 @@ from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import quantity
-from tsaudit.text.findings import severity_word
 
 BASELINE_DAYS: Final = 90
 """Days for which findings are accepted if nobody says otherwise: our default, a quarter to fix what is there."""
@@ -74,7 +73,7 @@ class Acceptance:
     owner: str
     reason: str
     until: date
-    up_to: Severity = Severity.WARN
+    up_to: Severity = Severity.WARNING
     replace: bool = False
     """Whether it also applies to incidents with another decision."""
     selection: IncidentSelection = field(default_factory=IncidentSelection)
@@ -179,7 +178,7 @@ def outgrown(incident: Incident) -> str:
     if decision is None:
         return ""
     if incident.severity.rank > decision.severity.rank:
-        return f"covers {severity_word(decision.severity)}, now {severity_word(incident.severity)}"
+        return f"covers {decision.severity}, now {incident.severity}"
     if decision.bound is None or finding.observed is None:
         return ""
     how = "up to" if finding.observed > decision.bound else "down to"

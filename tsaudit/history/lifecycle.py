@@ -191,9 +191,9 @@ class DaySeen:
         """Fingerprints of what still grows, but too slowly to open an incident: no end of one that is open."""
         for rule, finding in result.findings():
             key = fingerprint(result.target, rule.code, finding.subject)
-            if finding.severity is Severity.INFO and finding.forecast is not None:
+            if finding.severity is Severity.NOTE and finding.forecast is not None:
                 self._growing.add(key)
-            if finding.severity is not Severity.INFO:
+            if finding.severity is not Severity.NOTE:
                 self.bad.setdefault(key, Bad(rule, finding, owner_of(finding, rule)))
 
     def after(self, key: str, before: Track | None, earlier: Track | None) -> Track | None:

@@ -18,9 +18,9 @@ from tsaudit.model.subject import Subject
 class Severity(enum.StrEnum):
     """How bad a finding is."""
 
-    INFO = "info"
+    NOTE = "note"
     """For information; does not affect the verdict and opens no incident."""
-    WARN = "warn"
+    WARNING = "warning"
     CRITICAL = "critical"
 
     @property
@@ -48,7 +48,7 @@ class Verdict(enum.StrEnum):
 
     OK = "ok"
     UNKNOWN = "unknown"
-    WARN = "warn"
+    WARNING = "warning"
     CRITICAL = "critical"
 
     @property
@@ -214,13 +214,13 @@ class RuleResult:
     def verdict(self) -> Verdict | None:
         """None for a rule that does not apply; `unknown` for a failed one, whatever it found.
 
-        Findings of severity `info` leave it `ok`.
+        Findings of severity `note` leave it `ok`.
         """
         if self.outcome is Outcome.NOT_APPLICABLE:
             return None
         if self.outcome is Outcome.ERROR:
             return Verdict.UNKNOWN
-        worst = Verdict.worst(Verdict(f.severity) for f in self.findings if f.severity is not Severity.INFO)
+        worst = Verdict.worst(Verdict(f.severity) for f in self.findings if f.severity is not Severity.NOTE)
         if worst is not Verdict.OK:
             return worst
         return Verdict.UNKNOWN if self.gaps else Verdict.OK

@@ -173,6 +173,6 @@ def asked_for(findings: Iterable[Finding], plans: Sequence[Plan]) -> list[Plan]:
 
 def of_finding(finding: Finding, plans: Iterable[Plan]) -> Plan | None:
     """The plan that makes the finding's changes, the first one if there are several; None if no plan does."""
-    if finding.severity is Severity.INFO:
+    if finding.severity is Severity.NOTE:
         return None
     return next((plan for plan in plans if any(plan.makes(change) for change in finding.changes)), None)

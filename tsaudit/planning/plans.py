@@ -46,7 +46,7 @@ def _key(change: Change) -> tuple[str, str]:
 
 def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...]:
     """The plans, that of the worst finding first. Notes have none, and none of their changes is in another one's."""
-    pairs = [(r, f) for r in results for f in r.findings if f.severity is not Severity.INFO]
+    pairs = [(r, f) for r in results for f in r.findings if f.severity is not Severity.NOTE]
     units: dict[Hashable, list[tuple[str, Finding, Change]]] = defaultdict(list)
     for result, finding in sorted(pairs, key=lambda pair: worst_first(pair[0].code, pair[1])):
         for change in finding.changes:

@@ -70,7 +70,7 @@ class Item:
         """Its state as an incident, in words."""
         incident = self.incident
         if incident is None:
-            return "For information, opens no incident" if self.finding.severity is Severity.INFO else "No incident"
+            return "For information, opens no incident" if self.finding.severity is Severity.NOTE else "No incident"
         is_taken = incident.state == "open" and self.decision is not None and self.decision.kind == "ack"
         taken = f", acknowledged by {self.decision.owner}" if is_taken and self.decision else ""
         words = incident.state_description
@@ -143,12 +143,12 @@ class FindingsView:
     @property
     def actionable(self) -> tuple[Item, ...]:
         """Those in full that count for the verdict."""
-        return tuple(i for i in self.full if i.finding.severity is not Severity.INFO)
+        return tuple(i for i in self.full if i.finding.severity is not Severity.NOTE)
 
     @property
     def notes(self) -> tuple[Item, ...]:
         """Those in full that are information only."""
-        return tuple(i for i in self.full if i.finding.severity is Severity.INFO)
+        return tuple(i for i in self.full if i.finding.severity is Severity.NOTE)
 
     @property
     def open_count(self) -> int:

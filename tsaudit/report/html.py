@@ -90,7 +90,7 @@ class ReportContents:
     @property
     def baseline_offer(self) -> str:
         """What to do about many findings at first; empty later, and if there are none."""
-        actionable = any(count for severity, count in self.counts.items() if severity is not Severity.INFO)
+        actionable = any(count for severity, count in self.counts.items() if severity is not Severity.NOTE)
         is_first = self.profile is not None and self.timeline.is_empty
         return baseline_offer(self.result.target) if actionable and is_first else ""
 

@@ -81,7 +81,7 @@ class IndexEntry:
 def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     """The target's entry. `owner`: that of the target; empty if not known."""
     result, profile = contents.result, contents.profile
-    actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.INFO]
+    actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.NOTE]
     deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
     owners = dict.fromkeys(item.incident.owner for item in actionable if item.incident)
     left = [days for days in map(_days_left, deciding) if days is not None]

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _HERE: Final = Path(__file__).parent
-WORDS: Final = {"ok": "OK", "unknown": "Unknown", "info": "Note", "warn": "Warning", "critical": "Critical"}
+WORDS: Final = {"ok": "OK", "unknown": "Unknown", "note": "Note", "warning": "Warning", "critical": "Critical"}
 """The words for verdicts and severities."""
 
 

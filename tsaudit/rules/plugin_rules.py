@@ -77,7 +77,7 @@ def result_of(problems: Iterable[Problem]) -> RuleResult | None:
         family="coverage",
         guidelines=(),
         outcome=Outcome.ERROR,
-        findings=(Finding(Subject(), Severity.WARN, f"Not all rules could be evaluated: {lines[0]}{more}", FIX),),
+        findings=(Finding(Subject(), Severity.WARNING, f"Not all rules could be evaluated: {lines[0]}{more}", FIX),),
         reason="; ".join(lines),
         why=WHY,
     )

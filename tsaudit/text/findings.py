@@ -16,17 +16,12 @@ if TYPE_CHECKING:
 
     from tsaudit.model.finding import Finding, Limit
 
-_NOUNS: Final = {"critical": ("critical", "critical"), "warn": ("warning", "warnings"), "info": ("note", "notes")}
+_NOUNS: Final = {"critical": ("critical", "critical"), "warning": ("warning", "warnings"), "note": ("note", "notes")}
 """Severity to what a finding of it is called, one and several; worst first."""
 SET_IN_FILE: Final = "set in tsaudit.yaml"
 """The source of a limit that somebody has set."""
 OUR_DEFAULT: Final = "our default:"
 """Begins the source of a limit that no vendor states. Outputs name the origin, "tsaudit's default", instead."""
-
-
-def severity_word(severity: str) -> str:
-    """A severity or verdict as people read it: `warning`, `note`. Settings and JSON have `warn` and `info`."""
-    return _NOUNS[severity][0] if severity in _NOUNS else str(severity)
 
 
 def sentence(finding: Finding) -> str:

@@ -100,7 +100,7 @@ def test_nothing_is_said_of_the_table_for_traces(server: GreptimeDB) -> None:
         ),
     )
     found = said(server, table)
-    assert {k: v for k, v in found.items() if v.severity is not Severity.INFO} == {}
+    assert {k: v for k, v in found.items() if v.severity is not Severity.NOTE} == {}
     assert not {k for k in found if k.startswith(("STO", "TAG", "CAR"))}
 
 
@@ -127,7 +127,7 @@ def test_nothing_is_said_of_tables_of_prometheus(server: GreptimeDB) -> None:
         for name in ("container_cpu_usage", "container_memory_usage")
     ]
     found = said(server, *metrics)
-    assert {k: v for k, v in found.items() if v.severity is not Severity.INFO} == {}
+    assert {k: v for k, v in found.items() if v.severity is not Severity.NOTE} == {}
     assert not {k for k in found if k.startswith("STO")}
 
 

@@ -82,23 +82,23 @@ filtered by, and nothing says how long rows are kept."""
 
 def test_tables_of_the_guide_are_in_order(server: GreptimeDB) -> None:
     found = _audited(server, *TABLES.tables)
-    assert {f.severity for f in found.values()} == {Severity.INFO}
+    assert {f.severity for f in found.values()} == {Severity.NOTE}
     assert set(found) == SAID
 
 
 EXPECTED: Final[Mapping[str, Mapping[str, str]]] = {
     "without_append_mode": {"STO006 {}": "critical"},
     "lines_by_time": {"STO006 {}": "critical"},
-    "id_in_the_key": {"STO005 {}": "warn", "TAG002 {}.request_id": "warn"},
-    "id_alone_in_the_key": {"TAG002 {}.request_id": "warn", "STO009 {}": "warn"},
-    "id_with_inverted_index": {"STO007 {}.request_id": "warn"},
-    "method_with_skipping_index": {"STO007 {}.http_method": "warn"},
-    "key_indexed_again": {"STO001 {}": "warn"},
-    "unsearchable_logs": {"STO008 {}.message": "warn"},
-    "compared_logs": {"STO009 {}": "warn"},
-    "metrics_kept_twice": {"STO010 {}": "warn"},
-    "metrics_by_time": {"STO001 {}": "warn", "STO003 {}": "warn"},
-    "level_in_the_key": {"STO013 {}.level": "warn"},
+    "id_in_the_key": {"STO005 {}": "warning", "TAG002 {}.request_id": "warning"},
+    "id_alone_in_the_key": {"TAG002 {}.request_id": "warning", "STO009 {}": "warning"},
+    "id_with_inverted_index": {"STO007 {}.request_id": "warning"},
+    "method_with_skipping_index": {"STO007 {}.http_method": "warning"},
+    "key_indexed_again": {"STO001 {}": "warning"},
+    "unsearchable_logs": {"STO008 {}.message": "warning"},
+    "compared_logs": {"STO009 {}": "warning"},
+    "metrics_kept_twice": {"STO010 {}": "warning"},
+    "metrics_by_time": {"STO001 {}": "warning", "STO003 {}": "warning"},
+    "level_in_the_key": {"STO013 {}.level": "warning"},
 }
 """All that is reported of the misused tables but information."""
 
@@ -109,9 +109,9 @@ def test_what_the_guide_warns_against_is_reported_and_nothing_else(server: Grept
     expected = {code.format(name): severity for code, severity in EXPECTED[name].items()}
     if f"STO009 {name}" in expected and server.version.number < (1, 0):
         # That no row is ever replaced is seen in files, of which that version does not tell.
-        assert found[f"STO009 {name}"].severity is Severity.INFO
+        assert found[f"STO009 {name}"].severity is Severity.NOTE
         del expected[f"STO009 {name}"]
-    assert {k: str(f.severity) for k, f in found.items() if f.severity is not Severity.INFO} == expected
+    assert {k: str(f.severity) for k, f in found.items() if f.severity is not Severity.NOTE} == expected
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -132,5 +132,5 @@ def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) ->
     if ("guide", f"{name}_old") in server.tables:
         server.drop(server.tables["guide", f"{name}_old"])
     found = _found(target, SMALL)
-    assert {k: f.message for k, f in found.items() if f.severity is not Severity.INFO} == {}
+    assert {k: f.message for k, f in found.items() if f.severity is not Severity.NOTE} == {}
     assert len(server.rows(server.tables["guide", name])) == (rows - 200 if name == "metrics_kept_twice" else rows)

@@ -144,7 +144,7 @@ def test_measurement_is_in_two_policies(server: Server) -> None:
     rows = {key: m.rows.value for key, m in named(profile).items() if m.rows}
     assert rows == {("", "req"): 5, ("raw", "req"): 3000}
     result = evaluate(profile)
-    assert result.verdict is Verdict.WARN
+    assert result.verdict is Verdict.WARNING
     assert said(result, "TAG002") == {("TAG002", "raw/req", "request_id")}
     assert said(result, "NAM003") == set()
     assert run_queries(server, target, result) == {"raw"}

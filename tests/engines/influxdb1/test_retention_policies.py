@@ -51,10 +51,10 @@ def found(code: str, profile: Profile, timeline: Timeline | None = None, **limit
 
 def test_limit_counts_a_series_once_in_however_many_policies_it_is() -> None:
     both = [in_policy("autogen", series=600), in_policy("raw", series=600)]
-    assert found("CAR001", divided(*both, series=700), max_series=1000, warn_ratio=0.8) == {}
-    assert set(found("CAR001", divided(*both, series=1100), max_series=1000, warn_ratio=0.8)) == {"shop"}
+    assert found("CAR001", divided(*both, series=700), max_series=1000, warning_ratio=0.8) == {}
+    assert set(found("CAR001", divided(*both, series=1100), max_series=1000, warning_ratio=0.8)) == {"shop"}
     # What all of them have is not known, and their sum is not it.
-    assert found("CAR001", divided(*both, series=None), max_series=1000, warn_ratio=0.8) == {}
+    assert found("CAR001", divided(*both, series=None), max_series=1000, warning_ratio=0.8) == {}
 
 
 def test_policy_that_is_over_the_limit_by_itself_is_named_alone() -> None:
@@ -74,7 +74,7 @@ def test_growth_of_one_policy_is_not_that_of_the_other() -> None:
     timeline = Timeline(points={**grown.points, **steady})
     said = found("CAR004", profile, timeline)
     assert set(said) == {"shop/raw/req"}
-    assert found("RET001", profile, timeline)["shop"].severity == "info", "what it holds itself does not grow"
+    assert found("RET001", profile, timeline)["shop"].severity == "note", "what it holds itself does not grow"
 
 
 def test_growth_proposes_statements_for_the_policy(influxd: Influxd) -> None:

@@ -67,7 +67,7 @@ def test_what_the_author_found(before: tuple[Profile, AuditResult, float, Any]) 
         "visits_{week}": 158,
         "visits_{month}": 36,
     }
-    assert all(f.severity is Severity.WARN for f in families.values())
+    assert all(f.severity is Severity.WARNING for f in families.values())
     evidence = {e.label: e.value for e in families["visits_{day}"].evidence}
     assert evidence["seems to contain the same by other periods"] == "visits_{month} (36) and visits_{week} (158)"
     # The id could be the _id, once for each family and not for each collection.
@@ -157,4 +157,4 @@ def test_what_is_left_out_of_a_family_keeps_no_incident_open(before: tuple[Profi
 def test_nothing_is_left_to_say_when_the_author_is_done(server: MongoDB) -> None:
     profile, result = _audited(server, visits.counted())
     assert profile.gaps == ()
-    assert [(r.code, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
+    assert [(r.code, f.message) for r, f in result.findings() if f.severity is not Severity.NOTE] == []

@@ -231,7 +231,7 @@ def test_advice(
     assert (code, table, column) in [(r.code, f.subject.measurement, f.subject.column) for r, f in broken.findings()]
     twin = _audited(timestream, before, keeps)
     assert [f.message for r, f in twin.findings() if r.code == code] == []
-    assert [(r.code, f.message) for r, f in twin.findings() if f.severity is not Severity.INFO] == []
+    assert [(r.code, f.message) for r, f in twin.findings() if f.severity is not Severity.NOTE] == []
     assert {r.code: r.reason for r in twin.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}
 
 

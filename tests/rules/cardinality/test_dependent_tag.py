@@ -16,7 +16,7 @@ CASES = (
         breaks=dataset(table("cpu", [h | {"region": "eu" if i % 2 else "us"} for i, h in enumerate(hosts(12))])),
         keeps=dataset(table("cpu", [h | {"region": r} for h in hosts(12) for r in ("eu", "us")])),
         subject=Subject("", "cpu", "region"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor="region",
     ),
 )
@@ -67,7 +67,7 @@ def test_a_tag_that_two_determine_together() -> None:
     (finding,) = _further(joint=(JointDependency(("host", "port"), "zone"),)).findings
     assert finding.subject.column == "zone"
     assert finding.message.startswith("Tags host and port together determine zone, although neither does alone")
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 def test_a_tag_that_is_nearly_determined_names_what_breaks_it() -> None:

@@ -45,7 +45,7 @@ def test_silence_when_below_the_warning_share() -> None:
 def test_warning_when_at_the_warning_share_and_at_the_limit() -> None:
     for series in (800, 1000):
         (finding,) = run_rule(rule, a_profile(a_measurement(series=series)), LIMIT).findings
-        assert finding.severity is Severity.WARN
+        assert finding.severity is Severity.WARNING
         assert finding.subject == Subject("main", "cpu")
 
 
@@ -59,7 +59,7 @@ def test_critical_when_just_over_a_limit_somebody_set() -> None:
 
 def test_warning_when_over_our_own_default() -> None:
     (finding,) = run_rule(rule, a_profile(a_measurement(series=1_000_001))).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
 
 
 def test_critical_when_over_the_limit_of_the_engine() -> None:
@@ -73,7 +73,7 @@ def test_information_when_the_limit_is_that_of_another_engine() -> None:
     names = MeasureNames(a_count(24), ())
     cpu = a_measurement(series=12_000_000, measure_names=names)
     (finding,) = run_rule(rule, a_profile(cpu, engine="timestream")).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert finding.message.startswith(
         "12,000,000 series, 120% of the limit of 10,000,000 for which AWS recommends InfluxDB 2 as a replacement"
     )
@@ -114,7 +114,7 @@ def test_target_when_only_all_databases_together_are_over() -> None:
 def test_database_when_a_measurement_in_it_is_milder() -> None:
     profile = a_profile(a_measurement("a", series=900), a_measurement("b", series=600))
     findings = run_rule(rule, profile, LIMIT).findings
-    assert [(f.subject.measurement, f.severity) for f in findings] == [("", Severity.CRITICAL), ("a", Severity.WARN)]
+    assert [(f.subject.measurement, f.severity) for f in findings] == [("", Severity.CRITICAL), ("a", Severity.WARNING)]
 
 
 def test_own_count_of_the_database_when_measurements_are_not_known() -> None:
@@ -167,8 +167,8 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     ("series", "error", "severity", "said"),
     [
         (1500, 30.0, Severity.CRITICAL, "About 1,500 series (estimated, ± 60), 150% of the limit of 1,000"),
-        (1030, 30.0, Severity.WARN, "too close to tell whether it is exceeded"),
-        (770, 30.0, Severity.WARN, "About 770 series (estimated, ± 60)"),
+        (1030, 30.0, Severity.WARNING, "too close to tell whether it is exceeded"),
+        (770, 30.0, Severity.WARNING, "About 770 series (estimated, ± 60)"),
         (700, 30.0, None, ""),
     ],
 )
@@ -187,8 +187,8 @@ def test_estimate_when_its_error_reaches_the_limit_is_no_pass(
     [
         ({"sst_format": "primary_key"}, "1.1.4", Severity.CRITICAL),
         ({}, "0.17.2", Severity.CRITICAL),
-        ({"sst_format": "flat"}, "1.1.4", Severity.WARN),
-        ({}, "1.0.2", Severity.WARN),
+        ({"sst_format": "flat"}, "1.1.4", Severity.WARNING),
+        ({}, "1.0.2", Severity.WARNING),
     ],
 )
 def test_limit_of_a_table_by_the_format_of_its_files(options: dict[str, str], version: str, severity: Severity) -> None:
@@ -205,7 +205,7 @@ def test_no_limit_of_a_table_when_it_is_of_the_metric_engine() -> None:
     metric = a_table(options={"engine": "metric", "sst_format": "primary_key"}, series=500_000)
     assert not findings(rule, metric)
     (finding,) = findings(rule, dataclasses.replace(metric, series=a_count(1_000_001)))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
 
 
 def _estimated(name: str, series: int, error: float, **changes: Any) -> Measurement:
@@ -236,8 +236,8 @@ def test_error_of_the_count_that_the_database_keeps() -> None:
     profile = a_profile(a_measurement(database="x"), a_measurement(database="y"), databases=own)
     for limit, subjects, severity in (
         (8_500, [Subject()], Severity.CRITICAL),  # 6,800 is 80% of it, and 6,000 + 800 reaches just that
-        (11_500, [Subject()], Severity.WARN),  # 12,000 ± 1,000 may be below it
-        (16_250, [Subject()], Severity.WARN),  # 80% of it are 13,000
+        (11_500, [Subject()], Severity.WARNING),  # 12,000 ± 1,000 may be below it
+        (16_250, [Subject()], Severity.WARNING),  # 80% of it are 13,000
         (16_260, [], None),
     ):
         found = run_rule(rule, profile, {"max_series": limit}).findings

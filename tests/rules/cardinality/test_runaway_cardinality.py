@@ -42,7 +42,7 @@ CASES = (
         breaks=_GROWING,
         keeps=_GROWING,
         subject=Subject("", "requests"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor="user",
         engines=rule.engines - INDEXED,
         limits={"runaway-cardinality.min_series": 100},
@@ -101,14 +101,14 @@ def test_days_to_the_limit_when_growth_is_steady() -> None:
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     assert 22 < finding.forecast.days < 26
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "the limit of 1,000,000 series is reached in about 24 days" in finding.message
 
 
 def test_critical_when_the_limit_is_near() -> None:
     profile = _profile(100_000)
     timeline = _timeline(profile, [100_000 * 1.1 ** (i - 20) for i in range(20)])
-    for days, severity in ((30, Severity.CRITICAL), (14, Severity.WARN)):
+    for days, severity in ((30, Severity.CRITICAL), (14, Severity.WARNING)):
         (finding,) = _judged(profile, timeline, critical_days=days).findings
         assert finding.severity is severity
 
@@ -117,7 +117,7 @@ def test_information_when_growth_is_slow_and_the_limit_is_far() -> None:
     profile = _profile(2000)
     timeline = _timeline(profile, [2000 * 1.005 ** (i - 60) for i in range(60)])
     (finding,) = _judged(profile, timeline).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 def test_silence_when_nothing_grows() -> None:
@@ -136,7 +136,7 @@ def test_silence_when_series_are_few() -> None:
 def test_provisional_when_history_is_short() -> None:
     profile = _profile(10_000)
     (finding,) = _judged(profile, _timeline(profile, [1000.0, 3000.0])).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "provisional" in finding.message
     assert _judged(profile, _timeline(profile, [1001.0, 3000.0])).outcome is Outcome.PASS
 
@@ -144,7 +144,7 @@ def test_provisional_when_history_is_short() -> None:
 def test_warning_when_series_jumped() -> None:
     profile = _profile(9000)
     (finding,) = _judged(profile, _timeline(profile, [3000.0] * 30 + [9000.0] * 8)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message.startswith("Series jumped from 3,000 to 9,000")
     assert finding.since == DAY - timedelta(days=8)
     assert _judged(profile, _timeline(profile, [3000.0] * 30 + [9000.0] * 20)).outcome is Outcome.PASS
@@ -273,7 +273,7 @@ def test_a_known_incident_that_was_put_right_hides_no_later_growth() -> None:
     began = DAY - timedelta(days=len(history))
     known = Episode("CAR004", Subject("main", "iot"), began + timedelta(days=20), began + timedelta(days=28))
     (finding,) = _judged(profile, dataclasses.replace(timeline, episodes=(known,)), limit=30_000).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.since == DAY - timedelta(days=5)
     assert finding.baseline == 1_000
     assert finding.forecast is not None
@@ -311,16 +311,16 @@ def test_the_limit_is_nearer_where_it_counts_fields_too(fields: int, counted_in:
     (finding,) = result.findings
     limit = "200,000 tag sets (1,000,000 series)" if days == 7 else "1,000,000 series"
     assert f"the limit of {limit} is reached in about {days} days" in finding.message
-    assert finding.severity is (Severity.CRITICAL if days == 7 else Severity.WARN)
+    assert finding.severity is (Severity.CRITICAL if days == 7 else Severity.WARNING)
 
 
 @pytest.mark.parametrize(
     ("now", "age", "severity"),
     [
-        (6000, 14, Severity.WARN),  # twice the level before, a fortnight ago
+        (6000, 14, Severity.WARNING),  # twice the level before, a fortnight ago
         (6000, 15, None),
         (5999, 8, None),
-        (9000, 1, Severity.WARN),
+        (9000, 1, Severity.WARNING),
     ],
 )
 def test_a_jump_is_reported_for_a_fortnight_from_twice_the_level_on(

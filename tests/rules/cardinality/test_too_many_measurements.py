@@ -89,7 +89,7 @@ def test_at_least_so_many_where_only_some_are_audited() -> None:
 
 def test_all_databases_that_the_product_allows_are_information() -> None:
     (finding,) = run_rule(rule, _core(1, 1, 1, 1, 1)).findings
-    assert (finding.subject, finding.severity) == (Subject(), Severity.INFO)
+    assert (finding.subject, finding.severity) == (Subject(), Severity.NOTE)
     assert finding.message == "5 databases, the maximum that the product allows: creating another one will fail."
     assert run_rule(rule, _core(1, 1, 1, 1)).outcome is Outcome.PASS
     assert [f.severity for f in run_rule(rule, _core(400, 400, 400, 400, 400)).findings] == [Severity.CRITICAL]
@@ -200,7 +200,7 @@ def test_collections_count_where_no_other_rule_reports_them() -> None:
     collections = [a_measurement(name) for name in (*_names(5), *days, *tenants)]
     (finding,) = run_rule(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 4}).findings
     assert finding.message == "5 collections beside 58 in families, more than 4."
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert run_rule(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 5}).outcome is Outcome.PASS
     plain = a_profile(*(a_measurement(name) for name in _names(1500)), engine="mongodb")
     (finding,) = run_rule(rule, plain).findings

@@ -14,7 +14,7 @@ CASES = (
         breaks=dataset(table("m", [{"a": f"a{i % 20}", "b": f"b{(i * 7 + i // 20) % 20}"} for i in range(40)])),
         keeps=dataset(table("m", [{"a": f"a{i}", "b": f"b{i // 2}"} for i in range(40)])),
         subject=Subject("", "m"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         limits={"worst-case-above-limit.max_series": 100},
     ),
 )
@@ -33,7 +33,7 @@ def test_silence_when_at_the_limit() -> None:
 
 def test_information_when_just_over() -> None:
     (finding,) = run_rule(rule, a_profile(_measurement(101, 101, 2)), {"max_series": 300}).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert [e.value for e in finding.evidence] == ["303", "303", "6 (2 series with 3 fields each)"]
     assert "tag1" in finding.fix
 

@@ -82,19 +82,19 @@ def test_silence_when_nothing_changed_or_nothing_came_before() -> None:
     [
         (
             {"tags": (a_tag(), a_tag("pod"))},
-            Severity.WARN,
+            Severity.WARNING,
             "Tag pod is new; every new value of it can create new series.",
         ),
-        ({"tags": ()}, Severity.WARN, "Tag host was removed."),
-        ({"fields": (a_field(), a_field("idle"))}, Severity.INFO, "Field idle is new (float)."),
-        ({"fields": ()}, Severity.WARN, "Field usage was removed."),
+        ({"tags": ()}, Severity.WARNING, "Tag host was removed."),
+        ({"fields": (a_field(), a_field("idle"))}, Severity.NOTE, "Field idle is new (float)."),
+        ({"fields": ()}, Severity.WARNING, "Field usage was removed."),
         (
             {"fields": (a_field(types=("float", "string")),)},
-            Severity.WARN,
+            Severity.WARNING,
             "Field usage was float and is now float and string.",
         ),
-        ({"tags": (a_tag(data_type="INTEGER"),)}, Severity.WARN, "Tag host was string and is now INTEGER."),
-        ({"tags": (), "fields": (a_field(), a_field("host"))}, Severity.WARN, "host was a tag and is now a field."),
+        ({"tags": (a_tag(data_type="INTEGER"),)}, Severity.WARNING, "Tag host was string and is now INTEGER."),
+        ({"tags": (), "fields": (a_field(), a_field("host"))}, Severity.WARNING, "host was a tag and is now a field."),
     ],
 )
 def test_finding_when_columns_change(changes: dict[str, Any], severity: Severity, message: str) -> None:
@@ -106,15 +106,15 @@ def test_finding_when_columns_change(changes: dict[str, Any], severity: Severity
 def test_finding_when_measurements_come_and_go() -> None:
     result = _judged(a_profile(a_measurement("old")), a_profile(a_measurement("new")))
     found = [(f.subject.measurement, f.severity, f.message) for f in result.findings]
-    assert found == [("old", Severity.WARN, "old was removed."), ("new", Severity.INFO, "new is new.")]
+    assert found == [("old", Severity.WARNING, "old was removed."), ("new", Severity.NOTE, "new is new.")]
 
 
 def test_one_finding_when_a_whole_database_comes_or_goes() -> None:
     one, two = a_measurement(database="one"), a_measurement(database="two")
     result = _judged(a_profile(one), a_profile(two))
     assert [(f.subject, f.severity) for f in result.findings] == [
-        (Subject("one"), Severity.WARN),
-        (Subject("two"), Severity.INFO),
+        (Subject("one"), Severity.WARNING),
+        (Subject("two"), Severity.NOTE),
     ]
 
 

@@ -88,19 +88,19 @@ def _finding(field: Field, rows: int = 1000) -> Finding:
 
 def test_warning_when_it_never_changes_within_a_series() -> None:
     finding = _finding(_text("remark", 2, constant=0.95))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "This adds no series." in finding.fix
-    assert _finding(_text("remark", 2, constant=0.94)).severity is Severity.INFO
+    assert _finding(_text("remark", 2, constant=0.94)).severity is Severity.NOTE
 
 
 def test_information_when_it_is_a_state() -> None:
     for constant in (0.2, 1.0):
-        assert _finding(_text("status", 3, constant)).severity is Severity.INFO
+        assert _finding(_text("status", 3, constant)).severity is Severity.NOTE
 
 
 def test_warning_when_the_name_is_that_of_a_source() -> None:
     finding = _finding(_text("location", 2))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert (
         finding.message == "Field location has 2 distinct values, which repeat often: it says where a row comes from."
     )
@@ -108,7 +108,7 @@ def test_warning_when_the_name_is_that_of_a_source() -> None:
 
 def test_whole_numbers_when_they_are_ids() -> None:
     sensor = a_field("sensor_id", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
-    assert _finding(sensor).severity is Severity.WARN
+    assert _finding(sensor).severity is Severity.WARNING
     count = a_field("errors", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
     assert run_rule(rule, _profile(count)).outcome is Outcome.PASS
 
@@ -135,7 +135,7 @@ def test_silence_when_text_holds_numbers() -> None:
 
 def test_information_when_a_table_keeps_all_rows_anyway() -> None:
     fields = (a_text("hostname", ("web-1", "web-2", "web-3")),)
-    for options, severity in (({"append_mode": "true"}, Severity.INFO), ({}, Severity.WARN)):
+    for options, severity in (({"append_mode": "true"}, Severity.NOTE), ({}, Severity.WARNING)):
         (finding,) = findings(rule, a_table(fields=fields, options=options))
         assert finding.severity is severity
         (change,) = finding.changes
@@ -188,13 +188,13 @@ def test_silence_when_it_names_what_passes(key: str, sample: tuple[str, ...]) ->
 @pytest.mark.parametrize(
     ("key", "severity"),
     [
-        ("device_uuid", Severity.WARN),
-        ("meter_serial", Severity.WARN),
-        ("inverter", Severity.WARN),
-        ("room_name", Severity.WARN),
-        ("product_type", Severity.INFO),
-        ("firmware_version", Severity.INFO),
-        ("display_name", Severity.INFO),
+        ("device_uuid", Severity.WARNING),
+        ("meter_serial", Severity.WARNING),
+        ("inverter", Severity.WARNING),
+        ("room_name", Severity.WARNING),
+        ("product_type", Severity.NOTE),
+        ("firmware_version", Severity.NOTE),
+        ("display_name", Severity.NOTE),
     ],
 )
 def test_names_of_sources_and_of_their_attributes(key: str, severity: Severity) -> None:
@@ -234,7 +234,7 @@ def test_rows_that_overwrite_each_other_where_tags_are_no_index(
     findings = run_rule(rule, profile).findings
     assert len(findings) == found
     for finding in findings:
-        assert finding.severity is Severity.WARN
+        assert finding.severity is Severity.WARNING
         assert finding.message == (
             f"Field {key} names {values} sources that share a series: of their rows with the same time, only the last "
             "one is kept."

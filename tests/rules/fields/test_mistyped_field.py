@@ -31,7 +31,7 @@ CASES = (
         breaks=dataset(table("home", hosts(2), {"visits": "float"}, lambda s, r: {"visits": float(r)}, rows=30)),
         keeps=dataset(table("home", hosts(2), {"visits": "integer"}, lambda s, r: {"visits": r}, rows=30)),
         subject=Subject("", "home", "visits"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor="visits",
     ),
 )
@@ -61,7 +61,7 @@ def _finding(field: Field, engine: str = "duckdb") -> Finding:
 )
 def test_warning_when_text_holds(sample: tuple[str, ...], words: str) -> None:
     finding = _finding(_text(*sample))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == f"Field reading is stored as VARCHAR, and all its values are {words}."
 
 
@@ -78,7 +78,7 @@ def test_silence_when_the_name_is_that_of_a_code() -> None:
 
 def test_information_when_floats_are_always_whole() -> None:
     whole = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(9))
-    assert _finding(whole).severity is Severity.INFO
+    assert _finding(whole).severity is Severity.NOTE
     nearly = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(0.99), distinct=a_count(9))
     assert run_rule(rule, _profile(nearly)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(nearly), {"min_whole_ratio": 0.9}).outcome is Outcome.FAIL

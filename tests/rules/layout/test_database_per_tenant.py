@@ -39,7 +39,7 @@ CASES = (
         breaks=_for_each(*(f"tenant_{i:04}" for i in range(1, 6))),
         keeps=_for_parts(*PARTS),
         subject=Subject("tenant_0001"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=rule.engines - {"influxdb3"},
     ),
     # Core, which the tests' server is, has room for five.
@@ -47,7 +47,7 @@ CASES = (
         breaks=_for_each("tenant_0001", "tenant_0002", "tenant_0003"),
         keeps=_for_parts("web", "stock"),
         subject=Subject("tenant_0001"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=frozenset({"influxdb3"}),
     ),
 )
@@ -71,7 +71,7 @@ def _tenants(count: int) -> list[str]:
 
 def test_message_and_evidence() -> None:
     (finding,) = _found(*_tenants(7))
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert finding.message == "7 databases named tenant_{id} contain the same collections, 14 in total."
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["in each of them"] == "orders and users"
@@ -103,9 +103,9 @@ def test_severity_and_silence() -> None:
     names = _tenants(5)
     assert _found(*names[:4]) == ()
     assert _found("shop", "stock", "mail", "search", "billing") == ()
-    assert [f.severity for f in _found(*names, max_measurements=12)] == [Severity.WARN]
-    assert [f.severity for f in _found(*names, max_measurements=13)] == [Severity.INFO]
-    assert [f.severity for f in _found(*names, max_measurements=13, warn_ratio=0.7)] == [Severity.WARN]
+    assert [f.severity for f in _found(*names, max_measurements=12)] == [Severity.WARNING]
+    assert [f.severity for f in _found(*names, max_measurements=13)] == [Severity.NOTE]
+    assert [f.severity for f in _found(*names, max_measurements=13, warning_ratio=0.7)] == [Severity.WARNING]
     databases = tuple(Database(name) for name in names)
     other = [a_measurement(f"c{i}", database=name) for i, name in enumerate(names)]
     profile = a_profile(*other, engine="mongodb", databases=databases)
@@ -123,9 +123,9 @@ def test_severity_and_silence() -> None:
 )
 def test_warning_when_there_is_little_room_for_more(engine: str, version: str, few: int, room: int, word: str) -> None:
     (finding,) = run_rule(rule, _profile(_tenants(few), engine=engine, version=version)).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     (finding,) = run_rule(rule, _profile(_tenants(few + 1), engine=engine, version=version)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message.endswith(f" in total; the maximum is {room} {word}, and there are {few + 1}.")
     assert (finding.observed, finding.unit) == (few + 1, "databases")
     assert finding.limit is not None
@@ -135,7 +135,7 @@ def test_warning_when_there_is_little_room_for_more(engine: str, version: str, f
 def test_no_warning_where_no_limit_is_known() -> None:
     for engine, version in (("influxdb1", "1.8.10"), ("influxdb2", "Cloud"), ("influxdb3", "Cloud Dedicated")):
         (finding,) = run_rule(rule, _profile(_tenants(900), engine=engine, version=version)).findings
-        assert (finding.severity, finding.limit, finding.observed) == (Severity.INFO, None, 900)
+        assert (finding.severity, finding.limit, finding.observed) == (Severity.NOTE, None, 900)
     # Core's threshold of three is not that of the others.
     assert run_rule(rule, _profile(_tenants(4), engine="influxdb3", version="Enterprise 3.6.0")).outcome is Outcome.PASS
 

@@ -123,7 +123,7 @@ def test_sources_of_both_kinds_and_the_tag_that_tells_them_apart() -> None:
         "metrics and events share a measurement, separated only by kind."
     )
     assert "the irregular series with kind such as door and (none)" in finding.fix
-    assert (finding.main_contributor, finding.observed, finding.severity) == ("kind", 0.25, Severity.WARN)
+    assert (finding.main_contributor, finding.observed, finding.severity) == ("kind", 0.25, Severity.WARNING)
     (finding,) = _found(FieldRhythm("value", 30, 10, 60.0))
     assert (finding.main_contributor, "told apart" in finding.message) == ("value", False)
 

@@ -45,7 +45,7 @@ CASES = (
             _table("doorbell", ["rings"], room="hall"),
         ),
         subject=Subject("", "blood_oxygen"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
     Case(
         # What has fields enough is a subject of its own, though one agent collects all of them at once.
@@ -56,14 +56,14 @@ CASES = (
             _table("load", ["value"]),
         ),
         subject=Subject("", "load"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
     Case(
         # Names that differ in data are another rule's matter: what they hold is a tag.
         breaks=dataset(_table("load", ["value"]), _table("uptime", ["value"])),
         keeps=dataset(*(_table(f"room-{n}.load", ["value"]) for n in range(101, 105))),
         subject=Subject("", "load"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
 )
 
@@ -91,7 +91,7 @@ def test_what_the_finding_says() -> None:
     )
     assert "fields of one measurement, with the tags they have already: blood_oxygen, body_temp" in finding.fix
     assert finding.fix.endswith("make them values of a tag.")
-    assert (finding.subject, finding.severity) == (Subject("main", "blood_oxygen"), Severity.WARN)
+    assert (finding.subject, finding.severity) == (Subject("main", "blood_oxygen"), Severity.WARNING)
     assert [(e.label, e.value) for e in finding.evidence[-2:]] == [
         ("points in common", "100% of 40 sampled points"),
         ("instants in common", "40 or more"),
@@ -146,15 +146,15 @@ def test_silence_across_databases_and_where_rows_were_not_read() -> None:
     ("names", "fields", "tag", "severity"),
     [
         # A gateway of a greenhouse, and somebody's script for a wind turbine: the names are quantities.
-        (("air_temperature", "leaf_wetness", "soil_moisture"), ["value"], "bed", Severity.WARN),
-        (("pitch", "power", "yaw"), ["reading", "quality"], "turbine", Severity.WARN),
+        (("air_temperature", "leaf_wetness", "soil_moisture"), ["value"], "bed", Severity.WARNING),
+        (("pitch", "power", "yaw"), ["reading", "quality"], "turbine", Severity.WARNING),
         # collectd, k6, Micrometer, Prometheus, Graphite, Telegraf: what collects them chose the names.
-        (("load_longterm", "load_midterm", "load_shortterm"), ["value"], "host", Severity.INFO),
-        (("vus", "vus_max"), ["value"], "scenario", Severity.INFO),
-        (("cache_gets", "jvm_threads", "logback_events"), ["value"], "metric_type", Severity.INFO),
-        (("go_goroutines", "process_cpu", "up"), ["gauge"], "instance", Severity.INFO),
-        (("node_boot", "disk_reads_total", "scrape_seconds"), ["value"], "instance", Severity.INFO),
-        (("app.heap", "db.pool", "web.queue"), ["value"], "host", Severity.INFO),
+        (("load_longterm", "load_midterm", "load_shortterm"), ["value"], "host", Severity.NOTE),
+        (("vus", "vus_max"), ["value"], "scenario", Severity.NOTE),
+        (("cache_gets", "jvm_threads", "logback_events"), ["value"], "metric_type", Severity.NOTE),
+        (("go_goroutines", "process_cpu", "up"), ["gauge"], "instance", Severity.NOTE),
+        (("node_boot", "disk_reads_total", "scrape_seconds"), ["value"], "instance", Severity.NOTE),
+        (("app.heap", "db.pool", "web.queue"), ["value"], "host", Severity.NOTE),
     ],
 )
 def test_what_a_collector_splits_by_design_is_information(
@@ -168,13 +168,13 @@ def test_topics_with_fields_of_their_own_are_information() -> None:
     (finding,) = _found(
         _measurement("cpu", ["busy", "idle"]), _measurement("mem", ["free", "used"]), _measurement("swap", ["in"])
     )
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
-@pytest.mark.parametrize(("count", "severity"), [(2, Severity.INFO), (3, Severity.WARN)])
+@pytest.mark.parametrize(("count", "severity"), [(2, Severity.NOTE), (3, Severity.WARNING)])
 def test_pair_is_information(count: int, severity: Severity) -> None:
     names = ("humidity", "pressure", "wind")[:count]
     (finding,) = _found(*(_measurement(name) for name in names))
     assert finding.severity is severity
     (finding,) = _found(*(_measurement(name) for name in names), min_warned=2)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING

@@ -54,7 +54,7 @@ def _profile(pairs: int, complementary: int, **changes: Any) -> Profile:
 def test_at_the_limit_just_over_it_and_overridden() -> None:
     assert run_rule(rule, _profile(100, 80)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, _profile(100, 81)).findings
-    assert (finding.severity, finding.observed) == (Severity.WARN, 0.81)
+    assert (finding.severity, finding.observed) == (Severity.WARNING, 0.81)
     assert run_rule(rule, _profile(100, 81), {"max_complementary_ratio": 0.9}).outcome is Outcome.PASS
 
 

@@ -33,7 +33,7 @@ CASES = (
             table("gateways", _devices()),
         ),
         subject=Subject(""),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor="customer_id",
     ),
 )
@@ -49,7 +49,7 @@ def _found(*measurements: Measurement, engine: str = "influxdb2", **limits: floa
 
 def test_message_and_evidence() -> None:
     (finding,) = _found(_with("tenant", 40), _with("tenant", 7, "mem"), a_measurement("logs"))
-    assert (finding.subject, finding.severity, finding.main_contributor) == (Subject("main"), Severity.INFO, "tenant")
+    assert (finding.subject, finding.severity, finding.main_contributor) == (Subject("main"), Severity.NOTE, "tenant")
     assert finding.message == (
         "One bucket for all tenants: tenant, with 40 values, separates them in 2 of 3 measurements."
     )

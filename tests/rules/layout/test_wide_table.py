@@ -44,7 +44,7 @@ def test_finding_when_just_over_the_limit() -> None:
 
 def test_critical_when_the_limit_of_the_engine_is_near() -> None:
     (finding,) = run_rule(rule, _profile(1797, "sqlite")).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     (finding,) = run_rule(rule, _profile(1798, "sqlite")).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.message == "1,800 columns, more than the recommended 200, 90% of what sqlite allows."
@@ -70,4 +70,4 @@ def test_limit_when_products_of_one_engine_differ(version: str, limit: int) -> N
 
 def test_warning_when_the_engine_has_no_limit() -> None:
     (finding,) = run_rule(rule, _profile(1798)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING

@@ -38,7 +38,7 @@ def _findings(*names: str, role: str = "field", engine: str = "duckdb", **limits
 def test_finding_when_read() -> None:
     (finding,) = _findings("usage_server-01", "usage_server-02", "idle", engine="influxdb1")
     assert finding.message == "2 fields named usage_{host} should be one field usage with tag host."
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "Write one field usage and what varies as tag host, in a row for each: host=server-01." in finding.fix
     assert finding.evidence[0].value == "2: usage_server-01 and usage_server-02"
 
@@ -54,7 +54,7 @@ def test_dates_when_the_row_has_its_time() -> None:
     assert finding.message.endswith("should be one field sales with the row's own timestamp.")
 
 
-@pytest.mark.parametrize(("count", "severity"), [(9, Severity.INFO), (10, Severity.WARN)])
+@pytest.mark.parametrize(("count", "severity"), [(9, Severity.NOTE), (10, Severity.WARNING)])
 def test_numbers_when_they_are_few_or_many(count: int, severity: Severity) -> None:
     (finding,) = _findings(*(f"meter{i}" for i in range(count)))
     assert finding.severity is severity
@@ -78,7 +78,7 @@ LISTS = [
 
 @pytest.mark.parametrize(
     ("names", "severity"),
-    [(names, Severity.INFO) for names in BUILT_IN] + [(names, Severity.WARN) for names in LISTS],
+    [(names, Severity.NOTE) for names in BUILT_IN] + [(names, Severity.WARNING) for names in LISTS],
 )
 def test_parts_of_a_device_and_lists_of_devices(names: list[str], severity: Severity) -> None:
     table = a_measurement("pack", tags=(a_tag("pack_id"),), fields=tuple(map(a_field, names)))
@@ -87,7 +87,7 @@ def test_parts_of_a_device_and_lists_of_devices(names: list[str], severity: Seve
     # Where rows name nothing, the numbers do.
     alone = a_measurement("pack", tags=(), fields=tuple(map(a_field, names)))
     (finding,) = run_rule(rule, a_profile(alone)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(

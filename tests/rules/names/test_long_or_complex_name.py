@@ -21,7 +21,7 @@ def _case(name: str, engines: frozenset[str]) -> Case:
             table("home", hosts(2), {"temperature_celsius": "float"}, lambda s, r: {"temperature_celsius": s + r / 7})
         ),
         subject=Subject("", "home"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor=name,
         engines=engines,
     )

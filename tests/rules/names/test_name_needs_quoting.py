@@ -33,13 +33,13 @@ CASES = (
         ),
         keeps=dataset(table("m", hosts(2), {"value": "float"}, lambda s, r: {"value": s + 0.5})),
         subject=Subject("", "m"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
     Case(
         breaks=dataset(table("orders", [{"group": "a"}, {"group": "b"}])),
         keeps=dataset(table("orders", [{"group_name": "a"}, {"group_name": "b"}])),
         subject=Subject("", "orders"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor="group",
     ),
 )
@@ -107,12 +107,12 @@ def test_warning_when_quotes_are_not_enough() -> None:
         (finding,) = run_rule(rule, a_profile(a_measurement(fields=(a_field(field),)))).findings
         return finding.severity
 
-    assert {severity(n) for n in ('a"b', "a'b", "a`b", "a\\b", "a\nb", " a", "a ", "a\u200bb")} == {Severity.WARN}
-    assert {severity(n) for n in ("group", "a-b", "a b", "a.b", "größe", "9lives", "+Inf")} == {Severity.INFO}
+    assert {severity(n) for n in ('a"b', "a'b", "a`b", "a\\b", "a\nb", " a", "a ", "a\u200bb")} == {Severity.WARNING}
+    assert {severity(n) for n in ("group", "a-b", "a b", "a.b", "größe", "9lives", "+Inf")} == {Severity.NOTE}
     hidden = a_measurement("z", fields=(a_field("a\nb"),))
     others = [a_measurement(name, tags=(a_tag("group"),)) for name in "abcdefgh"]
     found = run_rule(rule, a_profile(*others, hidden)).findings
-    assert {f.subject.measurement: f.severity for f in found} == {"z": Severity.WARN, "a": Severity.INFO}
+    assert {f.subject.measurement: f.severity for f in found} == {"z": Severity.WARNING, "a": Severity.NOTE}
 
 
 def test_silence_when_names_of_measurements_are_to_be_one_anyway() -> None:

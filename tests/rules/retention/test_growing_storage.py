@@ -43,7 +43,7 @@ CASES = (
         keeps=dataset(table("raw", hosts(30), rows=50)),
         subject=Subject(),
         whole_target=True,
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         history=lambda profile: held(profile, GROWING),
         quiet_history=lambda profile: held(profile, FLAT),
         limits={"growing-storage.min_bytes": 1},
@@ -62,7 +62,7 @@ def _found(*tables: Measurement, factors: Sequence[float] = GROWING, **limits: f
 
 def test_information_when_no_limit_is_set() -> None:
     (finding,) = _found(a_table("raw", 30 * GB, 10 * GB), a_table("small", 4 * GB))
-    assert (finding.severity, finding.observed, finding.limit) == (Severity.INFO, 44 * GB, None)
+    assert (finding.severity, finding.observed, finding.limit) == (Severity.NOTE, 44 * GB, None)
     assert finding.message.startswith("Data and indexes take 44 GB, 22 GB on 2026-03-03; at this rate they double in ")
     assert finding.fix.startswith("Most of the increase is in main/raw:")
     assert [e.value for e in finding.evidence] == ["2", "20 GB, 91% of it", "2 GB, 9% of it"]
@@ -81,9 +81,9 @@ def test_severity_when_a_limit_is_near() -> None:
     assert 5 <= finding.forecast.days <= 9
     assert "; at this rate the limit of 45 GB is reached in about 7 days (80% range 5 to 14)." in finding.message
     (finding,) = _found(table, max_bytes=60 * GB)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert not _found(table, max_bytes=400 * GB)
-    assert _found(table, max_bytes=60 * GB, warn_days=10) == ()
+    assert _found(table, max_bytes=60 * GB, warning_days=10) == ()
 
 
 def test_critical_when_the_limit_is_reached_without_growth() -> None:

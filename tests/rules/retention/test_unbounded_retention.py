@@ -65,7 +65,7 @@ CASES = (
         breaks=dataset(table("raw", hosts(3))),
         keeps=dataset(table("raw", hosts(3)), retention=LONG),
         subject=Subject(""),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=rule.engines - TABLES,
     ),
     Case(
@@ -81,7 +81,7 @@ CASES = (
         breaks=dataset(table("raw", hosts(3))),
         keeps=dataset(table("raw", hosts(3), greptime=Greptime(options={"ttl": "365days"}))),
         subject=Subject("", "raw"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=frozenset({"greptimedb"}),
     ),
 )
@@ -98,7 +98,7 @@ def test_information_when_nothing_grows() -> None:
     profile = _profile()
     for timeline in (None, history_of(profile, FLAT)):
         (finding,) = run_rule(rule, profile, timeline=timeline).findings
-        assert finding.severity is Severity.INFO
+        assert finding.severity is Severity.NOTE
     schema = advice_of("influxdb1")(Place(profile, "main", None), finding.changes).schema()
     assert schema is not None
     assert 'ALTER RETENTION POLICY "autogen" ON "main" DURATION 52w SHARD DURATION 7d' in schema.text
@@ -107,7 +107,7 @@ def test_information_when_nothing_grows() -> None:
 def test_warning_when_series_grow() -> None:
     profile = _profile()
     (finding,) = run_rule(rule, profile, timeline=history_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.baseline is not None
     assert finding.baseline < 2000
 
@@ -115,7 +115,7 @@ def test_warning_when_series_grow() -> None:
 def test_information_when_what_grows_is_small() -> None:
     profile = _profile(series=999)
     (finding,) = run_rule(rule, profile, timeline=history_of(profile, GROWING)).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 def test_silence_when_the_default_policy_ends() -> None:
@@ -150,12 +150,12 @@ def _steps(finding: Finding, profile: Profile) -> str:
 def test_table_without_a_policy_when_it_could_have_one() -> None:
     profile = _table("drop_after")
     (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, FLAT)).findings
-    assert (finding.severity, finding.message) == (Severity.INFO, "Rows are never deleted.")
+    assert (finding.severity, finding.message) == (Severity.NOTE, "Rows are never deleted.")
     assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '365 days');" in _steps(
         finding, profile
     )
     (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "while data grew from" in finding.message
     assert "to 1 GB." in finding.message
     assert run_rule(rule, _table("drop_after", 86_400)).outcome is Outcome.PASS
@@ -165,7 +165,7 @@ def test_table_of_an_engine_without_policies_when_it_grows() -> None:
     profile = _table("")
     assert run_rule(rule, profile, timeline=bytes_of(profile, FLAT)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert 'DELETE FROM "main"."raw" WHERE "time" < now()' in _steps(finding, profile)
     parts = _table("", partitioning=Partitioning(("time",), 3, ()))
     (finding,) = run_rule(rule, parts, timeline=bytes_of(parts, GROWING)).findings
@@ -191,10 +191,10 @@ def _timestream(rows: int, *names: MeasureName) -> Profile:
 
 def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
     (finding,) = run_rule(rule, _timestream(999_999)).findings
-    assert (finding.severity, finding.message) == (Severity.INFO, "Table raw has no retention.")
+    assert (finding.severity, finding.message) == (Severity.NOTE, "Table raw has no retention.")
     (finding,) = with_steps(rule, _timestream(1_000_000))
     assert (finding.severity, finding.message) == (
-        Severity.WARN,
+        Severity.WARNING,
         "Table raw has no retention, and 1,000,000 rows were written to it within the window.",
     )
     # The memory store is left as it is, though the API asks for both.
@@ -250,7 +250,9 @@ def test_compression_of_what_is_kept(options: dict[str, str], words: str) -> Non
     assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
 
 
-@pytest.mark.parametrize(("series", "severity"), [(1000, Severity.WARN), (999, Severity.INFO), (None, Severity.INFO)])
+@pytest.mark.parametrize(
+    ("series", "severity"), [(1000, Severity.WARNING), (999, Severity.NOTE), (None, Severity.NOTE)]
+)
 def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: int | None, severity: Severity) -> None:
     profile = _profile(series=series or 0)
     if series is None:
@@ -262,10 +264,10 @@ def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: 
     timeline = Timeline(points={("series", Subject("main")): points})
     (finding,) = run_rule(rule, profile, timeline=timeline).findings
     assert finding.severity is severity
-    assert ("grew" in finding.message) is (severity is Severity.WARN)
+    assert ("grew" in finding.message) is (severity is Severity.WARNING)
 
 
-@pytest.mark.parametrize(("a_day", "severity"), [(0.01, Severity.INFO), (0.03, Severity.WARN)])
+@pytest.mark.parametrize(("a_day", "severity"), [(0.01, Severity.NOTE), (0.03, Severity.WARNING)])
 @pytest.mark.parametrize("days", [30, 90])
 def test_a_fleet_that_grows_slowly_is_information(a_day: float, severity: Severity, days: int) -> None:
     """1% a day doubles in ten weeks: a retention would keep nearly all of these series."""
@@ -276,7 +278,7 @@ def test_a_fleet_that_grows_slowly_is_information(a_day: float, severity: Severi
     assert "while series grew from" in finding.message
 
 
-@pytest.mark.parametrize(("days", "severity"), [(24, Severity.WARN), (23, Severity.INFO)])
+@pytest.mark.parametrize(("days", "severity"), [(24, Severity.WARNING), (23, Severity.NOTE)])
 def test_at_the_limit_of_doubling(days: int, severity: Severity) -> None:
     points = tuple(Point(DAY - timedelta(days=n), 20_000 * 1.03**-n) for n in range(60, 0, -1))
     timeline = Timeline(points={("series", Subject("main")): points})

@@ -41,7 +41,7 @@ CASES = (
         breaks=_readings(("host", "time")),
         keeps=_readings(key=True),
         subject=Subject("", "readings"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         limits=ANY_SIZE,
     ),
 )
@@ -60,11 +60,11 @@ def _severity(measurement: Measurement, limits: dict[str, float] | None = None) 
     ("index", "severity"),
     [
         (an_index("i", "time", "host"), None),
-        (an_index("i", "host", "time"), Severity.INFO),
+        (an_index("i", "host", "time"), Severity.NOTE),
         (an_index("i", "host", "time", kind="brin"), None),
-        (an_index("i", "time", partial=True), Severity.WARN),
-        (an_index("i", None, "host"), Severity.WARN),
-        (an_index("i", "time", valid=False), Severity.WARN),
+        (an_index("i", "time", partial=True), Severity.WARNING),
+        (an_index("i", None, "host"), Severity.WARNING),
+        (an_index("i", "time", valid=False), Severity.WARNING),
     ],
     ids=["leads", "behind", "brin", "partial", "expression", "unfinished"],
 )
@@ -74,16 +74,16 @@ def test_severity_when_there_is_one_index(index: Index, severity: Severity | Non
 
 def test_silence_when_the_table_is_not_big() -> None:
     assert _severity(_table(rows=a_count(999_999))) is None
-    assert _severity(_table(rows=a_count(999_999)), {"min_rows": 10}) is Severity.WARN
+    assert _severity(_table(rows=a_count(999_999)), {"min_rows": 10}) is Severity.WARNING
     assert _severity(_table(rows=a_count(10), storage=Storage(99_999_999, 0))) is None
-    assert _severity(_table(rows=None, storage=Storage(100_000_000, None))) is Severity.WARN
+    assert _severity(_table(rows=None, storage=Storage(100_000_000, None))) is Severity.WARNING
     assert _severity(_table(rows=None, storage=Storage(None, None))) is None
 
 
 def test_silence_when_there_is_no_time_or_it_decides_the_partition() -> None:
     assert _severity(_table(time_column=None)) is None
     assert _severity(_table(partitioning=Partitioning(("time",), 3, ()))) is None
-    assert _severity(_table(partitioning=Partitioning(("host", "time"), 3, ()))) is Severity.WARN
+    assert _severity(_table(partitioning=Partitioning(("host", "time"), 3, ()))) is Severity.WARNING
 
 
 def test_silence_when_indexes_were_not_measured() -> None:

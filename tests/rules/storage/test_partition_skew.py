@@ -91,7 +91,7 @@ def test_skew_when_at_the_limit_and_over_it() -> None:
     assert not _message(a_partition("big", 4 * GB), *even)
     (finding,) = run_rule(rule, _profile(a_partition("big", 4 * GB + 10_000_000, 1_000), *even)).findings
     assert finding.message == "Partition big has 4.01 GB, 4.01 times the median of the others."
-    assert (finding.severity, finding.observed) == (Severity.WARN, 4.01)
+    assert (finding.severity, finding.observed) == (Severity.WARNING, 4.01)
     assert finding.fix == "Divide by a column with many values of about the same weight instead of dc."
     assert {e.label: e.value for e in finding.evidence} == {
         "partitions": "4, by dc",
@@ -110,11 +110,11 @@ def test_skew_when_bytes_are_not_known() -> None:
 @pytest.mark.parametrize(
     ("largest", "severity"),
     [
-        (a_partition("a", 100_000_000), Severity.WARN),
-        (a_partition("a", 99_999_999), Severity.INFO),
-        (a_partition("a", None, 1_000_000), Severity.WARN),
-        (a_partition("a", None, 999_999), Severity.INFO),
-        (a_partition("a", None, 10_000), Severity.INFO),
+        (a_partition("a", 100_000_000), Severity.WARNING),
+        (a_partition("a", 99_999_999), Severity.NOTE),
+        (a_partition("a", None, 1_000_000), Severity.WARNING),
+        (a_partition("a", None, 999_999), Severity.NOTE),
+        (a_partition("a", None, 10_000), Severity.NOTE),
     ],
 )
 def test_skew_is_information_when_partitions_are_small(largest: Partition, severity: Severity) -> None:

@@ -50,7 +50,7 @@ CASES = (
         breaks=_cpu(("host",), ("host", "time")),
         keeps=_cpu(("host", "time")),
         subject=Subject("", "cpu"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=ORDERED,
     ),
     Case(  # the key starts with the time
@@ -64,7 +64,7 @@ CASES = (
         breaks=_cpu(("host",), ("host", "time")),
         keeps=_cpu(),
         subject=Subject("", "cpu"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=POSTGRESQL,
     ),
     Case(  # an index that is kept would be reported for not being used
@@ -92,7 +92,7 @@ CASES = (
         breaks=_cpu(("region",)),
         keeps=_cpu(("host",)),
         subject=Subject("", "cpu"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=ORDERED | DUCKDB,
         limits={"unused-or-redundant-index.min_values": 2, "unused-or-redundant-index.min_rows": 1},
     ),
@@ -133,7 +133,7 @@ def test_columns_that_another_index_leads_with() -> None:
     assert finding.message == (
         "Index i on (time) is not needed: cpu_pkey (time, host) starts with the same column; it takes 12.3 MB."
     )
-    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "redundant or unused index")
+    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARNING, 1, "redundant or unused index")
     assert (
         text_of(StepKind.SCHEMA, rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))) == 'DROP INDEX "i";'
     )
@@ -187,12 +187,12 @@ def test_unused_when_the_counters_are_old_enough() -> None:
     unused = an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
     profile = _profile(unused)
     (finding,) = run_rule(rule, profile).findings
-    assert finding.severity is Severity.INFO, "it may have been made today"
+    assert finding.severity is Severity.NOTE, "it may have been made today"
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "not used once since 2026-03-01, or since it was created; it takes 5 MB" in finding.message
     renamed = Timeline(previous=_profile(dataclasses.replace(unused, name="old")))
-    assert run_rule(rule, profile, timeline=renamed).findings[0].severity is Severity.INFO
+    assert run_rule(rule, profile, timeline=renamed).findings[0].severity is Severity.NOTE
     assert run_rule(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
 
 
@@ -216,27 +216,27 @@ def test_unused_needs_observed_days_if_the_engine_does_not_say_since_when_it_cou
         result = run_rule(rule, observed, timeline=Timeline(previous=observed))
         assert result.outcome is outcome
     (finding,) = result.findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "not used once since 2026-03-01; it takes 5 MB" in finding.message
 
 
 def test_information_when_it_is_small() -> None:
-    for bytes_, severity in ((999_999, Severity.INFO), (1_000_000, Severity.WARN)):
+    for bytes_, severity in ((999_999, Severity.NOTE), (1_000_000, Severity.WARNING)):
         (finding,) = run_rule(rule, _profile(KEY, an_index("i", "time", size_bytes=bytes_))).findings
         assert finding.severity is severity
-    for rows, severity in ((19_999, Severity.INFO), (20_000, Severity.WARN)):
+    for rows, severity in ((19_999, Severity.NOTE), (20_000, Severity.WARNING)):
         (finding,) = run_rule(rule, _profile(KEY, an_index("i", "time"), rows=a_count(rows))).findings
         assert finding.severity is severity
     unused = _profile(an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=999_999))
     (finding,) = run_rule(rule, unused, timeline=Timeline(previous=unused)).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 def test_too_many_when_each_has_its_use() -> None:
     indexes = [an_index(f"i{n:02}", f"c{n}", scans=100 - n) for n in range(11)]
     assert not _message(*indexes[:10])
     (finding,) = run_rule(rule, _profile(*indexes)).findings
-    assert (finding.severity, finding.observed) == (Severity.WARN, 11)
+    assert (finding.severity, finding.observed) == (Severity.WARNING, 11)
     assert finding.message == "11 indexes, more than the recommended 10."
     assert finding.fix.endswith("beginning with those used least: i10, i09, and i08.")
     uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
@@ -254,7 +254,7 @@ def test_few_values_when_the_table_is_large() -> None:
             an_index("i", "region", **{"kind": kind} | changes), engine=engine, tags=tags, rows=a_count(rows)
         )
         findings = run_rule(rule, profile).findings
-        assert all(f.severity is Severity.INFO for f in findings)
+        assert all(f.severity is Severity.NOTE for f in findings)
         return findings[0].message if findings else ""
 
     assert message(9) == (
@@ -359,9 +359,9 @@ def test_index_that_was_never_finished() -> None:
     unfinished = an_index("i", "region", "host", valid=False, size_bytes=5_000_000)
     profile = _profile(unfinished, engine="postgresql")
     (finding,) = run_rule(rule, profile).findings
-    assert finding.severity is Severity.INFO, "it may be in the making"
+    assert finding.severity is Severity.NOTE, "it may be in the making"
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message.startswith(
         "Index i on (region, host) is not needed: it is not valid, because building it failed or"
     )
@@ -388,7 +388,7 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
         an_index("c", "usage", **since),
     ]
     (finding,) = run_rule(rule, _profile(*indexes, engine="postgresql")).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "Index a on (host) is not needed: b (host, region) starts with the same column; it takes 5 MB; "
         "b and c may not be needed either."

@@ -101,11 +101,11 @@ def test_information_when_the_attributes_have_columns() -> None:
     )
     sensor = a_tag("sensor", 2, SENSORS)
     (finding,) = run_rule(rule, a_profile(a_measurement("home", tags=(sensor,), fields=parts))).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert finding.message == "Values of tag sensor repeat location, sensor_model, and Sensor_ID."
     assert not finding.changes
     # One of them is missing, or holds something else.
     for fields in (parts[:2], (*parts[:2], a_field("sensor_id", ("VARCHAR",), sample=("x-1", "x-2")))):
         (finding,) = run_rule(rule, a_profile(a_measurement("home", tags=(sensor,), fields=fields))).findings
-        assert finding.severity is Severity.WARN
+        assert finding.severity is Severity.WARNING
         assert finding.changes

@@ -55,7 +55,7 @@ def _profile(key: str = "job_type", values: int = 300, frequent: float = 0.4, **
 
 def test_message() -> None:
     (finding,) = run_rule(rule, _profile()).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "Column job_type has 300 values, most of them with an ID, beside those that come again and again in 40% of the "
         "rows."

@@ -117,23 +117,23 @@ def _arrived(*days_ago: int, **changes: Any) -> ValuesOverTime:
 @pytest.mark.parametrize(
     ("arrived", "severity"),
     [
-        (_arrived(*range(27, -1, -1)), Severity.WARN),
-        (_arrived(*range(27, 1, -1)), Severity.WARN),
-        (_arrived(*range(27, 2, -1)), Severity.INFO),
+        (_arrived(*range(27, -1, -1)), Severity.WARNING),
+        (_arrived(*range(27, 1, -1)), Severity.WARNING),
+        (_arrived(*range(27, 2, -1)), Severity.NOTE),
         # A week's load brings new values on Sundays only.
-        (_arrived(26, 19, 12, 5), Severity.WARN),
-        (_arrived(27, 20), Severity.INFO),
+        (_arrived(26, 19, 12, 5), Severity.WARNING),
+        (_arrived(27, 20), Severity.NOTE),
         # Nobody writes them on weekends: two Mondays without are needed.
-        (_arrived(*(n for n in range(27, 4, -1) if n % 7 not in (1, 2))), Severity.WARN),
-        (_arrived(*(n for n in range(27, 6, -1) if n % 7 not in (1, 2))), Severity.INFO),
-        (_arrived(*range(27, 2, -1), sampled_values=500), Severity.WARN),
+        (_arrived(*(n for n in range(27, 4, -1) if n % 7 not in (1, 2))), Severity.WARNING),
+        (_arrived(*(n for n in range(27, 6, -1) if n % 7 not in (1, 2))), Severity.NOTE),
+        (_arrived(*range(27, 2, -1), sampled_values=500), Severity.WARNING),
     ],
 )
 def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, severity: Severity) -> None:
     (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], arrived))).findings
     assert finding.severity is severity
-    assert ("has stopped" in finding.message) is (severity is Severity.INFO)
-    assert ("not leveling off" in finding.message) is (severity is Severity.WARN)
+    assert ("has stopped" in finding.message) is (severity is Severity.NOTE)
+    assert ("not leveling off" in finding.message) is (severity is Severity.WARNING)
 
 
 @pytest.mark.parametrize(

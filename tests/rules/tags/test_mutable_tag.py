@@ -77,7 +77,7 @@ def _outcome(*seen: TagChanges, **limits: float) -> Outcome:
 def test_finding_when_read() -> None:
     (finding,) = run_rule(rule, a_profile(_measurement(_seen()), engine="influxdb1")).findings
     assert finding.message == "Tag colour changes over time for the same machine: 6 times in 5 of 20 sources."
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert [e.value for e in finding.evidence] == [
         "machine",
         "5 of 20",
@@ -85,7 +85,7 @@ def test_finding_when_read() -> None:
         "10 instead of 20",
     ]
     (finding,) = run_rule(rule, a_profile(_measurement(_seen(), left=11), engine="influxdb1")).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 def test_limits_when_just_reached_and_just_over() -> None:

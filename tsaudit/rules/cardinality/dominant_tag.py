@@ -15,7 +15,7 @@ from tsaudit.text import listed, number, percent
 @rule(
     code="CAR006",
     title="One tag causes nearly all series",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A8",),
     follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"series_listing"},
@@ -80,7 +80,7 @@ def _finding(case: Case, measurement: Measurement, contribution: Contribution) -
     tag = measurement.tag(contribution.tag)
     return Finding(
         subject=subject_of(measurement, contribution.tag),
-        severity=Severity.WARN if warned else Severity.INFO,
+        severity=Severity.WARNING if warned else Severity.NOTE,
         message=(
             f"Without tag {contribution.tag}{together} {describe_left(contribution)} of {about}{number(sets.series)} "
             f"series would be left ({percent(left_ratio(contribution, sets))}{on_sample(sets)})."

@@ -37,7 +37,7 @@ _UNKNOWN = "Find the measurement that grew and the tag that multiplies its serie
     thresholds=(
         MAX_SERIES,
         COUNT_FIELDS,
-        Threshold("warn_ratio", 0.8, "share of the limit", "our default: leaves time to act before writes fail"),
+        Threshold("warning_ratio", 0.8, "share of the limit", "our default: leaves time to act before writes fail"),
     ),
 )
 def high_series_cardinality(case: Case) -> Iterator[Finding]:
@@ -154,7 +154,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     limit = series_limit(case, scope.inside[0] if scope.subject.measurement else None)
     series = scope.series
     # If the true number may be above the limit, report it: it was not shown to be below.
-    if not series or series + scope.margin < limit.value * case.limit("warn_ratio").value:
+    if not series or series + scope.margin < limit.value * case.limit("warning_ratio").value:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
@@ -187,10 +187,10 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
 
 def _severity(limit: Limit, exceeded: bool) -> Severity:
     if _is_of_other_engine(limit):
-        return Severity.INFO
+        return Severity.NOTE
     # The limit comes from the engine, a plan, or the configuration, and is not our default.
     is_set = not limit.source.startswith("our default")
-    return Severity.CRITICAL if exceeded and is_set else Severity.WARN
+    return Severity.CRITICAL if exceeded and is_set else Severity.WARNING
 
 
 def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:

@@ -166,7 +166,7 @@ def _evaluate(
     course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
     severity = _severity(case, course, measurement)
     if severity and limit is None:
-        severity = Severity.INFO
+        severity = Severity.NOTE
     return _finding(case, subject, limit, course, severity, measurement) if severity else None
 
 
@@ -189,10 +189,10 @@ def _severity(case: Case, course: _Course, measurement: Measurement | None) -> S
 
     tenfold = course.factor >= limit("critical_factor")
     if course.growth.kind == "unknown":
-        return Severity.WARN if tenfold else None
+        return Severity.WARNING if tenfold else None
     if course.growth.kind == "step":
         recent = course.age <= limit("step_days")
-        return Severity.WARN if course.factor >= limit("warn_factor") and recent else None
+        return Severity.WARNING if course.factor >= limit("warn_factor") and recent else None
     if course.growth.kind != "growth":
         return None
     days = course.forecast.days if course.forecast else None
@@ -201,8 +201,8 @@ def _severity(case: Case, course: _Course, measurement: Measurement | None) -> S
         return Severity.CRITICAL
     doubled = course.factor >= limit("warn_factor")
     if not doubled and course.growth.onset is None and course.age < limit("filling_days"):
-        return Severity.INFO
-    return Severity.WARN if doubled or days is not None else Severity.INFO
+        return Severity.NOTE
+    return Severity.WARNING if doubled or days is not None else Severity.NOTE
 
 
 def _finding(
@@ -273,7 +273,7 @@ def _reason(case: Case, course: _Course, severity: Severity, measurement: Measur
     """Why a count that may be far below its limit is reported: how many times it has multiplied."""
     days, near = course.forecast.days if course.forecast else None, case.limit("critical_days", measurement).value
     is_near = days is not None and days <= near
-    if severity is Severity.INFO or is_near or course.factor < case.limit("warn_factor", measurement).value:
+    if severity is Severity.NOTE or is_near or course.factor < case.limit("warn_factor", measurement).value:
         return ""
     return f"{number(round(course.factor, 1) if course.factor < 10 else round(course.factor))} times the series before"
 

@@ -18,7 +18,7 @@ from tsaudit.text import listed
 @rule(
     code="DRF001",
     title="The schema changed since the last audit",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("F3", "H4"),
     requires={"databases", "measurements", "tag_keys", "field_types"},
 )
@@ -95,39 +95,44 @@ def _words(difference: Difference) -> _Words:
     if not difference.subject.measurement:
         return _of_database(difference.subject.database, difference.kind)
     if isinstance(was, Measurement):
-        return _Words(Severity.WARN, f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
+        return _Words(Severity.WARNING, f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
     if isinstance(now, Measurement):
-        return _Words(Severity.INFO, f"{now.name} is new.", "it", "writes it", after="new")
+        return _Words(Severity.NOTE, f"{now.name} is new.", "it", "writes it", after="new")
     return _of_column(difference.subject.column, difference.kind, was, now)
 
 
 def _of_database(name: str, kind: DifferenceKind) -> _Words:
     if kind is DifferenceKind.NEW:
-        return _Words(Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
+        return _Words(Severity.NOTE, f"Database {name} is new.", "it", "made it", after="new")
     # Servers only list what the user can read, so the list alone does not tell a lost permission from a deletion.
     message = f"Database {name} is no longer visible: it was dropped, or the audit lost the permission to read it."
-    return _Words(Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
+    return _Words(Severity.WARNING, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
 
 def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: LiveColumn | None) -> _Words:
     if was is not None and now is not None:
         if kind is DifferenceKind.ROLE:
             message = f"{name} was a {was.role} and is now a {now.role}."
-            return _Words(Severity.WARN, message, "the change", "made it", str(was.role), str(now.role))
+            return _Words(Severity.WARNING, message, "the change", "made it", str(was.role), str(now.role))
         before, after = " and ".join(was.types), " and ".join(now.types)
         message = f"{now.role.capitalize()} {name} was {before} and is now {after}."
-        return _Words(Severity.WARN, message, "the new type", "writes it", before, after)
+        return _Words(Severity.WARNING, message, "the new type", "writes it", before, after)
     if was is not None:
         return _Words(
-            Severity.WARN, f"{was.role.capitalize()} {name} was removed.", "its end", "wrote it", str(was.role), "gone"
+            Severity.WARNING,
+            f"{was.role.capitalize()} {name} was removed.",
+            "its end",
+            "wrote it",
+            str(was.role),
+            "gone",
         )
     assert now is not None
     if now.role is Role.TAG and now.role_known:
         message = f"Tag {name} is new; every new value of it can create new series."
-        return _Words(Severity.WARN, message, "the new tag", "adds it", "-", "tag")
+        return _Words(Severity.WARNING, message, "the new tag", "adds it", "-", "tag")
     types = f" ({' and '.join(now.types)})" if now.types else ""
     message = f"{now.role.capitalize()} {name} is new{types}."
-    return _Words(Severity.INFO, message, "the new field", "adds it", "-", str(now.role))
+    return _Words(Severity.NOTE, message, "the new field", "adds it", "-", str(now.role))
 
 
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
@@ -153,7 +158,7 @@ def _good_news(
     words = _words(difference)
     return Finding(
         subject=difference.subject,
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"{words.message.partition(';')[0].rstrip('.')}, {how} {listed(rules)}.",
         fix=fix,
         evidence=(

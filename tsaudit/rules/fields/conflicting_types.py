@@ -16,7 +16,7 @@ from tsaudit.text import listed
 @rule(
     code="FLD003",
     title="A field has several types",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C7",),
     requires={"field_types"},
 )
@@ -57,7 +57,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         types = listed(found)
         yield Finding(
             subject=subject_of(measurement, field.key),
-            severity=Severity.WARN,
+            severity=Severity.WARNING,
             message=f"Field {field.key} is stored as {types}.",
             fix=f"Find the writer that sends {field.key} as another type than the others, and have all send one. What "
             "is stored as the wrong type stays until it expires or is converted; until then name the type in queries.",

@@ -24,7 +24,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
 @rule(
     code="LAY008",
     title="Each tenant has a separate database",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("F2",),
     requires={"measurements"},
     thresholds=(
@@ -63,7 +63,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
                 "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
             },
         ),
-        Threshold("warn_ratio", 0.8, "share of a limit", "our default: leaves room for new tenants"),
+        Threshold("warning_ratio", 0.8, "share of a limit", "our default: leaves room for new tenants"),
     ),
 )
 def database_per_tenant(case: Case) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def database_per_tenant(case: Case) -> Iterator[Finding]:
 
     Names that differ in a day, week, or month do not count. A database per tenant is a choice, and often a good one,
     so the finding is a note. It is a warning if the number of databases is near the product's maximum,
-    `max_databases`, or if the similar databases contain nearly `max_measurements` measurements: from `warn_ratio` of
+    `max_databases`, or if the similar databases contain nearly `max_measurements` measurements: from `warning_ratio` of
     the limit. The third design, a separate organization, account, or server per tenant, is not visible here, because
     each is its own target.
 
@@ -146,7 +146,7 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
     largest = max(sizes, key=lambda name: sizes[name], default="")
     shared = set.intersection(*(inside[m.name] for m in members))
     observed, limit = _nearest_limit(case, measurements)
-    near = limit is not None and observed >= limit.value * case.limit("warn_ratio").value
+    near = limit is not None and observed >= limit.value * case.limit("warning_ratio").value
     message = f"{many(len(members), words.database)} named {template} contain the same {words.measurement}s"
     message += f", {number(measurements)} in total"
     if near and limit:
@@ -154,7 +154,7 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
         message += f"; the maximum is {many(limit.value, what)}, and there are {number(observed)}"
     return Finding(
         subject=Subject(members[0].name),
-        severity=Severity.WARN if near else Severity.INFO,
+        severity=Severity.WARNING if near else Severity.NOTE,
         message=f"{message}.",
         fix=_designs(case, len(members)),
         changes=(Inspect(Subject(members[0].name), "databases", values=tuple(template.split("{id}"))),),

@@ -15,7 +15,7 @@ from tsaudit.text import listed, many, number, percent
 @rule(
     code="LAY006",
     title="Regular metrics and irregular events are mixed",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D8",),
     follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"rhythms", "field_types"},
@@ -82,7 +82,7 @@ def _irregular(field: FieldRhythm) -> float:
 def _by_field(measurement: Measurement, found: Rhythms, metrics: Sequence[str], events: Sequence[str]) -> Finding:
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{listed(metrics, 4)} arrive{'s' * (len(metrics) == 1)} at even intervals, "
         f"{listed(events, 4)} only when something happens: metrics and events share a measurement.",
         headline="Metrics and events share a measurement",
@@ -115,7 +115,7 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
     of = f" with {tag.tag} such as " if tag else ""
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{most.field} arrives at even intervals in {percent(1 - _irregular(most))} of {evaluated}, only "
         f"when something happens in {percent(_irregular(most))}: metrics and events share a measurement"
         + (f", separated only by {tag.tag}." if tag else "."),

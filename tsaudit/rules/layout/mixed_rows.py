@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @rule(
     code="LAY004",
     title="Rows of different kinds share a table",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D4", "G2"),
     follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"row_patterns", "field_types"},
@@ -117,7 +117,7 @@ def _finding(
     assert part.row_patterns is not None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",

@@ -19,7 +19,7 @@ from tsaudit.text import listed, many, number, percent, plural, under
 @rule(
     code="LAY003",
     title="A table has many empty cells",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
@@ -112,11 +112,11 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
     elif is_table_of_several and not case.tables.has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
-        yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)
+        yield _finding(case, measurement, cells, worst, Severity.WARNING, message, mean)
     elif risen := _risen(case, measurement, nulls):
         before, now = risen[0], nulls[risen[1]].value
         message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
-        finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARN, message, now)
+        finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARNING, message, now)
         began = before.day + timedelta(days=1)
         rise = f"from {percent(before.value)} to {percent(now)} of the rows"
         yield dataclasses.replace(
@@ -134,7 +134,7 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
         share = nulls[empty[0]].value
         verb = plural(len(empty), "contains", "contain")
         message = f"{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of the rows."
-        yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
+        yield _finding(case, measurement, nulls, empty, Severity.NOTE, message, share)
 
 
 def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str]) -> Finding:
@@ -143,7 +143,7 @@ def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], em
         f"{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(column_limit.value)} "
         "of the rows."
     )
-    finding = _finding(case, measurement, nulls, empty, Severity.WARN, message, float(len(empty)))
+    finding = _finding(case, measurement, nulls, empty, Severity.WARNING, message, float(len(empty)))
     return dataclasses.replace(
         finding,
         limit=limit,
@@ -206,8 +206,8 @@ def _finding(
     message: str,
     observed: float,
 ) -> Finding:
-    changes = _moved(measurement, columns) if severity is Severity.INFO else ()
-    limit = case.limit("max_null_ratio" if severity is Severity.WARN else "max_column_null_ratio", measurement)
+    changes = _moved(measurement, columns) if severity is Severity.NOTE else ()
+    limit = case.limit("max_null_ratio" if severity is Severity.WARNING else "max_column_null_ratio", measurement)
     return Finding(
         subject=subject_of(measurement),
         severity=severity,

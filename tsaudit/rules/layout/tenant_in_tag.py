@@ -24,7 +24,7 @@ _BUYS_TOO: Final = re.compile(r"customer|account", re.IGNORECASE)
 @rule(
     code="LAY009",
     title="Tenants share a database, separated by a tag",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("F2",),
     requires={"measurements", "tag_keys"},
     uses={"tag_values", "documents"},
@@ -136,7 +136,7 @@ def _finding(
     without = sorted({m.name for m in inside} - holding.keys())
     return Finding(
         subject=Subject(database.name),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=(
             f"One {words.database} for all tenants: {key}, with {values_of(tenants)}, separates them in "
             f"{number(len(holding))} of {number(len(inside))} {words.measurement}s."

@@ -23,7 +23,7 @@ _PART = re.compile(r"[^\W_]+")
 @rule(
     code="NAM001",
     title="A name is too long or has too many parts",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("B1",),
     follows_from={"NAM002": Reach.MEASUREMENT, "NAM005": Reach.MEASUREMENT},
     requires={"measurements", "tag_keys", "field_types"},
@@ -82,7 +82,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], changes: tuple[R
     longest = max(bad, key=len)
     return Finding(
         subject=subject,
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 4)}: "
         f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and read.",
         fix=f"Take a name that says what is measured, and put what varies into {case.engine.words.tag}s."

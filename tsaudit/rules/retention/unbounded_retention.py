@@ -24,7 +24,7 @@ _COMPRESS_AFTER = "compress_after"
 @rule(
     code="RET001",
     title="No retention is set",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("F1",),
     requires={"retention"},
     uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
@@ -128,7 +128,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         )
     return Finding(
         subject=subject,
-        severity=Severity.WARN if (growth and growth.doubling_days <= fast) or paid else Severity.INFO,
+        severity=Severity.WARNING if (growth and growth.doubling_days <= fast) or paid else Severity.NOTE,
         message=f"{message}.",
         fix="What has to live longer goes to a place of its own.",
         changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),)
@@ -160,7 +160,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         message += f", while data grew from {size(growth.before.value)} on {growth.before.day} to {size(growth.now)}"
     yield Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN if growth else Severity.INFO,
+        severity=Severity.WARNING if growth else Severity.NOTE,
         message=f"{message}.",
         changes=(SetRetention(subject_of(measurement), timedelta(days=_A_YEAR), kept.policy),),
         observed=held,

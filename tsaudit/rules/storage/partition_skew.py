@@ -16,7 +16,7 @@ from tsaudit.text import listed, many, number, percent, size
 @rule(
     code="STO003",
     title="Partitions do not divide the work",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E12",),
     follows_from={"STO004": Reach.MEASUREMENT},
     requires={"partitions"},
@@ -92,7 +92,7 @@ class _Trouble:
     unit: str
     merges: bool = False
     """Whether it goes with the partitions."""
-    severity: Severity = Severity.WARN
+    severity: Severity = Severity.WARNING
 
 
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -173,7 +173,7 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
                 step,
                 ratio,
                 "times the median of the others",
-                severity=Severity.WARN if most >= enough else Severity.INFO,
+                severity=Severity.WARNING if most >= enough else Severity.NOTE,
             )
         return
 

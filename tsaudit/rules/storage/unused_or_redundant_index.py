@@ -27,7 +27,7 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 @rule(
     code="STO001",
     title="A table has redundant or unused indexes",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A9", "E8"),
     requires={"indexes"},
     uses={"options", "tag_values", "null_counts"},
@@ -132,18 +132,18 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
     small = _is_small(case, measurement, index)
     sure = not small and _seen_before(case, measurement, index)
     if not index.valid:
-        return _Unneeded(index, _UNFINISHED, Severity.WARN if sure else Severity.INFO)
+        return _Unneeded(index, _UNFINISHED, Severity.WARNING if sure else Severity.NOTE)
     if why := _served_otherwise(case.engine, measurement, index):
-        return _Unneeded(index, why, Severity.INFO if small else Severity.WARN)
+        return _Unneeded(index, why, Severity.NOTE if small else Severity.WARNING)
     if few := _few_values(case, measurement, index):
-        return _Unneeded(index, few, Severity.INFO, sure=False)
+        return _Unneeded(index, few, Severity.NOTE, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
         return None
     since = index.counted_since or index.scans_since
     if since is None or (case.profile.collected_at - since).days < case.limit("min_days", measurement).value:
         return None
     why = f"not used once since {since.date()}" + (", or since it was created" if index.counted_since else "")
-    return _Unneeded(index, why, Severity.WARN if sure else Severity.INFO, sure)
+    return _Unneeded(index, why, Severity.WARNING if sure else Severity.NOTE, sure)
 
 
 def _is_small(case: Case, measurement: Measurement, index: Index) -> bool:
@@ -237,13 +237,13 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], unn
     # queries without any index.
     reported = [n for n in unneeded if n.sure] or unneeded
     doubtful = [n.index.name for n in unneeded if n not in reported]
-    worst = max((n.severity for n in reported), key=lambda s: s.rank, default=Severity.WARN)
+    worst = max((n.severity for n in reported), key=lambda s: s.rank, default=Severity.WARNING)
     parts = [f"{many(len(indexes), 'index')}, more than the recommended {number(limit.value)}"] if too_many else []
     parts += [_summary(reported)] if reported else []
     parts += [f"{listed(doubtful)} may not be needed either"] if doubtful else []
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN if too_many else worst,
+        severity=Severity.WARNING if too_many else worst,
         message="; ".join(parts) + ".",
         changes=tuple(_drop(measurement, n.index) for n in reported),
         fix="Drop them one at a time." if len(reported) > 1 else "" if reported else _choose(indexes),

@@ -23,7 +23,7 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
 @rule(
     code="TAG003",
     title="A value contains several attributes",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("B3",),
     requires={"tag_values"},
     uses={"field_values"},
@@ -80,7 +80,7 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
     figure = column.values if isinstance(column, Tag) else column.distinct
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Values of {role} {column.key} contain {number(len(parts))} attributes each: {listed(list(parts))}.",
         fix=f"What is stored under {column.key} can be taken apart, or stays until it expires.",
         changes=(
@@ -116,7 +116,7 @@ def _taken_apart(measurement: Measurement, column: Tag | Field, composite: Compo
     figure = column.values if isinstance(column, Tag) else column.distinct
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"Values of {role} {column.key} repeat {names}.",
         fix=f"Stop writing {column.key} once no key and no query needs it.",
         observed=len(own),

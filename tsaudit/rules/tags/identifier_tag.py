@@ -16,7 +16,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
 @rule(
     code="TAG002",
     title="A tag contains an unbounded number of IDs",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A6", "E4", "G5"),
     follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_values"},
@@ -170,7 +170,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.INFO if newest else Severity.WARN,
+        severity=Severity.NOTE if newest else Severity.WARNING,
         message=f"Tag {tag.key} has {reason}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix="Use tags for what many rows share.",
         changes=made_fields(measurement, tag.key),

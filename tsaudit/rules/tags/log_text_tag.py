@@ -30,7 +30,7 @@ _MIXED = "texts that contain times or UUIDs"
 @rule(
     code="TAG001",
     title="A tag contains log messages or other free text",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A5",),
     follows_from={"TAG008": Reach.SUBJECT},
     requires={"tag_values"},
@@ -114,7 +114,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         endless = f" {ended_words(case, newest)}"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.INFO if ends == "bounded" or newest else Severity.WARN,
+        severity=Severity.NOTE if ends == "bounded" or newest else Severity.WARNING,
         message=f"Tag {tag.key} contains {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,

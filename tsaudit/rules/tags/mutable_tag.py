@@ -14,7 +14,7 @@ from tsaudit.text import listed, many, number
 @rule(
     code="TAG007",
     title="A tag changes over time for the same source",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C6",),
     follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_changes"},
@@ -129,7 +129,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         evidence.append(Evidence("series without it", f"{number(left)} instead of {number(sets.series)}"))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARN if ratio >= limit.value else Severity.INFO,
+        severity=Severity.WARNING if ratio >= limit.value else Severity.NOTE,
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
         fix=f"Then each {source} keeps one series.",

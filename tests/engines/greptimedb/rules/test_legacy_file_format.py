@@ -21,7 +21,7 @@ def _hosts(sst_format: str) -> Dataset:
     return dataset(Table("hosts", ("host",), {"cpu": "float"}, rows, key=("time", "host"), greptime=settings))
 
 
-CASES = (Case(_hosts("primary_key"), _hosts("flat"), Subject("", "hosts"), severity=Severity.INFO),)
+CASES = (Case(_hosts("primary_key"), _hosts("flat"), Subject("", "hosts"), severity=Severity.NOTE),)
 
 
 @pytest.mark.parametrize(("version", "expected"), [("1.1.4", 1), ("1.0.0", 1), ("0.17.2", 0), ("unknown", 0)])

@@ -42,7 +42,7 @@ def _one(table: Measurement, version: str = "1.1.4") -> Finding:
 
 def test_warning_when_files_hold_next_to_no_duplicates() -> None:
     finding = _one(_table(1_000_900))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message.endswith("each query compares its rows for duplicates, and their files contain almost none.")
     assert [e.value for e in finding.evidence] == ["message and trace_id", "900 of 1,000,900"]
     assert "This cannot be undone" in finding.fix
@@ -50,7 +50,7 @@ def test_warning_when_files_hold_next_to_no_duplicates() -> None:
 
 def test_warning_when_files_hold_many() -> None:
     finding = _one(_table(1_250_000))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "The table contains events and is not append-only: 20% of the rows in its files are hidden, because "
         "others have the same key and time."
@@ -62,7 +62,7 @@ def test_information_when_nothing_is_known_of_files() -> None:
     counted = _table(1_250_000, rows=a_count(1_000_000, How.ESTIMATE))
     for table in (_table(None), later, counted):
         finding = _one(table, "0.17.2")
-        assert finding.severity is Severity.INFO
+        assert finding.severity is Severity.NOTE
         assert finding.message.endswith("whether there are any was not measured.")
         assert finding.fix.startswith("Recreate logs with append_mode true: no ALTER TABLE does this.")
 

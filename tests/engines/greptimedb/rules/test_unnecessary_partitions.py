@@ -20,7 +20,7 @@ CASES = (
         breaks=dataset(table("cpu", hosts(20), greptime=DIVIDED)),
         keeps=dataset(table("cpu", hosts(20))),
         subject=Subject("", "cpu"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
     Case(
         breaks=dataset(table("cpu", hosts(20), greptime=DIVIDED)),
@@ -36,7 +36,7 @@ CASES = (
             )
         ),
         subject=Subject("", "cpu"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
 )
 
@@ -59,7 +59,7 @@ def test_finding_when_just_below_the_limit() -> None:
     assert _judge(10 * GB, 1, 1).outcome is Outcome.PASS
     (finding,) = _judge(10 * GB - 1, 1, 1).findings
     assert finding.message == "2 partitions for 10 GB of data; below 10 GB one is enough."
-    assert (finding.observed, finding.severity) == (10 * GB - 1, Severity.INFO)
+    assert (finding.observed, finding.severity) == (10 * GB - 1, Severity.NOTE)
     assert finding.fix == (
         "Recreate or'der with no partitions: no ALTER TABLE does this. Add the defaults and comments of "
         "SHOW CREATE TABLE. Leave them where fast growth is planned."

@@ -33,7 +33,7 @@ CASES = (
         breaks=_logs("application", ("shop",)),
         keeps=_logs("application", ("shop", "search")),
         subject=Subject("", "logs"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor="application",
         limits=LIMITS,
     ),
@@ -93,7 +93,7 @@ def test_silence_when_rows_are_few_or_are_merged_by_the_key() -> None:
 def test_information_when_the_key_begins_with_a_column_of_one_value() -> None:
     tags = (a_tag("host", 5), a_tag("site", 1), a_tag("zone", 1))
     (finding,) = findings(rule, a_table(tags=tags, key=("zone", "site", "host")))
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert finding.message.startswith(
         "The key (zone, site, host) starts with zone and site, which has the same value in all rows"
     )

@@ -89,7 +89,7 @@ def test_information_when_ids_have_no_index(rows: int, expected: int) -> None:
     found = findings(rule, _table("", 64, rows=rows))
     assert len(found) == expected
     if expected:
-        assert found[0].severity is Severity.INFO
+        assert found[0].severity is Severity.NOTE
         assert found[0].message == (
             "request_id has 64 distinct values among the rows read and no index: a search for one reads every block."
         )

@@ -33,7 +33,7 @@ CASES = (
         _parts("last_non_null", whole=True),
         _parts("last_row", whole=True),
         Subject("", "hosts"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
 )
 
@@ -73,7 +73,7 @@ def test_silence_when_rows_are_whole_or_have_a_field_in_common() -> None:
 def test_information_when_no_row_lacks_a_field() -> None:
     whole = a_table(options={"merge_mode": "last_non_null"})
     (finding,) = findings(rule, whole)
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert finding.fix.startswith("Recreate logs with merge_mode last_row: no ALTER TABLE does this.")
     assert not findings(rule, _table(2_000_000, PARTS, mode="last_non_null"))
     assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, rows=a_count(99)))

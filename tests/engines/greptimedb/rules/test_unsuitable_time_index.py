@@ -35,7 +35,7 @@ CASES = (
         breaks=_readings("ts", "at", timedelta(seconds=4)),
         keeps=_readings("ts", "installed_at", timedelta(days=400)),
         subject=Subject("", "readings", "ts"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
 )
 
@@ -54,7 +54,7 @@ def _field(key: str, lag: TimeLag | None) -> Field:
 
 def test_warning_when_names_say_so() -> None:
     (finding,) = findings(rule, _table())
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "measured_at is before the time index ingested_at in 100% of the rows read, with a median of 2.5 s: the "
         "index is the arrival time."
@@ -71,11 +71,11 @@ def test_warning_when_names_say_so() -> None:
 
 def test_information_when_names_do_not() -> None:
     (finding,) = findings(rule, _table("ts", "at"))
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert finding.message.endswith("it may be the time of the sample.")
-    assert findings(rule, _table("ts", "event_time"))[0].severity is Severity.WARN
-    assert findings(rule, _table("greptime_timestamp", "at"))[0].severity is Severity.WARN
-    assert findings(rule, _table("event_time", "start_time"))[0].severity is Severity.INFO
+    assert findings(rule, _table("ts", "event_time"))[0].severity is Severity.WARNING
+    assert findings(rule, _table("greptime_timestamp", "at"))[0].severity is Severity.WARNING
+    assert findings(rule, _table("event_time", "start_time"))[0].severity is Severity.NOTE
 
 
 def test_limits_when_just_reached_and_just_over() -> None:

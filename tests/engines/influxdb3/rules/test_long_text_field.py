@@ -29,7 +29,7 @@ CASES = (
         breaks=dataset(_logs(4000)),
         keeps=dataset(_logs(200)),
         subject=Subject("", "logs", "body"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         main_contributor="body",
         limits={"long-text-field.min_rows": 60},
     ),
@@ -47,7 +47,7 @@ def _found(*sample: str, rows: int | None = 1000, types: tuple[str, ...] = ("str
 def test_message() -> None:
     (finding,) = _found(LONG, SHORT)
     assert finding.message == ("Field body contains long texts: 50% of the values read have 256 characters or more.")
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_message_evidence_and_command() -> None:
     # Today, yesterday and the day before may still be written.
     assert finding.message == ("17 closed days of visits_{day} are kept in full; their counts alone would free 112 kB.")
     assert finding.observed == 17 * (6700 - 110)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     # A count that is there already stays: a late writer may have created a collection that was dropped.
     assert (
         'getCollection("visits_2026_03_12").aggregate([{ $count: "n" }, { $set: { _id: "visits_2026_03_12" } }, '
@@ -101,5 +101,5 @@ def test_silence_when_periods_are_few_or_little_is_freed_is_information() -> Non
     assert _found(*map(a_collection, days(5))) == ()
     assert len(_found(*map(a_collection, days(6)))) == 1
     assert _found(*map(a_collection, days(20)), grace_days=30) == ()
-    assert _found(*map(a_collection, days(20)), min_freed_bytes=112_031)[0].severity is Severity.INFO
+    assert _found(*map(a_collection, days(20)), min_freed_bytes=112_031)[0].severity is Severity.NOTE
     assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

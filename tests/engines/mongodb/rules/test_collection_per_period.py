@@ -60,7 +60,7 @@ def days(count: int, form: str = "visits_%Y_%m_%d") -> list[str]:
 def test_message_and_evidence() -> None:
     (finding,) = with_steps(rule, a_profile(*map(a_collection, days(20)), engine="mongodb"))
     assert finding.subject == Subject("main", "visits_{day}")
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "20 collections named visits_{day} contain 2,000 documents in 70 kB, and 64 kB of indexes."
     )
@@ -88,8 +88,8 @@ def test_information_when_they_are_few_and_silence_when_they_prove_nothing() -> 
     def found(*names: str) -> list[Severity]:
         return [f.severity for f in run_rule(rule, a_profile(*map(a_collection, names), engine="mongodb")).findings]
 
-    assert found(*days(12)) == [Severity.WARN]
-    assert found(*days(11)) == [Severity.INFO]
+    assert found(*days(12)) == [Severity.WARNING]
+    assert found(*days(11)) == [Severity.NOTE]
     assert found(*days(2)) == []
     assert found("order_201210", "order_201305", "order_201907") == []
 
@@ -138,7 +138,7 @@ def test_family_is_gone_through_a_few_times_and_not_once_for_each_member(monkeyp
 
 def test_critical_when_all_files_come_to_the_limit() -> None:
     profile = a_profile(*map(a_collection, days(20)), engine="mongodb")
-    assert run_rule(rule, profile, {"max_files": 61}).findings[0].severity is Severity.WARN
+    assert run_rule(rule, profile, {"max_files": 61}).findings[0].severity is Severity.WARNING
     (finding,) = run_rule(rule, profile, {"max_files": 60}).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.limit is not None
@@ -157,9 +157,9 @@ def test_critical_when_their_number_comes_to_the_limit_soon() -> None:
     assert 15 <= finding.forecast.days <= 25
     assert "; at this rate the limit of 360 files is reached in about " in finding.message
     (later,) = run_rule(rule, profile, {"max_files": 600}, timeline).findings
-    assert (later.severity, "at this rate" in later.message) == (Severity.WARN, False)
+    assert (later.severity, "at this rate" in later.message) == (Severity.WARNING, False)
     steady = Timeline(points={("measurements", Subject()): tuple(Point(p.day, 100.0) for p in growing)})
-    assert run_rule(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARN
+    assert run_rule(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARNING
 
 
 def test_database_for_each_period_is_told_too() -> None:
@@ -171,10 +171,10 @@ def test_database_for_each_period_is_told_too() -> None:
         return list(run_rule(rule, profile).findings)
 
     (finding,) = found(12)
-    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARN)
+    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARNING)
     assert finding.message == "12 databases named stats_{month} contain 12 collections."
     assert [e.value for e in finding.evidence] == ["2025-01-01 to 2025-12-01, each month", "14.4 kB"]
-    assert [f.severity for f in found(11)] == [Severity.INFO]
+    assert [f.severity for f in found(11)] == [Severity.NOTE]
     assert found(2) == []
 
 

@@ -66,9 +66,9 @@ def _found(profile: Profile, days: float = float("inf"), **limits: float) -> tup
 
 
 def test_severity_follows_from_the_days_that_are_left() -> None:
-    assert [f.severity for f in _found(_profile(60_000_000_000), 60)] == [Severity.WARN]
+    assert [f.severity for f in _found(_profile(60_000_000_000), 60)] == [Severity.WARNING]
     assert [f.severity for f in _found(_profile(80_000_000_000), 10)] == [Severity.CRITICAL]
-    assert _found(_profile(60_000_000_000), 60, warn_days=40) == ()
+    assert _found(_profile(60_000_000_000), 60, warning_days=40) == ()
     assert _found(_profile(60_000_000_000)) == ()
 
 

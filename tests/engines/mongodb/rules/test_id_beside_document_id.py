@@ -150,12 +150,12 @@ def test_silence_when_the_id_is_not_made_by_the_driver() -> None:
 
 
 def test_information_when_little_is_saved_or_the_id_is_asked_for() -> None:
-    assert _found(a_collection("users"))[0].severity is Severity.WARN
-    assert _found(a_collection("users"), min_saved_bytes=4101)[0].severity is Severity.INFO
+    assert _found(a_collection("users"))[0].severity is Severity.WARNING
+    assert _found(a_collection("users"), min_saved_bytes=4101)[0].severity is Severity.NOTE
     users = a_collection("users")
     own, other = users.indexes or ()
     asked = dataclasses.replace(users, indexes=(dataclasses.replace(own, scans=3), other))
-    assert _found(asked)[0].severity is Severity.INFO
+    assert _found(asked)[0].severity is Severity.NOTE
 
 
 def test_one_finding_for_a_family() -> None:

@@ -48,7 +48,7 @@ def _found(rows: float | None, sources: int = 900, count: int = 1000, **options:
 
 def test_message_and_main_contributor() -> None:
     (finding,) = _found(3.5)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == "Half of its 1,000 buckets contain 3.5 measurements or fewer; they are from 900 sources."
     assert (finding.main_contributor, finding.samples) == ("meta.request", ("r1", "r2"))
     assert "meta.request belongs beside it" in finding.fix
@@ -56,8 +56,8 @@ def test_message_and_main_contributor() -> None:
 
 def test_severity_follows_from_rows_and_sources() -> None:
     assert _found(10) == ()
-    assert [f.severity for f in _found(9.5)] == [Severity.WARN]
-    assert [f.severity for f in _found(2, sources=899)] == [Severity.WARN]
+    assert [f.severity for f in _found(9.5)] == [Severity.WARNING]
+    assert [f.severity for f in _found(2, sources=899)] == [Severity.WARNING]
     assert [f.severity for f in _found(2, sources=900)] == [Severity.CRITICAL]
     # Of many buckets, a thousand that are all of different sources.
     assert [f.severity for f in _found(2, sources=1000, count=50_000)] == [Severity.CRITICAL]
@@ -66,7 +66,7 @@ def test_severity_follows_from_rows_and_sources() -> None:
 def test_span_is_named_where_sources_come_again() -> None:
     # 5,000 sources with ten buckets each: nearly all that were drawn are different.
     (finding,) = _found(2, sources=906, count=50_000, **{"timeseries.granularity": "seconds"})
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message.endswith("sources, each in about 11.")
     assert (finding.subject.column, finding.main_contributor) == ("", "meta")
     assert 'collMod: "requests", timeseries: { granularity: "minutes" }' in one_line(finding.fix)

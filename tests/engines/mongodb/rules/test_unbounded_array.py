@@ -48,7 +48,7 @@ def _found(mean: float, most: int, largest: int = 5000) -> tuple[Finding, ...]:
 
 def test_message_and_fix() -> None:
     (finding,) = _found(250, 900)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "at.readings contains 250 items on average and up to 900; the largest document has 5 kB."
     )
@@ -57,9 +57,9 @@ def test_message_and_fix() -> None:
 
 
 def test_severity_follows_from_average_longest_and_size() -> None:
-    assert [f.severity for f in _found(249, 250)] == [Severity.INFO]
+    assert [f.severity for f in _found(249, 250)] == [Severity.NOTE]
     assert _found(200, 249) == ()
-    assert [f.severity for f in _found(300, 900, 9_999_999)] == [Severity.WARN]
+    assert [f.severity for f in _found(300, 900, 9_999_999)] == [Severity.WARNING]
     (finding,) = _found(300, 900, 10_000_000)
     assert (finding.severity, finding.unit) == (Severity.CRITICAL, "bytes")
 

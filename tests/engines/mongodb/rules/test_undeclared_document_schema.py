@@ -59,7 +59,7 @@ def test_message_and_validator() -> None:
         a_field("buyer.name", types=("string",)),
     )
     (finding,) = _found(_with(*fields))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "No validator, and 2 of 5 fields vary: price is number and string and currency is in 75%."
     )
@@ -75,8 +75,8 @@ def test_information_when_fields_are_only_missing_here_and_there() -> None:
     def found(share: float) -> list[Severity]:
         return [f.severity for f in _found(_with(a_field("v", types=("int",), null_ratio=share)))]
 
-    assert found(0.5) == [Severity.INFO]
-    assert found(0.01) == [Severity.INFO]
+    assert found(0.5) == [Severity.NOTE]
+    assert found(0.01) == [Severity.NOTE]
     assert found(0.009) == []
     assert found(0.995) == []
     assert found(0.0) == []

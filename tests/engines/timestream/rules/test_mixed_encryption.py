@@ -51,7 +51,7 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
     if said:
         assert findings[0].evidence[2].value == "mem"
         # Only a key that somebody chose says that another protection was wanted.
-        assert findings[0].severity is (Severity.WARN if said == "other" else Severity.INFO)
+        assert findings[0].severity is (Severity.WARNING if said == "other" else Severity.NOTE)
         if said != "other":
             return
         options = {"BucketName": "rejected", "EncryptionOption": "SSE_KMS", "KmsKeyId": OWN["KmsKeyId"]}

@@ -34,7 +34,13 @@ def _profile(count: int, rows: tuple[int | None, ...] = (90, 8, 2, 0)) -> Profil
 
 @pytest.mark.parametrize(
     ("count", "severity"),
-    [(4096, None), (4097, Severity.WARN), (7372, Severity.WARN), (7373, Severity.CRITICAL), (8192, Severity.CRITICAL)],
+    [
+        (4096, None),
+        (4097, Severity.WARNING),
+        (7372, Severity.WARNING),
+        (7373, Severity.CRITICAL),
+        (8192, Severity.CRITICAL),
+    ],
 )
 def test_severity_when_the_limit_comes_near(count: int, severity: Severity | None) -> None:
     assert [f.severity for f in run_rule(rule, _profile(count)).findings] == [severity] * (severity is not None)
@@ -61,7 +67,7 @@ def test_warning_when_the_limit_is_reached_soon() -> None:
     assert run_rule(rule, _profile(3500), timeline=after_growth(0)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(3500), timeline=after_growth(5)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, _profile(3500), timeline=after_growth(100)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     # 4,692 more at a hundred a day, if growth is not faster than in a straight line.
@@ -70,5 +76,5 @@ def test_warning_when_the_limit_is_reached_soon() -> None:
 
 
 def test_silence_when_overridden_or_without_names() -> None:
-    assert run_rule(rule, _profile(5000), {"warn_ratio": 0.9}).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(5000), {"warning_ratio": 0.9}).outcome is Outcome.PASS
     assert run_rule(rule, a_profile(engine="timestream")).outcome is Outcome.PASS

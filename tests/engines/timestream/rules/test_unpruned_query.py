@@ -66,7 +66,7 @@ def _findings(*conditions: str, key: str = "", names: int = 2) -> tuple[Finding,
 
 def test_warning_when_there_is_no_condition_on_the_time() -> None:
     (finding,) = _findings("", f"WHERE {IN_TIME} AND measure_name = 'x'")
-    assert (finding.severity, finding.main_contributor) == (Severity.WARN, "q0")
+    assert (finding.severity, finding.main_contributor) == (Severity.WARNING, "q0")
     assert finding.message == "q0 runs on it without a condition on the time: everything ever written is read."
     assert [e.value for e in finding.evidence] == [
         "filters by nothing; 1 MB read by the last run; up to 50% of the partitions; 2 hours of data",
@@ -76,14 +76,14 @@ def test_warning_when_there_is_no_condition_on_the_time() -> None:
 
 def test_warning_when_nobody_asks_for_the_key() -> None:
     (finding,) = _findings(f"WHERE {IN_TIME} AND measure_name = 'x'", key="host")
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == "It is partitioned by host, which none of 1 scheduled query filters by."
 
 
 def test_information_when_some_query_names_neither() -> None:
     (finding,) = _findings(f"WHERE {IN_TIME}", f"WHERE {IN_TIME} AND host = 'a'", key="host")
     assert (finding.severity, finding.message) == (
-        Severity.INFO,
+        Severity.NOTE,
         "q0 runs on it without a condition on host or measure_name.",
     )
 

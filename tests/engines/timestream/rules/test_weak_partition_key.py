@@ -35,7 +35,7 @@ CASES = (
         breaks=devops("one_name"),
         keeps=devops("multi"),
         subject=Subject("", "devops"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         limits=FEW | {"weak-partition-key.min_rows": 100},
     ),
 )
@@ -65,26 +65,26 @@ def test_silence_when_the_key_is_enforced_and_selective() -> None:
 def test_warning_when_the_key_has_few_values() -> None:
     finding = _finding(_profile(values=99))
     assert finding.message == "The partition key host has only 99 values, device has 500."
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert run_rule(rule, _profile(values=99), {"min_values": 99}).outcome is Outcome.PASS
 
 
 def test_severity_when_the_key_is_optional() -> None:
     finding = _finding(_profile(enforcement="OPTIONAL"))
     assert (finding.severity, finding.message) == (
-        Severity.INFO,
+        Severity.NOTE,
         "The partition key host is not enforced: all records have it so far.",
     )
     finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
     assert (finding.severity, finding.message) == (
-        Severity.WARN,
+        Severity.WARNING,
         "The partition key host is not enforced: 25% of the series lack it.",
     )
 
 
 def test_information_when_a_large_table_has_none() -> None:
     assert run_rule(rule, _profile(None, rows=999_999)).outcome is Outcome.PASS
-    assert _finding(_profile(None, rows=1_000_000)).severity is Severity.INFO
+    assert _finding(_profile(None, rows=1_000_000)).severity is Severity.NOTE
     assert run_rule(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
 
 
@@ -94,7 +94,7 @@ def test_warning_when_a_table_of_many_sources_has_none() -> None:
         fleet = _profile(None, rows=2 * meters, tags=(a_tag("meter_id", meters), a_tag("tariff", 3)))
         assert run_rule(rule, fleet).outcome is outcome
     finding = _finding(fleet)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "1,000 values of meter_id" in finding.message
     events = _profile(None, rows=80_000, tags=(a_tag("request_id", 40_000), a_tag("tariff", 3)))
     assert run_rule(rule, events).outcome is Outcome.PASS
@@ -110,7 +110,7 @@ def test_silence_when_the_key_was_not_measured() -> None:
 def test_warning_when_no_record_has_the_key() -> None:
     finding = _finding(_profile("gone", "OPTIONAL"))
     assert (finding.severity, finding.message) == (
-        Severity.WARN,
+        Severity.WARNING,
         "No record has the partition key gone as a dimension.",
     )
 

@@ -15,7 +15,7 @@ from tsaudit.text import count
 @rule(
     code="STO014",
     title="Files are still written in the old format",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("E1",),
     requires={"options", "effective_options"},
     uses={"series_listing"},
@@ -57,7 +57,7 @@ def _finding(measurement: Measurement) -> Finding:
     known = count(measurement.series) if measurement.series else "not measured"
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message="The table writes its files in the format primary_key of versions before 1.0.",
         changes=(SetOption(subject_of(measurement), "sst_format", "flat"),),
         fix="It can be switched back, and files of both formats are read alike.",

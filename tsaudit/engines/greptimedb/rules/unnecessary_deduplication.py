@@ -20,7 +20,7 @@ _VALUES_PER_ROW: Final = 0.1
 @rule(
     code="STO009",
     title="Log lines are compared for duplicates",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E9",),
     requires={"options", "field_values"},
     uses={"stored_rows", "tag_values", "null_counts"},
@@ -109,7 +109,7 @@ def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]
         )
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.INFO if ratio is None else Severity.WARN,
+        severity=Severity.NOTE if ratio is None else Severity.WARNING,
         message=f"The table contains events and is not append-only: {said}.",
         changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
         fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",

@@ -15,7 +15,7 @@ from tsaudit.text import listed, many, number, size
 @rule(
     code="STO004",
     title="A small table is partitioned",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("E13",),
     requires={"partitions"},
     uses={"storage", "options", "indexes"},
@@ -72,7 +72,7 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, held: int)
     limit = case.limit("min_bytes", measurement)
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(limit.value)} one is enough.",
         changes=(SetKey(subject_of(measurement), partitions=1),),
         fix="Leave them where fast growth is planned.",

@@ -16,7 +16,7 @@ from tsaudit.text import listed, many, number
 @rule(
     code="STO005",
     title="A primary key has no benefit",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E2",),
     requires={"options", "tag_values", "series_listing"},
     uses={"null_counts", "indexes"},
@@ -100,7 +100,7 @@ def _led_by(measurement: Measurement, last: tuple[str, ...]) -> Finding:
     assert measurement.series is not None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"The key ({', '.join(key)}) starts with {listed(last)}, which has the same value in all rows: "
         "the first column divides files best, and this one divides nothing.",
         fix=f"When you recreate the table for another reason, set its key to ({', '.join(better)}). A key begins "
@@ -134,7 +134,7 @@ def _unnecessary(case: Case, measurement: Measurement, per_key: float, why: str)
     return Finding(
         subject=subject_of(measurement),
         # A single series costs almost nothing.
-        severity=Severity.WARN if measurement.series.value > 1 else Severity.INFO,
+        severity=Severity.WARNING if measurement.series.value > 1 else Severity.NOTE,
         message=f"The key ({', '.join(key)}) of an append-only table {use}: {why}.",
         changes=tuple(MakeField(subject_of(measurement), column) for column in key if column not in kept),
         fix=f"Rows sorted by time alone are the vendor's baseline for such a table.{may_stay if kept else ''}",

@@ -22,7 +22,7 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 @rule(
     code="STO008",
     title="Full-text index missing on log text, or used on short text",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E7",),
     requires={"indexes", "field_values"},
     uses={"null_counts"},
@@ -108,7 +108,7 @@ def _finding(measurement: Measurement, field: Field, said: str, change: Change, 
     assert field.distinct is not None
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{said}.",
         changes=(change,),
         fix=note,

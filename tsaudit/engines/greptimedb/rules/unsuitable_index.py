@@ -17,7 +17,7 @@ from tsaudit.text import count, listed, number
 @rule(
     code="STO007",
     title="An index does not fit the values of its column",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A9", "E5", "E6"),
     follows_from={"TAG001": Reach.SUBJECT, "TAG002": Reach.SUBJECT},
     requires={"indexes", "tag_values", "field_values"},
@@ -143,7 +143,7 @@ def _finding(measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> 
     read = "" if isinstance(column, Tag) else " among the rows read"
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.WARN if misfit.kind else Severity.INFO,
+        severity=Severity.WARNING if misfit.kind else Severity.NOTE,
         message=f"{column.key} has {number(values.value)} distinct values{read} and {_article(has)}: {misfit.why}.",
         changes=tuple(_changes(measurement, column.key, misfit)),
         observed=values.value,

@@ -15,7 +15,7 @@ from tsaudit.text import listed, number, percent
 @rule(
     code="STO011",
     title="The merge mode does not fit the writes",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E10",),
     requires={"options", "null_ratios", "row_patterns"},
     uses={"stored_rows"},
@@ -77,7 +77,7 @@ def unsuitable_merge_mode(case: Case) -> Iterator[Finding]:
 def _whole(measurement: Measurement) -> Finding:
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message="Merge mode last_non_null, and no row read lacks a field.",
         changes=(SetOption(subject_of(measurement), "merge_mode", "last_row"),),
         fix="If its writers send whole rows, last_row does the same with less work.",
@@ -100,7 +100,7 @@ def _partial(case: Case, measurement: Measurement) -> Iterator[Finding]:
         return
     yield Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Merge mode last_row loses values: rows fill {listed([' and '.join(g) for g in groups], 4)} "
         f"separately, and {percent(lost / stored.rows)} of the stored rows were replaced by another "
         "with the same key and time.",

@@ -28,7 +28,7 @@ _OF_EVENT: Final = re.compile(
 @rule(
     code="STO012",
     title="The time index is not the time of the sample",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E11",),
     requires={"columns", "time_lags"},
     thresholds=(
@@ -91,7 +91,7 @@ def _finding(case: Case, measurement: Measurement, index: str, field: Field, fou
     limit = case.limit("min_before_ratio", measurement)
     return Finding(
         subject=subject_of(measurement, index),
-        severity=Severity.WARN if told else Severity.INFO,
+        severity=Severity.WARNING if told else Severity.NOTE,
         message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
         f"rows read, with a median of {number(round(field.lag.median_s, 3))} s: "
         + ("the index is the arrival time." if told else "it may be the time of the sample."),

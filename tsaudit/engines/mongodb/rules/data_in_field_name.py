@@ -20,7 +20,7 @@ _AT_THE_TOP: Final = "values"
 @rule(
     code="DOC010",
     title="Names of fields contain data",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("B4",),
     requires={"documents"},
     thresholds=(
@@ -63,7 +63,7 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
     path = f"{found.above}.{found.template}".lstrip(".")
     return Finding(
         subject=subject_of(measurement, path),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{many(len(found.names), 'field')} named {path} have data in their names.",
         changes=(NamesToValues(subject_of(measurement), found.above, found.above or _AT_THE_TOP, found.names[0]),),
         observed=float(len(found.names)),

@@ -21,7 +21,7 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
 @rule(
     code="DOC006",
     title="Buckets of a time series contain few measurements",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H6",),
     requires={"buckets", "documents"},
     thresholds=(
@@ -93,7 +93,7 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
     again = "" if main_contributor else f", each in about {number(round(buckets.count / sources))}"
     return Finding(
         subject=subject_of(measurement, main_contributor.key if main_contributor else ""),
-        severity=Severity.CRITICAL if few and own else Severity.WARN,
+        severity=Severity.CRITICAL if few and own else Severity.WARNING,
         message=(
             f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer; they "
             f"are from {_about(buckets)}{many(round(sources), 'source')}{again}."

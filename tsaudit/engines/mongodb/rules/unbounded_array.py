@@ -18,7 +18,7 @@ _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mon
 @rule(
     code="DOC005",
     title="Arrays grow without bound",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H6",),
     requires={"documents"},
     thresholds=(
@@ -78,7 +78,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     assert field.items is not None
     assert measurement.documents is not None
     limit, largest = case.limit("max_items", measurement), case.limit("max_document_bytes", measurement)
-    severity = Severity.WARN if field.items.mean >= limit.value else Severity.INFO
+    severity = Severity.WARNING if field.items.mean >= limit.value else Severity.NOTE
     huge = measurement.documents.max_bytes >= largest.value
     return Finding(
         subject=subject_of(measurement, field.key),

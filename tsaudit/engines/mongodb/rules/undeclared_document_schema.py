@@ -24,7 +24,7 @@ _SHOWN: Final = 12
 @rule(
     code="DOC004",
     title="Documents vary, and no validator restricts them",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H4",),
     follows_from={"FLD003": Reach.MEASUREMENT},
     requires={"documents", "options"},
@@ -94,7 +94,7 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
     parts += [f"{f.key} is in {percent(_presence(f))}" for f in partial if f not in mixed]
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN if mixed else Severity.INFO,
+        severity=Severity.WARNING if mixed else Severity.NOTE,
         message=(
             f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
             f"{listed(parts, 4)}."

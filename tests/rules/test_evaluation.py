@@ -22,7 +22,7 @@ LIMIT = Threshold("max_things", 10, "things", "our default: ten", {"duckdb": (20
 @rule(
     code="CAR999",
     title="Too many things",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A1",),
     requires={"series_listing"},
     uses={"row_count"},
@@ -44,7 +44,7 @@ def too_many_things(case: Case) -> Iterator[Finding]:
             yield a_finding(Subject("main", "worst"), Severity.CRITICAL)
 
 
-@rule(code="CAR998", title="x", severity=Severity.WARN, guidelines=("A1",), requires=set())
+@rule(code="CAR998", title="x", severity=Severity.WARNING, guidelines=("A1",), requires=set())
 def broken(case: Case) -> Iterator[Finding]:
     """Breaks."""
     yield a_finding()
@@ -130,7 +130,7 @@ def _found(switches: RulePolicy) -> list[tuple[str, Severity]]:
     return [(f.subject.measurement, f.severity) for f in result.findings]
 
 
-BOTH = [("worst", Severity.CRITICAL), ("bad", Severity.WARN), ("bad_too", Severity.WARN)]
+BOTH = [("worst", Severity.CRITICAL), ("bad", Severity.WARNING), ("bad_too", Severity.WARNING)]
 
 
 @pytest.mark.parametrize("word", ["CAR999", "car999", "too-many-things", "too_many_things", "CAR*", "*things"])
@@ -144,7 +144,7 @@ def test_rule_when_it_is_switched_off(word: str) -> None:
 
 def test_rule_when_the_target_has_it_otherwise_than_all_others() -> None:
     assert _found(RulePolicy({"CAR999": "off"}, {"too-many-things": "on"})) == BOTH
-    assert _found(RulePolicy({"CAR999": "off"}, {"CAR*": "info"}))[0] == ("bad", Severity.INFO)
+    assert _found(RulePolicy({"CAR999": "off"}, {"CAR*": "note"}))[0] == ("bad", Severity.NOTE)
     assert _found(RulePolicy({"CAR999": "off"}, {"TAG*": "on"})) == []
 
 
