@@ -21,7 +21,7 @@ from dagster_project.summary import day_line, ending, worst_message
 from dagster_project.world import DAYS, DemoError, World
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
-from dagster_tsaudit.plan import Plan, make_plan
+from dagster_tsaudit.plan import AssetPlan, make_plan
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Settings
 
@@ -104,7 +104,9 @@ def _days(first: date, last: date) -> list[date]:
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
-def _audit(job: dg.JobDefinition, plan: Plan, instance: dg.DagsterInstance, day: date) -> dg.ExecuteInProcessResult:
+def _audit(
+    job: dg.JobDefinition, plan: AssetPlan, instance: dg.DagsterInstance, day: date
+) -> dg.ExecuteInProcessResult:
     ops = {step.name: {"config": {"day": day.isoformat()}} for step in plan.steps}
     tags = {DAY_TAG: day.isoformat(), _DEMO_TAG: "1"}
     return job.execute_in_process(instance=instance, run_config={"ops": ops, **_QUIET}, raise_on_error=False, tags=tags)

@@ -51,13 +51,17 @@ def worst_message(store: "Store", target: str) -> Iterator[str]:
 
     with store.reading() as connection:
         threads = deliveries.threads_about(connection, target)
-        alerts = [a for t in threads if (a := deliveries.newest(connection, t, deliveries.Kind.ALERT))]
+        alerts = [a for t in threads if (a := deliveries.newest(connection, t, deliveries.DeliveryKind.ALERT))]
         families = [deliveries.family(connection, alert.id) for alert in alerts]
     worst = max(families, key=_badness, default=None)
     if worst is None:
         return
-    alert, news = worst[0], [row for row in worst if row.kind is deliveries.Kind.REPLY]
-    edits = [row for row in worst if row.kind is deliveries.Kind.EDIT and row.state is not deliveries.State.SUPERSEDED]
+    alert, news = worst[0], [row for row in worst if row.kind is deliveries.DeliveryKind.REPLY]
+    edits = [
+        row
+        for row in worst
+        if row.kind is deliveries.DeliveryKind.EDIT and row.state is not deliveries.DeliveryState.SUPERSEDED
+    ]
     owner, _ = deliveries.split_thread(alert.thread)
     life = [f"opened {alert.day}", *(f"notified again {row.day}" for row in news)]
     if edits:

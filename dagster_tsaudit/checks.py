@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.formatting import findings_table
 from tsaudit import summary
 from tsaudit.model.finding import DEGRADED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
@@ -45,7 +45,7 @@ def check_specs(key: dg.AssetKey, engines: Iterable[str], prefix: str = "") -> l
     ]
 
 
-def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
+def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
     """The checks' results for one target, each with the summary of its worst finding. None for a family if none of its
     rules applies.
 
@@ -67,7 +67,7 @@ def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterato
     yield _coverage(key, prefix + COVERAGE, run)
 
 
-def description_of(family: str, found: Audited) -> str:
+def description_of(family: str, found: AuditedTarget) -> str:
     """The summary of the family's worst finding; without one, what was evaluated, and why something was not.
 
     As Markdown. The target has been audited.
@@ -116,7 +116,7 @@ def text(line: str) -> dg.MetadataValue:
     return dg.MetadataValue.text(line)
 
 
-def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: Audited) -> Metadata:
+def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: AuditedTarget) -> Metadata:
     pairs = ordered(rules)
     open_ = [f for r, f in pairs if not found.is_muted(r, f)]
     metadata = _figures(family, rules, open_, verdict, found)
@@ -132,7 +132,7 @@ def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, fou
 
 
 def _figures(
-    family: str, rules: list[RuleResult], findings: list[Finding], verdict: Verdict, found: Audited
+    family: str, rules: list[RuleResult], findings: list[Finding], verdict: Verdict, found: AuditedTarget
 ) -> Metadata:
     """`value`, plotted over time by Dagster, and what it is; for cardinality with its `threshold` and `baseline`.
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import dagster as dg
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
 from dagster_tsaudit.formatting import findings_table
 from tsaudit import summary
@@ -36,7 +36,7 @@ def soonest(result: AuditResult) -> tuple[Finding, Forecast] | None:
     return min(dated, key=lambda pair: pair[1].days or 0.0, default=None)
 
 
-def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
+def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
     """Everything about one audited target. Figures that were not measured are left out."""
     run = found.run
     metadata: Metadata = {
@@ -51,13 +51,13 @@ def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Me
     pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.NOTE]
     if pairs:
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
-    metadata |= _counts(found, result, profile) | _bill(profile.costs)
+    metadata |= _counts(found, result, profile) | _query_cost(profile.costs)
     if profile.costs:
         metadata["cost"] = dg.MetadataValue.md(_costs(profile.costs))
     return metadata | _single_table(profile)
 
 
-def observation_metadata(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
+def observation_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
     """What the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
         "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
@@ -68,7 +68,7 @@ def observation_metadata(found: Audited, result: AuditResult, profile: Profile) 
     return metadata | _counts(found, result, profile) | _single_table(profile)
 
 
-def group_metadata(found: Sequence[Audited]) -> Metadata:
+def group_metadata(found: Sequence[AuditedTarget]) -> Metadata:
     """A group's targets counted by verdict, and the worst of them."""
     runs = [one.run for one in found]
     verdicts = [run.verdict for run in runs]
@@ -78,7 +78,7 @@ def group_metadata(found: Sequence[Audited]) -> Metadata:
     return {
         "verdict": dg.MetadataValue.text(Verdict.worst(verdicts).value),
         **numbers(targets=len(runs), seconds=round(sum(run.seconds for run in runs), 3), **counts),
-        **_bill([cost for run in runs if run.profile for cost in run.profile.costs]),
+        **_query_cost([cost for run in runs if run.profile for cost in run.profile.costs]),
         "worst_targets": dg.MetadataValue.md(table(("target", "verdict", "headline", "report"), rows)),
     }
 
@@ -118,7 +118,7 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
     return dg.MetadataValue.md(f"{code(name)} in the target's report folder")
 
 
-def _counts(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
+def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
     run, findings = found.run, [f for r, f in result.findings() if not found.is_muted(r, f)]
     limit = series_limit(result.results)
     forecast = soonest(result)
@@ -142,7 +142,7 @@ def _rows(profile: Profile) -> int | None:
     return sum(rows) if complete else None
 
 
-def _bill(costs: Sequence[Cost]) -> Metadata:
+def _query_cost(costs: Sequence[Cost]) -> Metadata:
     """What the audit cost the database; bytes only if they are known of all statements."""
     return numbers(
         statements=sum(cost.statements for cost in costs),
@@ -230,7 +230,7 @@ def _weight(run: "AuditRun") -> int:
     return sum(f.severity is not Severity.NOTE for _, f in run.result.findings()) if run.result else 0
 
 
-def _headline(found: Audited) -> str:
+def _headline(found: AuditedTarget) -> str:
     run = found.run
     if run.result is None or run.profile is None:
         return run.error or "not audited"

@@ -92,6 +92,8 @@ def test_owner_is_told_as_reviewed(profile: Profile, result: AuditResult, store:
     alerts.queue(store, settings, changes, context)
 
     with store.reading() as connection:
-        told = deliveries.newest(connection, deliveries.thread_of("default", target.name), deliveries.Kind.ALERT)
+        told = deliveries.newest(
+            connection, deliveries.thread_of("default", target.name), deliveries.DeliveryKind.ALERT
+        )
     assert told is not None
     golden("slack.json", json.dumps(told.payload, indent=1, ensure_ascii=False) + "\n")

@@ -30,7 +30,7 @@ from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import deliveries, incidents, removal
 from tsaudit.history.base_texts import Packers
-from tsaudit.history.incidents import State
+from tsaudit.history.incidents import IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
@@ -149,13 +149,13 @@ class History:
 
     def all_told(self, day: date) -> bool:
         """Whether the message that its owner can see is of everything open, whatever was sent between."""
-        still = {i.fingerprint for i in incidents.current(self.store, "past", day=day) if i.state is State.OPEN}
+        still = {i.fingerprint for i in incidents.current(self.store, "past", day=day) if i.state is IncidentState.OPEN}
         with self.store.reading() as connection:
-            alert = deliveries.newest(connection, "default/past", deliveries.Kind.ALERT)
+            alert = deliveries.newest(connection, "default/past", deliveries.DeliveryKind.ALERT)
             if alert is None:
                 return not still
             family = deliveries.family(connection, alert.id)
-        closed = any(row.kind is deliveries.Kind.RESOLVE for row in family)
+        closed = any(row.kind is deliveries.DeliveryKind.RESOLVE for row in family)
         return closed == (not still) and still <= notified_by(family).keys()
 
     def states(self) -> list[Any]:

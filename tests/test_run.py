@@ -26,8 +26,8 @@ from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.history import clock, compaction, decisions, incidents
-from tsaudit.history.incidents import ChangeKind, State
-from tsaudit.history.lifecycle import Change
+from tsaudit.history.incidents import ChangeKind, IncidentState
+from tsaudit.history.lifecycle import IncidentChange
 from tsaudit.history.store import Store
 from tsaudit.model.facts import Given
 from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Verdict
@@ -136,7 +136,7 @@ def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_p
     assert gone.verdict is Verdict.UNKNOWN
     assert gone.error is not None
     assert "a.duckdb" in gone.error
-    open_now = {i.code for i in incidents.current(store) if i.state is State.OPEN}
+    open_now = {i.code for i in incidents.current(store) if i.state is IncidentState.OPEN}
     assert len(open_now) == 2
     assert UNREACHABLE_CODE in open_now
 
@@ -397,7 +397,7 @@ class WithoutListings:
         self._connection.close()
 
 
-def _moved(changes: Iterable[Change]) -> list[tuple[str, ChangeKind]]:
+def _moved(changes: Iterable[IncidentChange]) -> list[tuple[str, ChangeKind]]:
     return [(c.incident.code, c.kind) for c in changes if c.kind is not ChangeKind.CONTINUED]
 
 

@@ -55,7 +55,7 @@ class AuditRun:
     """None only if tsaudit itself failed (`error` says how); nothing was saved then."""
     profile: Profile | None
     """None if the target could not be audited at all."""
-    changes: tuple[incidents.Change, ...]
+    changes: tuple[incidents.IncidentChange, ...]
     report: report.ReportLocation | None
     """None if it could not be written."""
     seconds: float

@@ -106,7 +106,7 @@ def remember_login(user: str | None, password: str | None) -> None:
         remember(password, base64.b64encode(f"{user or ''}:{password}".encode()).decode())
 
 
-def forget() -> None:
+def clear() -> None:
     """Forget everything: for tests."""
     global _matcher
     with _lock:

@@ -14,7 +14,7 @@ from tsaudit.alerts.blocks import texts
 from tsaudit.alerts.outbox import notified_by
 from tsaudit.alerts.sending import SendReport
 from tsaudit.history import decisions, deliveries, incidents
-from tsaudit.history.deliveries import Delivery, Kind, State
+from tsaudit.history.deliveries import Delivery, DeliveryKind, DeliveryState
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity
@@ -361,7 +361,7 @@ def test_everything_is_queued_or_nothing(history: History, monkeypatch: pytest.M
     real = deliveries.add
 
     def breaks(connection: sa.Connection, draft: deliveries.MessageDraft) -> str:
-        if draft.kind is Kind.REPLY:
+        if draft.kind is DeliveryKind.REPLY:
             raise RuntimeError("power cut")
         return real(connection, draft)
 
@@ -433,7 +433,7 @@ def test_names_and_values_that_are_no_text_are_kept_and_told(history: History, s
     assert "half \ufffd of a character" in slack.texts()[0]
 
 
-def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
+def a_row(kind: DeliveryKind, about: dict[str, Severity]) -> Delivery:
     payload = {"about": {f: str(s) for f, s in about.items()}}
     return Delivery(
         id="",
@@ -443,7 +443,7 @@ def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
         day=DAY,
         channel="",
         payload=payload,
-        state=State.SENT,
+        state=DeliveryState.SENT,
         parent_id=None,
         sent_channel=None,
         sent_id=None,
@@ -457,13 +457,15 @@ def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        ([(Kind.ALERT, {"a": WARN})], {"a": WARN}),
-        ([(Kind.ALERT, {"a": WARN}), (Kind.EDIT, {"a": CRITICAL, "b": WARN})], {"a": WARN}),
-        ([(Kind.ALERT, {"a": CRITICAL}), (Kind.EDIT, {"a": WARN})], {"a": WARN}),
-        ([(Kind.ALERT, {"a": WARN, "b": WARN}), (Kind.EDIT, {"b": WARN})], {"b": WARN}),
-        ([(Kind.ALERT, {"a": WARN}), (Kind.REPLY, {"b": CRITICAL})], {"a": WARN, "b": CRITICAL}),
-        ([(Kind.ALERT, {"a": WARN}), (Kind.EDIT, {}), (Kind.REPLY, {"a": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN}), (DeliveryKind.EDIT, {"a": CRITICAL, "b": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": CRITICAL}), (DeliveryKind.EDIT, {"a": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN, "b": WARN}), (DeliveryKind.EDIT, {"b": WARN})], {"b": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN}), (DeliveryKind.REPLY, {"b": CRITICAL})], {"a": WARN, "b": CRITICAL}),
+        ([(DeliveryKind.ALERT, {"a": WARN}), (DeliveryKind.EDIT, {}), (DeliveryKind.REPLY, {"a": WARN})], {"a": WARN}),
     ],
 )
-def test_told_by_counts_what_rang(steps: list[tuple[Kind, dict[str, Severity]]], expected: dict[str, Severity]) -> None:
+def test_told_by_counts_what_rang(
+    steps: list[tuple[DeliveryKind, dict[str, Severity]]], expected: dict[str, Severity]
+) -> None:
     assert notified_by(a_row(kind, about) for kind, about in steps) == expected

@@ -17,7 +17,7 @@ from tests.builders import DAY
 from tsaudit import alerts
 from tsaudit.alerts.sending import SendReport
 from tsaudit.history import deliveries
-from tsaudit.history.deliveries import State
+from tsaudit.history.deliveries import DeliveryState
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Severity
@@ -580,7 +580,7 @@ def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
     def other() -> None:
         for row in deliveries.waiting(many.store.engine)[:4]:
             time.sleep(0.2)
-            deliveries.record_result(many.store.engine, row, State.SENT)
+            deliveries.record_result(many.store.engine, row, DeliveryState.SENT)
 
     with deliveries.sole_sender(many.store.engine, 0):
         thread = threading.Thread(target=other)

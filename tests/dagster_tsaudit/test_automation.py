@@ -11,7 +11,7 @@ import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
-from dagster_tsaudit.plan import Plan
+from dagster_tsaudit.plan import AssetPlan
 from tests.dagster_tsaudit.runs import a_plan, fake_audits, write_config
 from tsaudit import alerts, run
 from tsaudit.config.settings import Settings
@@ -197,7 +197,7 @@ def test_reactions_are_read_only_where_there_is_a_bot(tmp_path: Path) -> None:
     assert [("reactions_shop" in found) for found in names] == [True, False, False]
 
 
-def reactions_tick(plan: Plan, instance: dg.DagsterInstance) -> str:
+def reactions_tick(plan: AssetPlan, instance: dg.DagsterInstance) -> str:
     sensor = definitions_of(plan).get_repository_def().get_sensor_def("reactions_shop")
     with dg.build_sensor_context(instance=instance) as context:
         return sensor.evaluate_tick(context).skip_message or ""

@@ -8,7 +8,7 @@ from datetime import timedelta
 import dagster as dg
 import pytest
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, check_specs
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
@@ -42,11 +42,11 @@ SERIES = (Point(DAY - timedelta(days=2), 10.0), Point(DAY - timedelta(days=1), 2
 
 
 def checks_of(run: AuditRun, series: tuple[Point, ...] = ()) -> dict[str, dg.AssetCheckResult]:
-    return {str(result.check_name): result for result in check_results(KEY, Audited(run, series))}
+    return {str(result.check_name): result for result in check_results(KEY, AuditedTarget(run, series))}
 
 
 def group_checks_of(*runs: AuditRun) -> dict[str, dg.AssetCheckResult]:
-    return {str(result.check_name): result for result in group_check_results(KEY, [Audited(run) for run in runs])}
+    return {str(result.check_name): result for result in group_check_results(KEY, [AuditedTarget(run) for run in runs])}
 
 
 def description(result: dg.AssetCheckResult) -> str:
@@ -147,7 +147,7 @@ def test_accepted_and_snoozed_findings_are_counted_apart() -> None:
     run = run_with(open_, accepted, code="XYZ001", family="fields")
     assert run.result is not None
     assert run.profile is not None
-    found = Audited(replace(run, muted=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)})))
+    found = AuditedTarget(replace(run, muted=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)})))
     check = {c.check_name: c for c in check_results(KEY, found)}["fields"]
     assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 accepted or snoozed")
     numbers = {name: item.value for name, item in target_metadata(found, run.result, run.profile).items()}
@@ -347,7 +347,7 @@ def full_run() -> tuple[AuditRun, AuditResult, Profile]:
 
 def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
     run, result, profile = full_run()
-    metadata = target_metadata(Audited(run, SERIES), result, profile)
+    metadata = target_metadata(AuditedTarget(run, SERIES), result, profile)
     plain = {name: item.value for name, item in metadata.items()}
     assert plain["verdict"] == "warning"
     assert plain["summary"] == summary.of_result(result, profile).in_markdown()
@@ -360,7 +360,7 @@ def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
 
 def test_the_cost_has_statements_rows_and_bytes() -> None:
     run, result, profile = full_run()
-    metadata = {name: item.value for name, item in target_metadata(Audited(run), result, profile).items()}
+    metadata = {name: item.value for name, item in target_metadata(AuditedTarget(run), result, profile).items()}
     names = ("statements", "rows_read", "bytes_received", "bytes_scanned", "bytes_billed")
     assert [metadata[name] for name in names] == [5, 30, 300, 8192, 20_000_000]
     first = r"- row\_sample: 3 statements, 1.25 seconds, 20 rows, 200 B received, 4.1 kB scanned, 10 MB billed"
@@ -370,14 +370,14 @@ def test_the_cost_has_statements_rows_and_bytes() -> None:
 def test_the_cost_leaves_out_what_the_driver_does_not_report() -> None:
     run, result, profile = full_run()
     unknown = replace(profile, costs=(Cost("series", 2, 0.5, 10, None, 4096),))
-    cost = str(target_metadata(Audited(run), result, unknown)["cost"].value)
+    cost = str(target_metadata(AuditedTarget(run), result, unknown)["cost"].value)
     assert cost == "- series: 2 statements, 0.5 seconds, 10 rows, 4.1 kB scanned"
 
 
 def test_bytes_of_some_statements_are_not_shown_as_those_of_all() -> None:
     run, result, profile = full_run()
     part = replace(profile, costs=(*profile.costs, Cost("rows", 1, 0.1, 1, None, 5)))
-    metadata = target_metadata(Audited(run), result, part)
+    metadata = target_metadata(AuditedTarget(run), result, part)
     assert metadata["bytes_scanned"].value == 8197
     assert not {"bytes_received", "bytes_billed"} & metadata.keys()
 
@@ -389,8 +389,8 @@ def test_rows_and_columns_of_a_table_are_shown_where_the_target_is_one_table() -
     run, result, profile = full_run()
     big = profile.measurements[1]
     for metadata in (
-        target_metadata(Audited(run), result, replace(profile, measurements=(big,))),
-        observation_metadata(Audited(run), result, replace(profile, measurements=(big,))),
+        target_metadata(AuditedTarget(run), result, replace(profile, measurements=(big,))),
+        observation_metadata(AuditedTarget(run), result, replace(profile, measurements=(big,))),
     ):
         plain = {name: item.value for name, item in metadata.items()}
         assert (plain["dagster/table_name"], plain["dagster/row_count"]) == ("main/big", 1000)
@@ -406,48 +406,48 @@ def test_rows_and_columns_of_a_table_are_shown_where_the_target_is_one_table() -
 
 def test_no_table_of_several_stands_for_all() -> None:
     run, result, profile = full_run()
-    assert not TABLE & target_metadata(Audited(run), result, profile).keys()
-    assert not TABLE & observation_metadata(Audited(run), result, profile).keys()
+    assert not TABLE & target_metadata(AuditedTarget(run), result, profile).keys()
+    assert not TABLE & observation_metadata(AuditedTarget(run), result, profile).keys()
     gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
     part = replace(profile, measurements=profile.measurements[:1], gaps=(gap,))
-    assert not TABLE & target_metadata(Audited(run), result, part).keys()
+    assert not TABLE & target_metadata(AuditedTarget(run), result, part).keys()
 
 
 def test_rows_are_not_summed_when_a_table_was_not_counted() -> None:
     profile = a_profile(a_measurement("a"), a_measurement("b", rows=None))
     run = an_audit(profile=profile)
-    assert "rows" not in target_metadata(Audited(run), a_result(), profile)
+    assert "rows" not in target_metadata(AuditedTarget(run), a_result(), profile)
 
 
 def test_a_part_is_not_shown_as_the_whole_when_tables_were_not_looked_at() -> None:
     gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 3 not looked at", "main")
     profile = a_profile(a_measurement("a"), a_measurement("b"), gaps=(gap,))
-    metadata = target_metadata(Audited(an_audit(profile=profile)), a_result(), profile)
+    metadata = target_metadata(AuditedTarget(an_audit(profile=profile)), a_result(), profile)
     assert not {"rows", "measurements", "series"} & metadata.keys()
 
 
 def test_a_report_in_a_folder_is_a_file_and_one_on_a_server_a_link() -> None:
     run, result, profile = full_run()
     local = an_audit(report=ReportLocation("file:///r/x.html", "/r/x.html"))
-    remote = observation_metadata(Audited(run), result, profile)["report"]
+    remote = observation_metadata(AuditedTarget(run), result, profile)["report"]
     assert remote.value == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
-    found = observation_metadata(Audited(local), result, profile)["report"]
+    found = observation_metadata(AuditedTarget(local), result, profile)["report"]
     assert found.value == "`x.html` in the target's report folder", "its whole path does not wrap"
     odd = an_audit(report=ReportLocation("https://x.example/a>b](c) d", "/r/x.html"))
-    assert observation_metadata(Audited(odd), result, profile)["report"].value == (
+    assert observation_metadata(AuditedTarget(odd), result, profile)["report"].value == (
         "[open the report](<https://x.example/a%3Eb](c)%20d>)"
     )
 
 
 def test_an_empty_database_has_no_schema_to_show() -> None:
     profile = a_profile(databases=(), measurements=())
-    assert "dagster/column_schema" not in target_metadata(Audited(an_audit(profile=profile)), a_result(), profile)
+    assert "dagster/column_schema" not in target_metadata(AuditedTarget(an_audit(profile=profile)), a_result(), profile)
 
 
 def test_a_group_counts_its_targets_and_lists_the_worst_first() -> None:
     critical = run_with(a_finding(severity=Severity.CRITICAL, message="Too many series."))
     runs = [an_audit("fine"), critical, a_failed_audit("gone")]
-    metadata = {name: item.value for name, item in group_metadata([Audited(run) for run in runs]).items()}
+    metadata = {name: item.value for name, item in group_metadata([AuditedTarget(run) for run in runs]).items()}
     assert [metadata[f"targets_{v}"] for v in ("ok", "unknown", "warning", "critical")] == [1, 1, 0, 1]
     assert metadata["verdict"] == "critical"
     rows = str(metadata["worst_targets"]).splitlines()[2:]

@@ -28,7 +28,7 @@ from dagster._utils.error import SerializableErrorInfo
 from dagster_project.world import World
 from dagster_tsaudit import sensors
 from dagster_tsaudit.automation import definitions_of
-from dagster_tsaudit.plan import Plan
+from dagster_tsaudit.plan import AssetPlan
 from dagster_tsaudit.sensors import NotDeliveredError, is_evaluated
 from tests.alerts import slack_double
 from tests.alerts.slack_double import TOKEN, SlackDouble
@@ -50,7 +50,7 @@ def slack() -> Iterator[SlackDouble]:
         yield double
 
 
-def a_project(folder: Path, slack: SlackDouble, *names: str, channel: str = "") -> Plan:
+def a_project(folder: Path, slack: SlackDouble, *names: str, channel: str = "") -> AssetPlan:
     """Databases over their limit, with one channel for all."""
     for name in names:
         World(folder / f"{name}.duckdb").advance(DAY)
@@ -91,7 +91,7 @@ def a_run(location: str | None = None) -> dg.DagsterRun:
     )
 
 
-def tick(plan: Plan, instance: dg.DagsterInstance) -> str:
+def tick(plan: AssetPlan, instance: dg.DagsterInstance) -> str:
     sensor = definitions_of(plan).get_repository_def().get_sensor_def("notify_shop")
     with dg.build_sensor_context(instance=instance) as context:
         return sensor.evaluate_tick(context).skip_message or ""

@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
 from tsaudit.history import decisions, incidents
-from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident, State
+from tsaudit.history.incidents import ChangeKind, DecisionKind, Incident, IncidentChange, IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, fingerprint
@@ -46,7 +46,9 @@ def team(finding: Finding, rule: RuleResult) -> str:
     return f"owner of {finding.subject.measurement}"
 
 
-def run(store: Store, days: int, *rules: RuleResult, policy: Incidents = QUICK, target: str = "demo") -> list[Change]:
+def run(
+    store: Store, days: int, *rules: RuleResult, policy: Incidents = QUICK, target: str = "demo"
+) -> list[IncidentChange]:
     result = a_result(*rules, day=on(days), target=target)
     store.save(None, result, None)
     return incidents.update(store, result, policy, team)
@@ -70,7 +72,7 @@ def test_update_opens_continues_and_resolves(store: Store) -> None:
         code="CAR001",
         rule="high-series-cardinality",
         subject=HOST,
-        state=State.OPEN,
+        state=IncidentState.OPEN,
         severity=Severity.WARNING,
         owner="owner of cpu",
         first_seen=DAY,
@@ -85,7 +87,7 @@ def test_update_opens_continues_and_resolves(store: Store) -> None:
     assert resolved.kind is ChangeKind.RESOLVED
     assert resolved.incident.finding == BAD.findings[0]
     assert (resolved.incident.opened, resolved.incident.resolved) == (DAY, on(2))
-    assert only(store).state is State.RESOLVED
+    assert only(store).state is IncidentState.RESOLVED
     assert kinds(store, 3, GOOD) == []
 
 
@@ -107,7 +109,7 @@ def test_incident_opens_after_as_many_bad_runs_in_a_row_as_configured(store: Sto
     seen = [kinds(store, i, rule, policy=policy) for i, rule in enumerate([BAD, BAD, GOOD, BAD, BAD, BAD])]
     assert seen == [[], [], [], [], [], ["opened"]]
     assert (only(store).first_seen, only(store).opened) == (DAY, on(5))
-    assert only(store, on(4)).state is State.WATCHING
+    assert only(store, on(4)).state is IncidentState.WATCHING
     assert incidents.current(store, "demo", on(2)) == [], "it went away before it opened"
 
 
@@ -278,7 +280,7 @@ def test_old_day_changes_no_incident(store: Store) -> None:
     assert run(store, 1, CRITICAL) == []
     assert run(store, 0, GOOD) == []
     assert incidents.current(store) == before
-    assert only(store, DAY).state is State.OPEN
+    assert only(store, DAY).state is IncidentState.OPEN
 
 
 def test_old_day_counts_as_old_when_the_newer_one_was_only_saved(store: Store) -> None:
@@ -430,7 +432,7 @@ def test_ack_needs_an_open_incident(store: Store) -> None:
     with pytest.raises(ValueError, match="is watching; only an open one can be acknowledged"):
         decisions.decide(store, MARK, "ack", "ann", "why", None)
     decisions.decide(store, MARK, "accept", "ann", "known before it opened", on(9))
-    assert replace(only(store), decision=None).state is State.WATCHING
+    assert replace(only(store), decision=None).state is IncidentState.WATCHING
     assert decided(store, 1, BAD) == "accept"
 
 

@@ -21,7 +21,7 @@ from tsaudit.alerts import notifiers
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.history import deliveries
-from tsaudit.history.deliveries import State
+from tsaudit.history.deliveries import DeliveryState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Finding, Severity
 
@@ -206,7 +206,7 @@ def test_unusable_notifier_is_one_line_and_nothing_is_lost(
     assert reason in line
     assert "\n" not in line
     assert (report.sent, report.waiting) == (1, 1)
-    assert states(history) == {State.QUEUED}
+    assert states(history) == {DeliveryState.QUEUED}
     (tmp_path / "tsaudit.yaml").write_text(CONFIG)
     checked = CliRunner().invoke(main, ["check", "--config", str(tmp_path / "tsaudit.yaml")], prog_name="tsaudit")
     assert reason in checked.output
@@ -337,4 +337,4 @@ def test_notice_in_doubt_is_not_sent_again_where_it_can_be_found(history: Histor
         connection.exec_driver_sql("UPDATE delivery SET state = 'sending' WHERE notifier = 'pager'")
     assert told(history).sent == 1
     assert [n.id for n in editor.GOT] == [waiting.id]
-    assert states(history) == {State.SENT}
+    assert states(history) == {DeliveryState.SENT}

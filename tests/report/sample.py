@@ -24,7 +24,7 @@ from tests.builders import (
 )
 from tsaudit.config.settings import Report
 from tsaudit.evaluation import with_series
-from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
+from tsaudit.history.incidents import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import (
     AuditResult,
@@ -97,7 +97,7 @@ def an_incident(code: str, subject: Subject, finding: Finding, **changes: Any) -
             "code": code,
             "rule": "high-series-cardinality",
             "subject": subject,
-            "state": State.OPEN,
+            "state": IncidentState.OPEN,
             "severity": finding.severity,
             "owner": "web-platform",
             "first_seen": date(2026, 3, 19),
@@ -381,7 +381,9 @@ def the_incidents() -> Sequence[Incident]:
     )
     return (
         an_incident("CAR001", HTTP, findings["CAR001"]),
-        an_incident("TAG001", findings["TAG001"].subject, findings["TAG001"], state=State.WATCHING, opened=None),
+        an_incident(
+            "TAG001", findings["TAG001"].subject, findings["TAG001"], state=IncidentState.WATCHING, opened=None
+        ),
         an_incident(
             "FLD001",
             findings["FLD001"].subject,

@@ -1,4 +1,4 @@
-"""What was not audited, and the bill."""
+"""What was not audited, and the query_cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Cost, Gap, Listed, Reason, UnusedSetting
 from tsaudit.model.subject import Subject
 from tsaudit.report import html
-from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, MissedRow, bill, coverage
+from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, MissedRow, coverage, query_cost
 
 GAP = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled", "main", "cpu")
 
@@ -96,11 +96,11 @@ def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page
 
 
 def test_bill_adds_up_dearest_first() -> None:
-    found = bill(a_profile(costs=(Cost("a", 1, 0.5, 10, 100), Cost("b", 2, 2.0, 5, None)), reused=4))
+    found = query_cost(a_profile(costs=(Cost("a", 1, 0.5, 10, 100), Cost("b", 2, 2.0, 5, None)), reused=4))
     assert [c.fact for c in found.costs] == ["b", "a"]
     assert found.total == Cost("all", 3, 2.5, 15, 100)
     assert found.reused == 4
-    assert bill(a_profile()).total.bytes is None
+    assert query_cost(a_profile()).total.bytes is None
 
 
 def test_gaps_for_one_reason_are_told_apart_by_what_happened() -> None:

@@ -8,7 +8,7 @@ from datetime import date
 
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
-from tsaudit.history.incidents import State
+from tsaudit.history.incidents import IncidentState
 from tsaudit.model.finding import Severity, fingerprint
 from tsaudit.model.subject import Subject
 from tsaudit.report import findings
@@ -83,8 +83,8 @@ def test_state_description() -> None:
 
     assert state() == "Open since 2026-03-20, first seen 2026-03-19"
     assert state(first_seen=date(2026, 3, 20)) == "Open since 2026-03-20"
-    assert state(state=State.WATCHING) == "Watched since 2026-03-19, not yet an incident"
-    assert state(state=State.RESOLVED, resolved=date(2026, 3, 25)) == "Resolved on 2026-03-25"
+    assert state(state=IncidentState.WATCHING) == "Watched since 2026-03-19, not yet an incident"
+    assert state(state=IncidentState.RESOLVED, resolved=date(2026, 3, 25)) == "Resolved on 2026-03-25"
     note = a_result(a_rule_result(a_finding(severity=Severity.NOTE)))
     assert findings.items_of(note, None, ())[0].state == "For information, opens no incident"
     assert findings.items_of(a_result(a_rule_result(finding)), None, ())[0].state == "No incident"
@@ -125,5 +125,5 @@ def test_commands_fit_the_state() -> None:
     acknowledged = commands(decision=sample.the_incidents()[2].decision)
     assert [text.split()[1] for text in acknowledged] == ["reopen", "snooze", "accept"]
     assert [text.endswith("--replace") for text in acknowledged] == [False, True, True]
-    assert commands(state=State.RESOLVED) == []
+    assert commands(state=IncidentState.RESOLVED) == []
     assert findings.items_of(a_result(a_rule_result(a_finding())), None, ())[0].commands == ()

@@ -12,7 +12,7 @@ from datetime import timedelta
 import dagster as dg
 import pytest
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import check_results
 from tests.alerts.builders import a_context, an_incident
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
@@ -50,8 +50,8 @@ GROWING = a_finding(
 PROFILE = a_profile(a_measurement("http_requests", series=250_000))
 
 
-def audited(result: AuditResult, profile: Profile) -> Audited:
-    return Audited(AuditRun(result.target, result.day, result, profile, (), None, 1.0, None), (Point(DAY, 1.0),))
+def audited(result: AuditResult, profile: Profile) -> AuditedTarget:
+    return AuditedTarget(AuditRun(result.target, result.day, result, profile, (), None, 1.0, None), (Point(DAY, 1.0),))
 
 
 def contents(result: AuditResult, profile: Profile) -> html.ReportContents:

@@ -33,7 +33,7 @@ from tsaudit.alerts.routing import channel_of, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Kind, MessageDraft, State, split_thread, thread_of
+from tsaudit.history.deliveries import SLACK, DeliveryKind, DeliveryState, MessageDraft, split_thread, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
@@ -91,7 +91,7 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
                 message = digest(day, rest, reports, reported=len(found) - len(rest))
                 channel = channel_of(settings, owner) if notifier == SLACK else ""
                 draft = MessageDraft(
-                    Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), notifier=notifier
+                    DeliveryKind.DIGEST, thread_of(owner), day, channel, message.to_payload(), notifier=notifier
                 )
                 queued += _queue_one(connection, draft)
     return queued
@@ -109,7 +109,7 @@ class _Said:
 
 def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, notifier: str) -> _Said:
     rows = deliveries.notifications_on(connection, [thread_of(owner, target) for target in targets], day, notifier)
-    ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is Kind.RESOLVE)
+    ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is DeliveryKind.RESOLVE)
     return _Said(frozenset(fingerprint for row in rows for fingerprint in row.payload["about"]), ended)
 
 
@@ -158,14 +158,14 @@ def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -
 
 
 def _queue_one(connection: Connection, draft: MessageDraft) -> list[str]:
-    before = deliveries.newest(connection, draft.thread, Kind.DIGEST, draft.notifier)
-    if before is None or before.day != draft.day or before.state is State.FAILED:
+    before = deliveries.newest(connection, draft.thread, DeliveryKind.DIGEST, draft.notifier)
+    if before is None or before.day != draft.day or before.state is DeliveryState.FAILED:
         return [deliveries.add(connection, draft)]
     if deliveries.family(connection, before.id)[-1].payload == draft.payload:
         return []
     if deliveries.rewrite(connection, before, draft.payload):
         return [before.id]
-    return [deliveries.add(connection, replace(draft, kind=Kind.EDIT, parent_id=before.id))]
+    return [deliveries.add(connection, replace(draft, kind=DeliveryKind.EDIT, parent_id=before.id))]
 
 
 def _report_urls(connection: Connection, day: date) -> dict[str, str]:

@@ -23,7 +23,7 @@ from tsaudit.alerts.blocks import (
 from tsaudit.alerts.escape import code, inert, link, plain, size
 from tsaudit.alerts.figures import SLACK_ID, by_badness, summary_block
 from tsaudit.config.slack import Reactions
-from tsaudit.history.incidents import Incident, State
+from tsaudit.history.incidents import Incident, IncidentState
 from tsaudit.model.finding import Verdict
 from tsaudit.model.plan import Plan
 from tsaudit.planning import describe
@@ -232,4 +232,4 @@ def _ended(how: str) -> str:
 def is_active(incident: Incident) -> bool:
     """Whether it is open and not muted."""
     muted = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
-    return incident.state == State.OPEN and not muted
+    return incident.state == IncidentState.OPEN and not muted

@@ -20,8 +20,8 @@ from tsaudit.alerts.message import Closed, RunContext, is_active
 from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Delivery, Kind, MessageDraft, State, thread_of
-from tsaudit.history.incidents import Change, ChangeKind, Incident
+from tsaudit.history.deliveries import SLACK, Delivery, DeliveryKind, DeliveryState, MessageDraft, thread_of
+from tsaudit.history.incidents import ChangeKind, Incident, IncidentChange
 from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _WAIT_S: Final = 5.0
 """For another process that sends."""
 
 
-def queue(store: Store, settings: Settings, changes: Sequence[Change], context: RunContext) -> list[str]:
+def queue(store: Store, settings: Settings, changes: Sequence[IncidentChange], context: RunContext) -> list[str]:
     """Queue the messages to the owners of a target after an audit; returns their IDs.
 
     One message per owner, edited while any of its incidents is open. New and worse incidents notify with a reply in its
@@ -79,7 +79,7 @@ class _Thread:
         alert = self._live_alert()
         if alert is None:
             return self._start(self._news({}))
-        if self.channel and alert.state is State.SENT and alert.channel != self.channel:
+        if self.channel and alert.state is DeliveryState.SENT and alert.channel != self.channel:
             return self._move(alert)
         return self._go_on(alert)
 
@@ -91,25 +91,29 @@ class _Thread:
         fresh = self._news({}) or self._news(self._notified(deliveries.family(self.connection, alert.id)))
         if not fresh:
             return self._go_on(alert)
-        return [self._add(Kind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
+        return [self._add(DeliveryKind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
 
     def _live_alert(self) -> Delivery | None:
         """The thread's alert that has not been closed, as far as its owner can have seen it."""
-        alert = deliveries.newest(self.connection, self.thread, Kind.ALERT, self.notifier)
+        alert = deliveries.newest(self.connection, self.thread, DeliveryKind.ALERT, self.notifier)
         if alert is None or not self._was_notified(alert):
             return None
-        closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE, self.notifier)
+        closing = deliveries.newest(self.connection, self.thread, DeliveryKind.RESOLVE, self.notifier)
         return None if closing is not None and closing.parent_id == alert.id else alert
 
     def _was_notified(self, delivery: Delivery) -> bool:
         """Sent or still to be sent; printed in a terminal counts only as long as there is no Slack."""
         slack = self.settings.slack.token or self.settings.slack.webhook
         is_set_up = self.notifier != SLACK or slack
-        return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and is_set_up)
+        return delivery.state is not DeliveryState.FAILED and not (
+            delivery.state is DeliveryState.NOT_SENT and is_set_up
+        )
 
     def _notified(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
         """What the messages of a thread have notified about, if its owner can have seen them."""
-        return notified_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_notified(row))
+        return notified_by(
+            row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT) or self._was_notified(row)
+        )
 
     def _back(self, rows: Sequence[Delivery]) -> frozenset[str]:
         """Incidents that outgrew a decision: that is news, whatever was sent before somebody made it."""
@@ -124,27 +128,27 @@ class _Thread:
             return []
         mention = self._mention(fresh)
         text = message.alert(self.context, self.open, full_values=self.full_values, mention=mention)
-        return [self._add(Kind.ALERT, text)]
+        return [self._add(DeliveryKind.ALERT, text)]
 
     def _go_on(self, alert: Delivery) -> list[str]:
         rows = deliveries.family(self.connection, alert.id)
-        shown = [row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT)]
+        shown = [row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT)]
         notified = self._notified(rows)
         closed = self._closed(shown)
         queued = []
         edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
         if edit.to_payload() != shown[-1].payload:
-            queued.append(self._add(Kind.EDIT, edit, alert))
+            queued.append(self._add(DeliveryKind.EDIT, edit, alert))
             self._prune(shown)
         back = self._back(rows)
         fresh = self._news(notified, back)
         if not self.open:
-            queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert))
+            queued.append(self._add(DeliveryKind.RESOLVE, message.over(self.context, closed), alert))
         elif fresh:
             raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
             mention = self._mention(fresh)
             reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
-            queued.append(self._add(Kind.REPLY, reply, alert))
+            queued.append(self._add(DeliveryKind.REPLY, reply, alert))
         return queued
 
     def _prune(self, shown: Sequence[Delivery]) -> None:
@@ -179,8 +183,8 @@ class _Thread:
             return None
         return settings_of(self.settings, self.owner).mention
 
-    def _add(self, kind: Kind, text: Message, parent: Delivery | None = None) -> str:
-        where = parent.channel if parent and parent.state is State.SENT else self.channel
+    def _add(self, kind: DeliveryKind, text: Message, parent: Delivery | None = None) -> str:
+        where = parent.channel if parent and parent.state is DeliveryState.SENT else self.channel
         identity = parent.id if parent else None
         draft = MessageDraft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.notifier)
         return deliveries.add(self.connection, draft)
@@ -194,7 +198,7 @@ def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
     notified: dict[str, Severity] = {}
     for row in rows:
         about = {f: Severity(s) for f, s in row.payload["about"].items()}
-        if row.kind is Kind.EDIT:
+        if row.kind is DeliveryKind.EDIT:
             notified = {f: min(s, about[f], key=lambda x: x.rank) for f, s in notified.items() if f in about}
         else:
             notified |= about
@@ -202,14 +206,14 @@ def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
 
 
 def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
-    notifications = (row for row in rows if row.kind is not Kind.EDIT)
+    notifications = (row for row in rows if row.kind is not DeliveryKind.EDIT)
     return any(
         fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in notifications
     )
 
 
 def _how(incident: Incident, owner: str) -> str:
-    if incident.state != incidents.State.OPEN:
+    if incident.state != incidents.IncidentState.OPEN:
         return "resolved"
     if incident.owner != owner:
         return f"now with {incident.owner}"
@@ -233,6 +237,6 @@ def record_printed(store: Store, settings: Settings, shown: Mapping[str, date]) 
             for delivery in batch:
                 target = deliveries.split_thread(delivery.thread)[1]
                 if shown.get(target) == delivery.day:
-                    deliveries.record_result(store.engine, delivery, State.NOT_SENT)
+                    deliveries.record_result(store.engine, delivery, DeliveryState.NOT_SENT)
                     count += 1
     return count

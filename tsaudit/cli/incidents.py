@@ -29,7 +29,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     """
     settings = options.load_settings(config)
 
-    from tsaudit.history.incidents import State, current
+    from tsaudit.history.incidents import IncidentState, current
 
     with options.open_store(settings) as store:
         found = [i for i in current(store) if not targets or i.target in targets]
@@ -37,9 +37,9 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     for name in targets:
         if name not in known:
             raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
-    rows = [i for i in found if everything or i.state is not State.RESOLVED]
+    rows = [i for i in found if everything or i.state is not IncidentState.RESOLVED]
     # Those of one target stay in the order of every output.
-    rows.sort(key=lambda i: (i.state is not State.OPEN, -i.severity.rank, i.target))
+    rows.sort(key=lambda i: (i.state is not IncidentState.OPEN, -i.severity.rank, i.target))
     if form == "json":
         show.as_json([as_dict(i) for i in rows])
     elif rows:

@@ -76,7 +76,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "verdict": verdict,
         "engine": "",
         "server_version": "",
-        "summary": _nothing_to_tell(),
+        "summary": _error_only(),
         "findings": [],
         "plans": [],
         "not_evaluated": [],
@@ -92,7 +92,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
     }
 
 
-def _nothing_to_tell() -> dict[str, Any]:
+def _error_only() -> dict[str, Any]:
     """The summary of a target about which only an error is known."""
     from tsaudit.summary import Summary
 
@@ -110,9 +110,9 @@ def _measured(profile: Profile) -> dict[str, Any]:
 
 def _cost(profile: Profile) -> dict[str, Any]:
     """What the audit cost the database; null if the engine does not report it."""
-    from tsaudit.report.coverage import bill
+    from tsaudit.report.coverage import query_cost
 
-    total = bill(profile).total
+    total = query_cost(profile).total
     return {name: getattr(total, name) for name in ("statements", "seconds", "rows", "bytes_scanned", "bytes_metered")}
 
 

@@ -19,7 +19,7 @@ from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.columns import Column, TimeColumn
 from tsaudit.engines.sql.time_columns import Extent, instant_of, time_candidates, time_column
-from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, Part
+from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.profile import Field, Reason, Role, Tag, Window
 from tsaudit.text import span
 
@@ -217,7 +217,7 @@ def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
     return OwnWindow(window, replace(time, reason="; ".join(filter(None, (time.reason, words)))))
 
 
-def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Part | None = None) -> OfRowSample:
+def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: TablePart | None = None) -> OfRowSample:
     """The parameters for reading rows of some columns."""
     texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
     return OfRowSample(**draft.about(window), columns=names, texts=texts, longest=_LONGEST, limit=limit, excerpt=part)

@@ -1,6 +1,6 @@
 """What an engine declares. The declaration is in its room, `tsaudit/engines/<name>/`; all other code reads it here.
 
-Each trait states one fact, with the reason if it is not obvious. Code outside the rooms never compares names of
+Each trait states one fact, with the reason if it is not obvious. Code outside the packages never compares names of
 engines.
 """
 

@@ -12,7 +12,7 @@ from tsaudit import plugins
 from tsaudit.engines.engine import Engine
 from tsaudit.plugins import Problem
 
-_ROOMS: Final = (
+_PACKAGES: Final = (
     "duckdb",
     "sqlite",
     "postgresql",
@@ -64,7 +64,7 @@ class _Engines(Mapping[str, Engine]):
             if not self._complete and not self._loading:
                 self._loading = True
                 try:
-                    self._known = {engine.name: engine for engine in map(_declared, _ROOMS)}
+                    self._known = {engine.name: engine for engine in map(_declared, _PACKAGES)}
                     foreign, self._problems = _foreign(self._known)
                     self._known = self._known | foreign
                     self._complete = True
@@ -73,9 +73,9 @@ class _Engines(Mapping[str, Engine]):
             return self._known
 
 
-def _declared(room: str) -> Engine:
-    # By name, because the rooms themselves read this: a room's declaration is in its __init__, which needs no driver.
-    engine: Engine = importlib.import_module(f"tsaudit.engines.{room}").ENGINE
+def _declared(package: str) -> Engine:
+    # By name, because the packages themselves read this: a declaration is in an __init__, which needs no driver.
+    engine: Engine = importlib.import_module(f"tsaudit.engines.{package}").ENGINE
     return engine
 
 

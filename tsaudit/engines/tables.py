@@ -1,6 +1,6 @@
 """What an engine's room knows about single tables from their options: rules about several engines query it here."""
 
-# ruff: noqa: ARG002 -- the rooms look at what the default answers do not need
+# ruff: noqa: ARG002 -- the engines' packages look at what the default answers do not need
 from __future__ import annotations
 
 import importlib

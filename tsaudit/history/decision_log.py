@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, insert, select
 
 from tsaudit.history import clock
-from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, State
+from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.schema import decision
 from tsaudit.history.store import Store, naive
 from tsaudit.model.finding import Finding, Severity
@@ -158,7 +158,7 @@ def _decision(row: Row[Any]) -> Decision:
 
 def _is_due(row: Row[Any], incident: Incident, day: date) -> bool:
     if row.kind == DecisionKind.ACK:
-        return incident.state is State.OPEN and row.opened == incident.opened
+        return incident.state is IncidentState.OPEN and row.opened == incident.opened
     return bool(row.until >= day)
 
 

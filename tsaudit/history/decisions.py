@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from tsaudit.errors import TsauditError
 from tsaudit.history import clock, decision_log, incidents
-from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
+from tsaudit.history.incidents import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import quantity
@@ -101,7 +101,7 @@ def decide(
         incident = incidents.known(connection, fingerprint)
         if incident is None:
             raise LookupError(f"no incident has the fingerprint {fingerprint}")
-        if chosen is DecisionKind.ACK and incident.state is not State.OPEN:
+        if chosen is DecisionKind.ACK and incident.state is not IncidentState.OPEN:
             raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
         if until is not None and until < incident.day:
             raise ValueError(f"{until} is over: incident {fingerprint} was evaluated on {incident.day}")
@@ -135,7 +135,7 @@ def baseline(found: Iterable[Incident], wanted: Acceptance) -> Baseline:
     """What accepting them would do."""
     accepted, decided, too_severe, about_audit = [], [], [], []
     for incident in found:
-        if incident.state is State.RESOLVED or not wanted.selection.has(incident):
+        if incident.state is IncidentState.RESOLVED or not wanted.selection.has(incident):
             continue
         if incident.code in RULELESS_CODES:
             about_audit.append(incident)

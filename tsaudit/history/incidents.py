@@ -18,13 +18,13 @@ from tsaudit.history import clock
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.decision_log import with_decisions
 from tsaudit.history.lifecycle import (
-    Change,
     ChangeKind,
     DaySeen,
     Decision,
     DecisionKind,
     Incident,
-    State,
+    IncidentChange,
+    IncidentState,
     Track,
     change_between,
 )
@@ -34,12 +34,12 @@ from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, wo
 from tsaudit.model.jsonfile import to_json
 
 __all__ = [
-    "Change",
     "ChangeKind",
     "Decision",
     "DecisionKind",
     "Incident",
-    "State",
+    "IncidentChange",
+    "IncidentState",
     "current",
     "days",
     "known",
@@ -51,7 +51,7 @@ __all__ = [
 
 def update(
     store: Store, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
-) -> list[Change]:
+) -> list[IncidentChange]:
     """Apply the day's result to the incidents of its target, and return the change to each that is or was open.
 
     In one transaction. The same result again gives the same changes. For a day older than the newest audited day that
@@ -68,7 +68,9 @@ def update(
         _replace_day(connection, seen, after)
         incidents = with_decisions(connection, [t.incident for t in after], seen.day)
     kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
-    changes = [Change(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None]
+    changes = [
+        IncidentChange(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None
+    ]
     return sorted(changes, key=lambda change: _order(change.incident))
 
 
@@ -154,7 +156,7 @@ def _track(row: Row[Any], packers: Packers) -> Track:
         code=row.code,
         rule=row.rule,
         subject=subject_from(row.subject),
-        state=State(row.state),
+        state=IncidentState(row.state),
         severity=Severity(row.severity),
         owner=row.owner,
         first_seen=row.first_seen,
@@ -181,7 +183,7 @@ def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], di
     """
     before = _newest(connection, seen.target, incident_day.c.day < seen.day)
     earlier = _newest(connection, seen.target, incident_day.c.day == seen.day)
-    matters = [r for r in before if r.state != State.RESOLVED or r.fingerprint in seen.bad]
+    matters = [r for r in before if r.state != IncidentState.RESOLVED or r.fingerprint in seen.bad]
     tracks = (_tracks(connection, rows) for rows in (matters, earlier))
     by_fingerprint = [{track.incident.fingerprint: track for track in each} for each in tracks]
     return by_fingerprint[0], by_fingerprint[1]

@@ -28,7 +28,7 @@ from tsaudit.model.profile import Gap
 from tsaudit.model.subject import Subject
 
 
-class State(enum.StrEnum):
+class IncidentState(enum.StrEnum):
     """The state of an incident after a day."""
 
     WATCHING = "watching"
@@ -87,7 +87,7 @@ class Incident:
     rule: str
     """The rule's name."""
     subject: Subject
-    state: State
+    state: IncidentState
     severity: Severity
     owner: str
     first_seen: date
@@ -109,16 +109,16 @@ class Incident:
 
         The problem itself may have begun earlier still: that is the finding's `since`.
         """
-        if self.state is State.RESOLVED:
+        if self.state is IncidentState.RESOLVED:
             return f"resolved on {self.resolved}"
-        if self.state is State.WATCHING or self.opened is None:
+        if self.state is IncidentState.WATCHING or self.opened is None:
             return f"watched since {self.first_seen}, not yet an incident"
         earlier = f", first seen {self.first_seen}" if self.first_seen != self.opened else ""
         return f"open since {self.opened}{earlier}"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class IncidentChange:
     """What one audited day did to one incident."""
 
     kind: ChangeKind
@@ -135,7 +135,7 @@ class Track:
 
     @property
     def gone(self) -> bool:
-        return self.incident.state is State.RESOLVED
+        return self.incident.state is IncidentState.RESOLVED
 
     @property
     def never_opened(self) -> bool:
@@ -240,7 +240,7 @@ class DaySeen:
             code=bad.rule.code,
             rule=bad.rule.name,
             subject=bad.finding.subject,
-            state=State.OPEN if opened else State.WATCHING,
+            state=IncidentState.OPEN if opened else IncidentState.WATCHING,
             severity=bad.finding.severity,
             owner=bad.owner,
             first_seen=before.incident.first_seen if before else self.day,
@@ -257,15 +257,15 @@ class DaySeen:
         Otherwise nobody would hear that it was a mistake.
         """
         if earlier is not None and earlier.incident.opened == self.day:
-            return Track(replace(earlier.incident, state=State.RESOLVED, resolved=self.day), 0, 1)
+            return Track(replace(earlier.incident, state=IncidentState.RESOLVED, resolved=self.day), 0, 1)
         if before is None or before.gone:
             return None
         incident = replace(before.incident, day=self.day)
-        if incident.state is State.WATCHING:
-            return Track(replace(incident, state=State.RESOLVED), 0, 1)
+        if incident.state is IncidentState.WATCHING:
+            return Track(replace(incident, state=IncidentState.RESOLVED), 0, 1)
         good_runs = before.good_runs + 1
         if good_runs >= self._policy.resolve_after:
-            incident = replace(incident, state=State.RESOLVED, resolved=self.day)
+            incident = replace(incident, state=IncidentState.RESOLVED, resolved=self.day)
         return Track(incident, 0, good_runs)
 
     def _after_unknown(self, before: Track | None, earlier: Track | None) -> Track | None:
@@ -282,9 +282,9 @@ def change_between(before: Track | None, after: Track) -> ChangeKind | None:
     incident = after.incident
     if incident.opened is None:
         return None
-    if incident.state is State.RESOLVED:
+    if incident.state is IncidentState.RESOLVED:
         return ChangeKind.RESOLVED
-    if before is None or before.incident.state is not State.OPEN:
+    if before is None or before.incident.state is not IncidentState.OPEN:
         return ChangeKind.OPENED
     rise = incident.severity.rank - before.incident.severity.rank
     return ChangeKind.RAISED if rise > 0 else ChangeKind.LOWERED if rise < 0 else ChangeKind.CONTINUED

@@ -175,7 +175,7 @@ def page(contents: ReportContents) -> str:
             "heat": tables.heat_map(profile),
             "shares": shares,
             "shares_left_out": shares_left_out,
-            "bill": coverage.bill(profile),
+            "query_cost": coverage.query_cost(profile),
             "moves": migration.moves(profile),
         }
     return templates.render("report.html.j2", view)

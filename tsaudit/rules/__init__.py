@@ -1,4 +1,4 @@
-"""The rules that hold on several engines, one module each, by family; those about one engine are in its room.
+"""The rules that hold on several engines, one module each, by family; those about one engine are in its package.
 
 A module in one of these folders that holds a Rule is found; there is no list to edit. Other packages bring more.
 """
@@ -33,7 +33,7 @@ def families() -> tuple[str, ...]:
     return own + tuple(sorted({rule.family for rule in all_rules()} - set(own)))
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Search for them again on the next call: for tests."""
     all_rules.cache_clear()
     _from_plugins.cache_clear()

@@ -43,11 +43,11 @@ def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> Name
     As the name of a field, it would distinguish only measurements of one field each: the others would overwrite each
     other. `inside`: the measurements by name.
     """
-    from tsaudit.analysis.shapes.shapes import Part
+    from tsaudit.analysis.shapes.shapes import Attribute
 
     if family.field is None or all(len(inside[name].fields) == 1 for name in family.members if name in inside):
         return family
-    quantity = (Part(_QUANTITY, family.field),) if "{field}" in family.template else ()
+    quantity = (Attribute(_QUANTITY, family.field),) if "{field}" in family.template else ()
     return dataclasses.replace(family, tags=(*family.tags, *quantity), field=None)
 
 

@@ -1,4 +1,4 @@
-"""Whom to blame for the series, and by how much."""
+"""Whom to contributor for the series, and by how much."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_of_a_pair_that_says_the_same_one_is_blamed_rather_than_a_small_tag() ->
         ({"host": ["a", "b", "c", "d"], "region": ["x", "x", "y", "y"]}, "host"),
         # Each determines the other: there is nothing but to drop both.
         ({"host": ["a", "b"], "ip": ["1", "2"]}, "host"),
-        # One value adds no series, and is not to blame.
+        # One value adds no series, and is not to contributor.
         ({"env": ["prod"] * 3, "host": ["a", "b", "c"]}, "host"),
     ],
 )

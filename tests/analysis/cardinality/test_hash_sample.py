@@ -231,7 +231,7 @@ def test_what_was_not_looked_for_or_is_too_much_to_tell_is_said(monkeypatch: pyt
     assert whole.joint
     assert whole.near
     assert whole.not_looked_for == ""
-    monkeypatch.setattr(cardinality, "_MOST_TOLD", 0)
+    monkeypatch.setattr(cardinality, "_MOST_REPORTED", 0)
     few = counted(rows, ceiling=None).tag_sets(SOURCE)
     assert (few.joint, few.near) == ((), ())
     notes = [f"{len(whole.near)} more near dependencies", f"{len(whole.joint)} more joint dependencies"]

@@ -45,7 +45,7 @@ _COMPACT_AT: Final = 1 << 20
 _ENOUGH_LEFT: Final = 100
 _MAX_DROPS: Final = 8
 _BUCKETS: Final = (10, 100, 1000)
-_MOST_TOLD: Final = 50
+_MOST_REPORTED: Final = 50
 """Joint and near dependencies reported for one measurement."""
 
 _Codes = npt.NDArray[Any]
@@ -201,15 +201,17 @@ class TagSetCounter:
                 n.exceptions,
                 tuple(self._columns[names[n.found.determinant]].value(code) for code in n.found.examples),
             )
-            for n in near[:_MOST_TOLD]
+            for n in near[:_MOST_REPORTED]
         )
-        notes = [f"{len(near) - _MOST_TOLD} more near dependencies are not shown"] if len(near) > _MOST_TOLD else []
+        notes = (
+            [f"{len(near) - _MOST_REPORTED} more near dependencies are not shown"] if len(near) > _MOST_REPORTED else []
+        )
         if reason := dependency_search.too_much(table):
             return None, dependencies, "; ".join([*notes, reason])
         pairs = dependency_search.joint(table)
-        if len(pairs) > _MOST_TOLD:
-            notes.append(f"{len(pairs) - _MOST_TOLD} more joint dependencies are not shown")
-        joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_TOLD])
+        if len(pairs) > _MOST_REPORTED:
+            notes.append(f"{len(pairs) - _MOST_REPORTED} more joint dependencies are not shown")
+        joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_REPORTED])
         return tuple(joint), dependencies, "; ".join(notes)
 
     def _bucketings(
@@ -265,10 +267,10 @@ class TagSetCounter:
             if len(first) < self._rows:
                 self._keep(first)
         if self._ceiling is not None and self._rows > self._ceiling:
-            self._thin(self._ceiling)
+            self._prune(self._ceiling)
         self._distinct_rows = self._rows
 
-    def _thin(self, ceiling: int) -> None:
+    def _prune(self, ceiling: int) -> None:
         value_hashes = {name: hashes(column.values) for name, column in self._columns.items()}
         if self._thinning is None:
             self._thinning = Thinning()

@@ -140,7 +140,7 @@ LEAST_STEP: Final = 0.05
 """Relative; smaller steps are called flat."""
 MOST_STEPS: Final = 3
 FEWEST_AT_LEVEL: Final = 3
-STEP_SETTLED: Final = 3
+STEP_CONFIRMED: Final = 3
 """Points that a new level has to last. With `STEP_YOUNGEST` it must exceed the largest other change of the series."""
 STEP_YOUNGEST: Final = 2
 """A burst of one day is no step, however large."""

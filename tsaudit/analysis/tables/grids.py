@@ -15,7 +15,7 @@ from typing import Final
 
 from tsaudit.analysis.shapes.identifiers import beginning
 from tsaudit.analysis.shapes.name_families import ParsedName
-from tsaudit.analysis.shapes.shapes import NameFamily, Part
+from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
 from tsaudit.analysis.tables.statistic_names import SUFFIX
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
@@ -61,9 +61,9 @@ class Grid:
         return tuple(tuple(sorted(set(column))) for column in zip(*self.rows, strict=True))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Attribute, ...]:
         """The varying places, with the word of the first member."""
-        return tuple(map(Part, self.names, self.rows[0]))
+        return tuple(map(Attribute, self.names, self.rows[0]))
 
     @property
     def family(self) -> NameFamily:

@@ -6,7 +6,7 @@ import shlex
 
 from tsaudit.engines.place import Quoting
 from tsaudit.engines.quoting import Qualified, quote_identifier
-from tsaudit.model.profile import POLICY_MARK, Database, Measurement, Profile
+from tsaudit.model.profile import POLICY_SEPARATOR, Database, Measurement, Profile
 from tsaudit.text import listed
 
 
@@ -25,7 +25,7 @@ def own_name(database: Database) -> str:
     """The name chosen by a user: of a database, or of the retention policy that is audited as one."""
     if not database.policy_of:
         return database.name
-    return database.name.removeprefix(f"{database.policy_of}{POLICY_MARK}")
+    return database.name.removeprefix(f"{database.policy_of}{POLICY_SEPARATOR}")
 
 
 def not_mapped(case: Quoting, measurement: Measurement) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from tsaudit.model.profile.figures import Count
 from tsaudit.model.profile.storage import DatabaseStorage, DeclaredColumn, Retention
 
-POLICY_MARK: Final = "/"
+POLICY_SEPARATOR: Final = "/"
 """Between a database and its retention policy, in the name of an audited policy (`shop/raw`)."""
 
 

@@ -159,15 +159,15 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
     contribution = main_contribution(largest.tag_sets) if largest and largest.tag_sets else None
-    share, blame = None, ""
+    share, cause = None, ""
     if largest and contribution and largest.tag_sets:
         share = share_of(contribution, largest.tag_sets) * sizes[0][0] / series
-        blame = f"; tag {contribution.tag} of {largest.name} causes {percent(share)} of them"
+        cause = f"; tag {contribution.tag} of {largest.name} causes {percent(share)} of them"
     exceeded = series - scope.margin > limit.value
     return Finding(
         subject=scope.subject,
         severity=_severity(limit, exceeded),
-        message=f"{_message(case, scope, series, limit)}{blame}.",
+        message=f"{_message(case, scope, series, limit)}{cause}.",
         fix="" if largest and contribution else _UNKNOWN,
         changes=made_fields(largest, contribution.tag, *contribution.together_with) if largest and contribution else (),
         observed=series,

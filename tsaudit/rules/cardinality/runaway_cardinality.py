@@ -287,12 +287,12 @@ def _beginning(course: _Course, since: date) -> str:
     return f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"
 
 
-def _message(course: _Course, since: date, blame: str) -> str:
+def _message(course: _Course, since: date, cause: str) -> str:
     parts = [_beginning(course, since)]
     if course.growth.growth_per_day:
         parts[0] += f", now {number(course.added)} a day ({percent(course.growth.growth_per_day)})"
         parts[0] += _CHANGING.get(course.growth.shape, "")
-    parts += [blame] if blame else []
+    parts += [cause] if cause else []
     parts += [limit_reached(course.forecast)] if course.forecast and course.forecast.days is not None else []
     parts += [PROVISIONAL] if course.growth.provisional else []
     return "; ".join(parts) + "."

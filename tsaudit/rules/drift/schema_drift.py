@@ -63,13 +63,13 @@ def schema_drift(case: Case) -> Iterator[Finding]:
         if asked:
             yield _good_news(case, difference, previous, asked, "as planned for", _AS_ASKED)
         elif resolved := eased(difference, case.timeline, previous, case.profile):
-            yield _good_news(case, difference, previous, resolved, "and most series with it, as wanted by", _IN_ITS_WAY)
+            yield _good_news(case, difference, previous, resolved, "and most series with it, as wanted by", _OTHERWISE)
         else:
             yield _finding(case, difference, previous)
 
 
 _AS_ASKED = "Nothing: an earlier audit asked for this change."
-_IN_ITS_WAY = "Nothing, if that was meant: what an earlier audit reported has been resolved in another way."
+_OTHERWISE = "Nothing, if that was meant: what an earlier audit reported has been resolved in another way."
 _FIND_OUT = (
     "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
     "`databases` of the target, a database that may not be read is reported as not measured."

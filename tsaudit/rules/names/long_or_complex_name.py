@@ -58,19 +58,19 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
     """
     for database in case.profile.databases:
         name = own_name(database)
-        if reason := _complaint(case, name):
+        if reason := _problem(case, name):
             yield _finding(case, Subject(database.name), {name: reason})
     shorter = _shorter_names(case)
     for measurement in case.measurements:
         names = (measurement.name, *(t.key for t in measurement.tags), *(f.key for f in measurement.fields))
-        bad = {name: reason for name in names if (reason := _complaint(case, name))}
+        bad = {name: reason for name in names if (reason := _problem(case, name))}
         if bad:
             new_name = shorter.get((measurement.database, measurement.name))
             changes = _renames(measurement, bad, new_name)
             yield _finding(case, subject_of(measurement), bad, changes)
 
 
-def _complaint(case: Case, name: str) -> str:
+def _problem(case: Case, name: str) -> str:
     """What is wrong with the name; empty if nothing is."""
     if len(name) > case.limit("max_length").value:
         return f"{number(len(name))} characters"
@@ -105,7 +105,7 @@ def _shorter_names(case: Case) -> dict[tuple[str, str], str]:
         inside[measurement.database].append(measurement.name)
     found: dict[tuple[str, str], str] = {}
     for database, names in inside.items():
-        if long := [name for name in names if _complaint(case, name)]:
+        if long := [name for name in names if _problem(case, name)]:
             families = in_families(case, database)
             new_names = distinct(long, _short, names)
             found |= {(database, old): new for old, new in new_names.items() if old not in families}

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tsaudit.engines.sql.types import is_text
-from tsaudit.model.change import Part as ChangedPart
-from tsaudit.model.change import SplitColumn
+from tsaudit.model.change import ColumnPart, SplitColumn
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.shapes import Composite, Part
+    from tsaudit.analysis.shapes.shapes import Attribute, Composite
 
 _LONG = {"loc": "location", "reg": "region", "dev": "device", "env": "environment", "svc": "service", "ver": "version"}
 _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", "no", "nr"})
@@ -88,7 +87,7 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
                 subject_of(measurement),
                 column.key,
                 composite.separator,
-                tuple(ChangedPart(name, redact(value)) for name, value in parts.items()),
+                tuple(ColumnPart(name, redact(value)) for name, value in parts.items()),
                 _without_values(composite),
                 is_tag=role == "tag",
             ),
@@ -145,7 +144,7 @@ def _without_values(composite: Composite) -> str:
     return composite.separator.join(pieces)
 
 
-def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
+def _names(key: str, parts: Iterable[Attribute], taken: Iterable[str]) -> list[str]:
     """A unique name for each part, distinct from the existing columns; SQL names are case-insensitive."""
     used = {name.lower() for name in taken}
     names = []
@@ -158,7 +157,7 @@ def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
     return names
 
 
-def _proposed(key: str, part: Part) -> str:
+def _proposed(key: str, part: Attribute) -> str:
     """A name for the part: abbreviations expanded, and prefixed with the column's name if it is too general alone."""
     name = _LONG.get(part.name.lower(), part.name)
     return f"{key}_{name}" if name.lower() in _VAGUE or name.startswith("part_") else name
