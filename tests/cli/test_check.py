@@ -304,7 +304,7 @@ def test_check_warns_of_credentials_that_others_can_read(tsaudit: Tsaudit, folde
     )
 
 
-@pytest.mark.parametrize("method", ["read", "marks"])
+@pytest.mark.parametrize("method", ["read", "versions"])
 def test_check_when_the_report_folder_can_only_be_written_to(
     tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

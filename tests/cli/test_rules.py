@@ -155,9 +155,9 @@ def test_noise_of_rules_by_the_history(tmp_path: Path, monkeypatch: pytest.Monke
             found = a_rule_result(*(a_finding(Subject("main", name)) for name in subjects))
             update(store, a_result(found, day=day), Incidents(open_after=1, resolve_after=1), lambda *_: "ada")
     (one,) = json.loads(tsaudit("rules", "--unactioned", "--format", "json").stdout)
-    assert (one["opened"], one["unwanted"], one["closed_by_itself"], one["still_open"]) == (2, 1, 1, 1)
+    assert (one["opened"], one["unactioned"], one["closed_by_itself"], one["still_open"]) == (2, 1, 1, 1)
     heads, row = tsaudit("rules", "--unactioned").stdout.splitlines()
-    assert row[heads.index("unwanted") :].startswith("50%")
+    assert row[heads.index("unactioned") :].startswith("50%")
     assert tsaudit("rules", "--unactioned", "--days", "1").stdout == f"no incident opened since {today}\n"
 
 

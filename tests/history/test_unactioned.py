@@ -48,7 +48,7 @@ def test_openings_by_what_became_of_them(store: Store) -> None:
     audited(store, DAY + timedelta(days=1), "a", "b", "e")
     (found,) = unactioned(store, DAY)
     assert found == Unactioned(
-        found.code, found.rule, 5, still_open=1, acknowledged=1, accepted=2, snoozed=1, closed_by_itself=1, unwanted=3
+        found.code, found.rule, 5, still_open=1, acknowledged=1, accepted=2, snoozed=1, closed_by_itself=1, unactioned=3
     )
 
 

@@ -42,7 +42,7 @@ Command = Callable[..., Result]
 
 
 @pytest.fixture
-def tsevaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def tsaudit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command in a folder with a configuration for two targets on one file of data."""
     monkeypatch.chdir(tmp_path)
     with sqlite3.connect("books.db") as connection:
@@ -83,22 +83,20 @@ def test_rules_of_ours_judge_it_by_what_it_declares(acme: None, tsaudit: Command
 
 def test_engine_is_known_wherever_engines_are_listed(acme: None, tsaudit: Command) -> None:
     assert list(ENGINES)[-1] == "acmedb"
-    assert "acmedb" in tsevaluate("guidelines", "--format", "json").stdout
-    assert (
-        "acmedb" in json.loads(tsevaluate("config", "schema").stdout)["$defs"]["Target"]["properties"]["engine"]["enum"]
-    )
-    of_target = tsevaluate("rules", "--target", "books").stdout
+    assert "acmedb" in tsaudit("guidelines", "--format", "json").stdout
+    assert "acmedb" in json.loads(tsaudit("config", "schema").stdout)["$defs"]["Target"]["properties"]["engine"]["enum"]
+    of_target = tsaudit("rules", "--target", "books").stdout
     assert "does not apply to acmedb: rows stay until somebody deletes them" in of_target
-    assert "acme 1.0" in tsevaluate("version").stdout
-    shown = tsevaluate("check")
+    assert "acme 1.0" in tsaudit("version").stdout
+    shown = tsaudit("check")
     assert "acmedb 7.0: " in shown.stdout, shown.output
     assert shown.exit_code == 0
-    assert tsevaluate("init", "--engine", "acmedb", "--url", "acme:///books.db", "--config", "new.yaml").exit_code == 0
+    assert tsaudit("init", "--engine", "acmedb", "--url", "acme:///books.db", "--config", "new.yaml").exit_code == 0
     assert config_file.load("new.yaml").targets[0].engine == "acmedb"
 
 
 def test_audit_and_report_work_on_it(acme: None, tsaudit: Command) -> None:
-    done = tsevaluate("audit", "--format", "json", "--fail-on", "never")
+    done = tsaudit("audit", "--format", "json", "--fail-on", "never")
     assert done.exit_code == 0, done.output
     books, _ = json.loads(done.stdout)
     assert (books["engine"], books["error"]) == ("acmedb", None)
@@ -135,7 +133,7 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
 ) -> None:
     module, connector, reason = BROKEN[how]
     install("acme", {"tsaudit.engines": {"acmedb": "acme_db:ENGINE"}}, acme_db=module, acme_connector=connector)
-    done = tsevaluate("audit", "--format", "json", "--fail-on", "never")
+    done = tsaudit("audit", "--format", "json", "--fail-on", "never")
     assert done.exit_code == 3, done.output
     assert "Traceback" not in done.output
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: books")]
@@ -144,7 +142,7 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
     assert books["verdict"] == Verdict.UNKNOWN
     assert "TGT001" in [f["code"] for f in books["findings"]]
     assert other["error"] is None
-    checked = tsevaluate("check")
+    checked = tsaudit("check")
     assert checked.exit_code == 3, checked.output
     assert reason in checked.output
     assert "internal error" not in checked.output
@@ -188,7 +186,7 @@ def test_engine_of_our_name_is_refused(install: Install, tsaudit: Command) -> No
     assert ENGINES["sqlite"].package == ""
     (problem,) = ENGINES.problems
     assert "tsaudit has an engine of that name" in str(problem)
-    assert str(problem) in tsevaluate("version").stderr
+    assert str(problem) in tsaudit("version").stderr
 
 
 def test_two_engines_of_one_name_are_both_refused(install: Install) -> None:
@@ -201,7 +199,7 @@ def test_two_engines_of_one_name_are_both_refused(install: Install) -> None:
 
 
 def test_engine_that_nobody_brings_is_a_mistake_in_the_configuration(tsaudit: Command) -> None:
-    done = tsevaluate("audit")
+    done = tsaudit("audit")
     assert done.exit_code == 2
     assert "targets[0].engine: unknown engine `acmedb`" in done.stderr
 

@@ -116,7 +116,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
     after it.
 
     It keeps messages that were sent, the report file, and people's decisions. It does not restore days that were
-    thinned out while the clock was wrong. Exits with 2 if the day was not audited, or if you do not confirm.
+    pruned while the clock was wrong. Exits with 2 if the day was not audited, or if you do not confirm.
     """
     settings = options.load_settings(config)
     with options.open_store(settings) as store:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the plans (named sets of limits).")
 @click.option("--target", metavar="NAME", help="Show the setting of each rule for this target, and why.")
-@click.option("--unactioned", is_flag=True, help="Show what became of each rule's incidents, noisiest first.")
+@click.option(
+    "--unactioned", is_flag=True, help="Show what became of each rule's incidents, those that nobody acted on first."
+)
 @click.option(
     "--days", default=90, show_default=True, type=click.IntRange(1), help="Period of --unactioned, up to today."
 )
@@ -86,13 +88,13 @@ def _unactioned(form: str, target: str | None, days: int, config: str | None) ->
     if form == "json":
         show.as_json([asdict(one) for one in found])
         return
-    heads = ("code", "name", "opened", "unwanted", "accepted", "snoozed", "closed by itself", "acknowledged", "open")
+    heads = ("code", "name", "opened", "unactioned", "accepted", "snoozed", "closed by itself", "acknowledged", "open")
     rows = [
         (
             one.code,
             one.rule,
             str(one.opened),
-            percent(one.unwanted / one.opened),
+            percent(one.unactioned / one.opened),
             *map(str, (one.accepted, one.snoozed, one.closed_by_itself, one.acknowledged, one.still_open)),
         )
         for one in found

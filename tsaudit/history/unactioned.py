@@ -32,12 +32,12 @@ class Unactioned:
     closed_by_itself: int
     """Resolved although nobody had acknowledged, accepted, or snoozed them. It may also have been mended unseen."""
 
-    unwanted: int
+    unactioned: int
     """Incidents that were accepted, snoozed, or closed by themselves."""
 
 
 def unactioned(store: Store, since: date, targets: Collection[str] = ()) -> list[Unactioned]:
-    """The rules whose incidents opened on or after the day, those with the most unwanted incidents first.
+    """The rules whose incidents opened on or after the day, those with the most unactioned incidents first.
 
     `targets`: empty for all. An incident that was first snoozed and then accepted counts in both.
     """
@@ -48,7 +48,7 @@ def unactioned(store: Store, since: date, targets: Collection[str] = ()) -> list
     for code, rule, fingerprint, opened, is_resolved in openings:
         by_rule[code, rule].append((is_resolved, decided.get((fingerprint, opened), frozenset())))
     found = [_of_rule(code, rule, each) for (code, rule), each in by_rule.items()]
-    return sorted(found, key=lambda one: (-one.unwanted, -one.opened, one.code))
+    return sorted(found, key=lambda one: (-one.unactioned, -one.opened, one.code))
 
 
 def _of_rule(code: str, rule: str, openings: list[tuple[bool, frozenset[str]]]) -> Unactioned:
@@ -62,7 +62,7 @@ def _of_rule(code: str, rule: str, openings: list[tuple[bool, frozenset[str]]]) 
         accepted=sum(DecisionKind.ACCEPT in kinds for _, kinds in openings),
         snoozed=sum(DecisionKind.SNOOZE in kinds for _, kinds in openings),
         closed_by_itself=sum(resolved and not kinds for resolved, kinds in openings),
-        unwanted=sum(bool(covers & kinds) or (resolved and not kinds) for resolved, kinds in openings),
+        unactioned=sum(bool(covers & kinds) or (resolved and not kinds) for resolved, kinds in openings),
     )
 
 
