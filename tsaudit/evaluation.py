@@ -14,7 +14,7 @@ from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
-from tsaudit.planning.plans import plans_of, with_words
+from tsaudit.planning.plans import plans_of, with_advice
 from tsaudit.rule import Case, Family, LimitPolicy, Rule, RulePolicy
 from tsaudit.rules import all_rules, plugin_rules
 from tsaudit.rules import unusable as rules_unusable
@@ -63,7 +63,7 @@ def evaluate(
         day=profile.day,
         audited_at=now or utc_now(),
         tsaudit_version=VERSION,
-        results=tuple(with_words(profile, result) for result in results),
+        results=tuple(with_advice(profile, result) for result in results),
         plans=plans,
     )
 

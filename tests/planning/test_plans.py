@@ -28,7 +28,7 @@ from tsaudit.model.profile import Contribution, Index, Measurement, Profile, Tag
 from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
 from tsaudit.planning import plans as planning
-from tsaudit.planning.plans import plans_of, with_words
+from tsaudit.planning.plans import plans_of, with_advice
 
 SERVERS = [name for name in sorted(ENGINES) if not ENGINES[name].keeps_documents]
 
@@ -77,7 +77,7 @@ def test_notes_have_no_plan_and_their_changes_are_in_no_other(engine: str) -> No
     assert plan.also == ()
     assert describe.of_finding(note, result.plans) is None
     # It says what would be better all the same.
-    said = with_words(profile, a_rule_result(note)).findings[0].fix
+    said = with_advice(profile, a_rule_result(note)).findings[0].fix
     assert "region" in said
     assert said.endswith(note.fix)
 

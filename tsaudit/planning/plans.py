@@ -178,7 +178,7 @@ def _steps(
         yield Step(StepKind.FIND, f"{_broken(engine, error)}.")
 
 
-def with_words(profile: Profile, result: RuleResult) -> RuleResult:
+def with_advice(profile: Profile, result: RuleResult) -> RuleResult:
     """The result, each finding of which says in the engine's words what is to change; the plans have the statements."""
     if not result.findings:
         return result

@@ -18,7 +18,7 @@ from datetime import date, timedelta
 from statistics import median
 from typing import Final
 
-from tsaudit.analysis.shapes.kind_words import of_kind
+from tsaudit.analysis.shapes.kind_descriptions import of_kind
 from tsaudit.model.profile import Arrivals, Dependency, Measurement, SeriesSince, Tag, ValuesOverTime
 
 _WEEK: Final = timedelta(days=7)

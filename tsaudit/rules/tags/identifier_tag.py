@@ -106,13 +106,13 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
     """Why the tag is reported, with the observed value and the limit; None if it is not reported."""
     from tsaudit.analysis.cardinality import fleets
-    from tsaudit.analysis.shapes import kind_words, shapes
+    from tsaudit.analysis.shapes import kind_descriptions, shapes
 
     assert tag.values is not None
     values, said = tag.values.value, values_of(tag.values)
     kind, known = shapes.classify(tag.sample).kind, tag.over_time
     ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
-    looks = f" shaped like IDs ({kind_words.of_kind(kind)})" if kind in shapes.IDENTIFIER_KINDS else ""
+    looks = f" shaped like IDs ({kind_descriptions.of_kind(kind)})" if kind in shapes.IDENTIFIER_KINDS else ""
     limit = case.limit("endless_values", measurement)
     if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
         new = number(known.new_per_day or 0)
