@@ -63,7 +63,7 @@ def dates(days: Array) -> list[date]:
 
 
 def detector(days: Array, values: Array) -> float:
-    return float(growth.judge(dates(days), values.tolist()).kind == "growth")
+    return float(growth.detect(dates(days), values.tolist()).kind == "growth")
 
 
 DETECTOR = "tsaudit"

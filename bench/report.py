@@ -78,13 +78,13 @@ def a_finding(number: int) -> Finding:
     limit = Limit("sparse-field.max_null_ratio", 0.5, "ratio", "our default: half of the rows", "default")
     return Finding(
         subject=Subject("telegraf", measurement, column),
-        severity=(Severity.CRITICAL, Severity.WARN, Severity.WARN, Severity.INFO)[number % 4],
+        severity=(Severity.CRITICAL, Severity.WARNING, Severity.WARNING, Severity.NOTE)[number % 4],
         message=f"{column} of {measurement} is null in 93% of the rows of the last 30 days, over the limit of 50%",
         fix=f"Move {column} to a measurement of its own:\n\n  {measurement}_rare,tag_key_0=a {column}=1.0\n\n" * 2,
         observed=0.93,
         limit=limit,
         unit="ratio",
-        guilty=column,
+        main_contributor=column,
         share=0.93,
         samples=("alpha", "beta", "gamma", "delta"),
         evidence=tuple(Evidence(f"What was seen, part {n}", "1,234,567 rows of 2,345,678") for n in range(4)),

@@ -57,14 +57,14 @@ class Problems:
         for key, severity in list(self._open.items()):
             if self._chance.random() < ENDS:
                 del self._open[key]
-            elif severity is Severity.WARN and self._chance.random() < RAISED:
+            elif severity is Severity.WARNING and self._chance.random() < RAISED:
                 self._open[key] = Severity.CRITICAL
         for owner in OWNERS:
             for target in TARGETS:
                 if self._chance.random() < BEGINS:
                     self._count += 1
                     is_bad = self._chance.random() < 0.25
-                    self._open[owner, target, self._count] = Severity.CRITICAL if is_bad else Severity.WARN
+                    self._open[owner, target, self._count] = Severity.CRITICAL if is_bad else Severity.WARNING
 
     def on(self, target: str) -> list[Finding]:
         return [
@@ -125,7 +125,7 @@ def simulate(*, reactions: bool) -> dict[str, list[float]]:
                 owner = alerts.owner_of(configured, target)
                 changes = incidents.update(store, result, configured.incidents, owner)
                 alerts.queue(store, configured, changes, builders.a_context(day, target=target.name))
-            report = run.tell(configured, store, print)
+            report = run.notify(configured, store, print)
             assert (report.errors, report.waiting) == ((), 0), report
         with store.reading() as connection:
             rows = connection.execute(sa.select(delivery)).all()

@@ -21,7 +21,7 @@ from dagster_project.summary import day_line, ending, worst_message
 from dagster_project.world import DAYS, DemoError, World
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
-from dagster_tsaudit.plan import Plan, make_plan
+from dagster_tsaudit.plan import AssetPlan, make_plan
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Settings
 
@@ -42,7 +42,7 @@ _QUIET: Final = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @click.command(help=__doc__)
-@click.option("--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the story; yesterday (UTC) when left out.")
+@click.option("--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the demo; yesterday (UTC) when left out.")
 @click.option("--days", type=click.IntRange(1), default=DAYS, show_default=True, help="Days it takes, when it begins.")
 @click.option("--config", type=click.Path(path_type=Path), default=CONFIG, help="A tsaudit.yaml with a target `demo`.")
 def main(end: datetime | None, days: int, config: Path) -> None:
@@ -59,7 +59,7 @@ def main(end: datetime | None, days: int, config: Path) -> None:
 
 
 def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS) -> bool:
-    """Tell the story up to `end` and audit each day not audited yet. False when an audit failed."""
+    """Write the data up to `end` and audit each day not audited yet. False when an audit failed."""
     began = time.monotonic()
     settings = config_file.load(config)
     plan = make_plan(TARGET, settings, lambda: config_file.load(config), pool=POOL)
@@ -104,7 +104,9 @@ def _days(first: date, last: date) -> list[date]:
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
-def _audit(job: dg.JobDefinition, plan: Plan, instance: dg.DagsterInstance, day: date) -> dg.ExecuteInProcessResult:
+def _audit(
+    job: dg.JobDefinition, plan: AssetPlan, instance: dg.DagsterInstance, day: date
+) -> dg.ExecuteInProcessResult:
     ops = {step.name: {"config": {"day": day.isoformat()}} for step in plan.steps}
     tags = {DAY_TAG: day.isoformat(), _DEMO_TAG: "1"}
     return job.execute_in_process(instance=instance, run_config={"ops": ops, **_QUIET}, raise_on_error=False, tags=tags)

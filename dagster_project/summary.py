@@ -5,9 +5,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity
-from tsaudit.text import day as day_in_words
+from tsaudit.text import day as formatted_day
 from tsaudit.text import number, percent
-from tsaudit.text.findings import is_growing, severity_word
+from tsaudit.text.findings import is_growing
 from tsaudit.text.forecasts import limit_reached
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def day_line(day: date, result: AuditResult, series: int | None) -> str:
     """One line about one audited day."""
     worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
     count = "series not measured" if series is None else f"{number(series)} series in all"
-    return f"{day}  {severity_word(result.verdict):<8}  {count:>14}  {_cut(worst, 110)}"
+    return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 110)}"
 
 
 def ending(result: AuditResult, report: str | None) -> Iterator[str]:
@@ -28,13 +28,13 @@ def ending(result: AuditResult, report: str | None) -> Iterator[str]:
 
 
 def _summary(result: AuditResult, report: str | None) -> Iterator[tuple[str, str]]:
-    yield "Verdict", severity_word(result.verdict)
+    yield "Verdict", result.verdict
     found = _dated(result)
     if found is not None:
         share = f" ({percent(found.share)})" if found.share is not None else ""
-        yield "Contributor", f"{found.guilty} of {found.subject.measurement or found.subject}{share}"
+        yield "Contributor", f"{found.main_contributor} of {found.subject.measurement or found.subject}{share}"
         if found.since:
-            yield "Growing since" if is_growing(found) else "Began", day_in_words(found.since)
+            yield "Growing since" if is_growing(found) else "Began", formatted_day(found.since)
     forecast = _soonest(result)
     if forecast is not None:
         yield "Forecast", limit_reached(forecast)
@@ -51,13 +51,17 @@ def worst_message(store: "Store", target: str) -> Iterator[str]:
 
     with store.reading() as connection:
         threads = deliveries.threads_about(connection, target)
-        alerts = [a for t in threads if (a := deliveries.newest(connection, t, deliveries.Kind.ALERT))]
+        alerts = [a for t in threads if (a := deliveries.newest(connection, t, deliveries.DeliveryKind.ALERT))]
         families = [deliveries.family(connection, alert.id) for alert in alerts]
-    told = max(families, key=_badness, default=None)
-    if told is None:
+    worst = max(families, key=_badness, default=None)
+    if worst is None:
         return
-    alert, news = told[0], [row for row in told if row.kind is deliveries.Kind.REPLY]
-    edits = [row for row in told if row.kind is deliveries.Kind.EDIT and row.state is not deliveries.State.SUPERSEDED]
+    alert, news = worst[0], [row for row in worst if row.kind is deliveries.DeliveryKind.REPLY]
+    edits = [
+        row
+        for row in worst
+        if row.kind is deliveries.DeliveryKind.EDIT and row.state is not deliveries.DeliveryState.SUPERSEDED
+    ]
     owner, _ = deliveries.split_thread(alert.thread)
     life = [f"opened {alert.day}", *(f"notified again {row.day}" for row in news)]
     if edits:
@@ -78,12 +82,12 @@ def _dated(result: AuditResult) -> Finding | None:
     """The worst finding that names a tag as main contributor; if several are equal, one with a start date, then the one
     with the largest share.
     """
-    blaming = [f for _, f in _bad(result) if f.guilty]
+    blaming = [f for _, f in _bad(result) if f.main_contributor]
     return max(blaming, key=lambda f: (f.severity.rank, f.since is not None, f.share or 0.0), default=None)
 
 
 def _bad(result: AuditResult) -> Iterator[tuple[RuleResult, Finding]]:
-    return ((r, f) for r, f in result.findings() if f.severity is not Severity.INFO)
+    return ((r, f) for r, f in result.findings() if f.severity is not Severity.NOTE)
 
 
 def _soonest(result: AuditResult) -> Forecast | None:

@@ -6,7 +6,7 @@ Everything depends only on the day: the same day always gives the same rows. `no
 from typing import Final
 
 DEPLOYMENT: Final = 23
-"""Day of the story, counted from 0, on which the web shop starts to write `request_id` as a tag."""
+"""Day of the demo, counted from 0, on which the web shop starts to write `request_id` as a tag."""
 
 FIRMWARE: Final = 17
 """Day on which new firmware makes the weather stations stop sending most gases."""

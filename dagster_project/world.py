@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
 
 DAYS: Final = 35
-"""Number of days in the story."""
+"""Number of days in the demo."""
 
 
 class DemoError(TsauditError):
@@ -35,7 +35,7 @@ class World:
         return cls(Path(settings.targets[0].url.get_secret_value().removeprefix("duckdb:///")))
 
     def first_day(self) -> date | None:
-        """The first day of the story; None if nothing was written yet. Raises DemoError."""
+        """The first day of the demo; None if nothing was written yet. Raises DemoError."""
         return self._day("SELECT CAST(min(time) AS DATE) FROM http_requests")
 
     def last_day(self) -> date | None:
@@ -45,22 +45,22 @@ class World:
     def missing(self, until: date, days: int = DAYS) -> list[date]:
         """The days still to be written up to `until`, oldest first. Raises DemoError.
 
-        A new story starts `days` days before `until`.
+        A new demo starts `days` days before `until`.
         """
         last = self.last_day()
         start = last + timedelta(days=1) if last else until - timedelta(days=days - 1)
         return [start + timedelta(days=n) for n in range((until - start).days + 1)]
 
     def advance(self, day: date) -> None:
-        """Write the data of `day`; the first call starts the story.
+        """Write the data of `day`; the first call starts the demo.
 
         Each day is one transaction, so a day exists completely or not at all. A day that exists is left unchanged.
-        Raises DemoError, also for a day before the story, or one that would leave a gap.
+        Raises DemoError, also for a day before the demo, or one that would leave a gap.
         """
         first, last = self.first_day(), self.last_day()
         if last is not None and day <= last:
             if first is not None and day < first:
-                raise DemoError(f"the demo's story started on {first}; {day} can no longer be written")
+                raise DemoError(f"the demo started on {first}; {day} can no longer be written")
             return
         if last is not None and day != last + timedelta(days=1):
             raise DemoError(f"the demo's newest day is {last}; write {last + timedelta(days=1)} before {day}")

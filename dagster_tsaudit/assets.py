@@ -10,7 +10,7 @@ import dagster as dg
 
 from dagster_tsaudit.checks import check_specs
 from dagster_tsaudit.names import encode
-from dagster_tsaudit.plan import AuditConfig, Plan, Step, Unit
+from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep, Unit
 from dagster_tsaudit.step import audit_step
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
@@ -35,7 +35,7 @@ AFTER_INGESTION: Final = (
 """An upstream asset was materialized, and the target was not yet audited on that day (UTC)."""
 
 
-def database_specs(plan: Plan) -> list[dg.AssetSpec]:
+def database_specs(plan: AssetPlan) -> list[dg.AssetSpec]:
     """The audited databases that are not assets yet. None with one asset per group: there would be thousands."""
     if plan.granularity == "group":
         return []
@@ -54,7 +54,7 @@ def database_specs(plan: Plan) -> list[dg.AssetSpec]:
     ]
 
 
-def audit_assets(plan: Plan) -> list[dg.AssetsDefinition]:
+def audit_assets(plan: AssetPlan) -> list[dg.AssetsDefinition]:
     """One op per step, each with the audit assets of its units."""
     return [_op(plan, step) for step in plan.steps]
 
@@ -91,7 +91,7 @@ def freshness(schedule: str) -> dg.FreshnessPolicy | None:
     return dg.FreshnessPolicy.cron(deadline_cron=f"{match[1]} {hour % 24} {match[3]}", lower_bound_delta=_GRACE)
 
 
-def _op(plan: Plan, step: Step) -> dg.AssetsDefinition:
+def _op(plan: AssetPlan, step: AuditStep) -> dg.AssetsDefinition:
     @dg.multi_asset(
         name=step.name,
         specs=[_audit_spec(plan, unit) for unit in step.units],
@@ -110,7 +110,7 @@ def _engines(unit: Unit) -> set[str]:
     return {target.engine for target in unit.targets}
 
 
-def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:
+def _audit_spec(plan: AssetPlan, unit: Unit) -> dg.AssetSpec:
     """With granularity `target`, it depends on its database; a group depends on its owners' own assets."""
     whole = plan.granularity == "group"
     deps = {database_key(target) for target in unit.targets if target.asset_key or not whole}

@@ -20,22 +20,22 @@ _SHOWN_DAYS: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedTarget:
     """The outcome for one target on one day."""
 
     run: "AuditRun"
     series: Sequence[Point] = ()
     """The target's series over the days up to the audited one."""
 
-    def is_settled(self, rule: RuleResult, finding: Finding) -> bool:
+    def is_muted(self, rule: RuleResult, finding: Finding) -> bool:
         """Whether the finding is accepted or snoozed."""
-        return fingerprint(self.run.target, rule.code, finding.subject) in self.run.settled
+        return fingerprint(self.run.target, rule.code, finding.subject) in self.run.muted
 
 
-def audited(run: "AuditRun", store: "Store") -> Audited:
+def audited(run: "AuditRun", store: "Store") -> AuditedTarget:
     """The run with its history. Raises HistoryError if that cannot be read."""
     series = store.trend(run.target, "series", Subject(), days=_SHOWN_DAYS, until=run.day)
-    return Audited(run, series)
+    return AuditedTarget(run, series)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import dagster as dg
 from dagster_tsaudit.assets import audit_assets, database_specs
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.owner_checks import owner_checks
-from dagster_tsaudit.plan import JOB_TAG, Plan, Step, Unit
+from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditStep, Unit
 from dagster_tsaudit.sensors import sensors_of
 from tsaudit import secrets
 
@@ -19,7 +19,7 @@ DAY_TAG: Final = "tsaudit/day"
 _EXECUTORS: Final = {"in_process": dg.in_process_executor, "multiprocess": dg.multiprocess_executor}
 
 
-def definitions_of(plan: Plan) -> dg.Definitions:
+def definitions_of(plan: AssetPlan) -> dg.Definitions:
     """All Dagster definitions for the plan."""
     job = dg.define_asset_job(
         name=plan.job_name,
@@ -38,7 +38,7 @@ def definitions_of(plan: Plan) -> dg.Definitions:
     )
 
 
-def _schedule(plan: Plan, step: Step) -> dg.ScheduleDefinition:
+def _schedule(plan: AssetPlan, step: AuditStep) -> dg.ScheduleDefinition:
     """One schedule for all units with the same schedule and tags. It launches as many runs as `shard_size` asks for."""
     status = dg.DefaultScheduleStatus.RUNNING if plan.starts_running else dg.DefaultScheduleStatus.STOPPED
 
@@ -65,13 +65,13 @@ def _schedule(plan: Plan, step: Step) -> dg.ScheduleDefinition:
     return tick
 
 
-def _described(plan: Plan, step: Step) -> str:
+def _described(plan: AssetPlan, step: AuditStep) -> str:
     names = [unit.name for unit in plan.scheduled(step)]
     shown = ", ".join(names[:10]) + (f", and {len(names) - 10} more" if len(names) > 10 else "")
     return f"Audits {shown} for the day on which it runs."
 
 
-def _seconds(context: dg.ScheduleEvaluationContext, plan: Plan) -> Mapping[str, float]:
+def _seconds(context: dg.ScheduleEvaluationContext, plan: AssetPlan) -> Mapping[str, float]:
     """How long the audit of each target took the last time; empty if the history cannot be read now."""
     try:
         with history(plan.load()) as store:

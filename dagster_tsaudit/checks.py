@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_tsaudit.audited import Audited
-from dagster_tsaudit.words import findings_table
-from tsaudit import story
-from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
+from dagster_tsaudit.audited import AuditedTarget
+from dagster_tsaudit.formatting import findings_table
+from tsaudit import summary
+from tsaudit.model.finding import DEGRADED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
 from tsaudit.text import many, number
@@ -45,8 +45,8 @@ def check_specs(key: dg.AssetKey, engines: Iterable[str], prefix: str = "") -> l
     ]
 
 
-def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
-    """The checks' results for one target, each with the story of its worst finding. None for a family if none of its
+def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
+    """The checks' results for one target, each with the summary of its worst finding. None for a family if none of its
     rules applies.
 
     Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why.
@@ -67,8 +67,8 @@ def check_results(key: dg.AssetKey, found: Audited, prefix: str = "") -> Iterato
     yield _coverage(key, prefix + COVERAGE, run)
 
 
-def description_of(family: str, found: Audited) -> str:
-    """The story of the family's worst finding; without one, what was evaluated, and why something was not.
+def description_of(family: str, found: AuditedTarget) -> str:
+    """The summary of the family's worst finding; without one, what was evaluated, and why something was not.
 
     As Markdown. The target has been audited.
     """
@@ -78,9 +78,9 @@ def description_of(family: str, found: Audited) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # What other families lack is in the check `coverage`, and in theirs.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    told = story.of_result(*own, found.run.settled).in_markdown()
+    text = summary.of_result(*own, found.run.muted).in_markdown()
     reasons = [escape(reason) for reason in _reasons(rules)]
-    return "\n\n".join([told, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
+    return "\n\n".join([text, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 
 
 def numbers(**values: float | None) -> Metadata:
@@ -116,15 +116,13 @@ def text(line: str) -> dg.MetadataValue:
     return dg.MetadataValue.text(line)
 
 
-def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: Audited) -> Metadata:
+def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: AuditedTarget) -> Metadata:
     pairs = ordered(rules)
-    open_ = [f for r, f in pairs if not found.is_settled(r, f)]
+    open_ = [f for r, f in pairs if not found.is_muted(r, f)]
     metadata = _figures(family, rules, open_, verdict, found)
     # As text: Dagster plots each number, and one plot shows more than four.
-    settled = len(pairs) - len(open_)
-    counts = filter(
-        None, (tally(f.severity for f in open_), f"{number(settled)} accepted or snoozed" if settled else "")
-    )
+    muted = len(pairs) - len(open_)
+    counts = filter(None, (tally(f.severity for f in open_), f"{number(muted)} accepted or snoozed" if muted else ""))
     metadata["severities"] = text(", ".join(filter(None, counts)) or "no findings")
     if reasons := _reasons(rules):
         metadata["reason"] = text("\n".join(reasons))
@@ -134,7 +132,7 @@ def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, fou
 
 
 def _figures(
-    family: str, rules: list[RuleResult], findings: list[Finding], verdict: Verdict, found: Audited
+    family: str, rules: list[RuleResult], findings: list[Finding], verdict: Verdict, found: AuditedTarget
 ) -> Metadata:
     """`value`, plotted over time by Dagster, and what it is; for cardinality with its `threshold` and `baseline`.
 
@@ -152,7 +150,7 @@ def _figures(
             baseline=before[-1] if before else None,
         )
         return {**figures, "value_of": text("series of the whole target")}
-    bad = sum(f.severity is not Severity.INFO for f in findings)
+    bad = sum(f.severity is not Severity.NOTE for f in findings)
     figures = numbers(value=None if verdict is Verdict.UNKNOWN else bad)
     return {**figures, "value_of": text(f"findings about {family} at warning and above, not accepted or snoozed")}
 
@@ -171,18 +169,18 @@ def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResu
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
     metadata = numbers(value=len(gaps))
     metadata["value_of"] = text("things not measured")
-    silenced = [f"{r.code}: {f.message}" for r in run.result.results if r.code == SILENCED_CODE for f in r.findings]
-    reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *silenced]
+    degraded = [f"{r.code}: {f.message}" for r in run.result.results if r.code == DEGRADED_CODE for f in r.findings]
+    reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *degraded]
     if reasons:
         metadata["reason"] = text("\n".join(reasons))
     rows = [("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps]
     if rows:
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
     verdict = Verdict.OK if run.is_complete else Verdict.UNKNOWN
-    return result(key, name, verdict, metadata, _coverage_in_words(run, reasons, rows))
+    return result(key, name, verdict, metadata, _describe_coverage(run, reasons, rows))
 
 
-def _coverage_in_words(run: "AuditRun", reasons: Sequence[str], missing: Sequence[tuple[str, ...]]) -> str:
+def _describe_coverage(run: "AuditRun", reasons: Sequence[str], missing: Sequence[tuple[str, ...]]) -> str:
     """One sentence when everything was measured, otherwise what was not."""
     assert run.profile is not None
     if run.is_complete:

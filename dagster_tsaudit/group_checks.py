@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import CHECK_NAMES, COVERAGE, Metadata, check_results, numbers, result, text
 from tsaudit.model.finding import Severity, Verdict, ordered, worst_first
 from tsaudit.text import many
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 
-def group_check_results(key: dg.AssetKey, found: Sequence[Audited]) -> Iterator[dg.AssetCheckResult]:
+def group_check_results(key: dg.AssetKey, found: Sequence[AuditedTarget]) -> Iterator[dg.AssetCheckResult]:
     """One result per family that applies to at least one target, and one for what was not measured.
 
-    Each has the story of the worst target.
+    Each has the summary of the worst target.
     """
     for name in CHECK_NAMES:
         verdicts = {one.run.target: verdict for one in found if (verdict := _verdict(one.run, name)) is not None}
@@ -34,10 +34,10 @@ def group_check_results(key: dg.AssetKey, found: Sequence[Audited]) -> Iterator[
             "value_of": text("targets that are not ok"),
             **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
         }
-        yield result(key, name, Verdict.worst(verdicts.values()), metadata, _in_words(key, name, bad, len(verdicts)))
+        yield result(key, name, Verdict.worst(verdicts.values()), metadata, _describe(key, name, bad, len(verdicts)))
 
 
-def _in_words(key: dg.AssetKey, name: str, bad: Sequence[Audited], count: int) -> str:
+def _describe(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], count: int) -> str:
     """How many targets are not ok, and what the check of the worst one says."""
     if not bad:
         return f"{many(count, 'target')} evaluated, all of them ok"
@@ -46,10 +46,10 @@ def _in_words(key: dg.AssetKey, name: str, bad: Sequence[Audited], count: int) -
     return f"{len(bad)} of {many(count, 'target')} not ok. The worst is {escape(worst.run.target)}:\n\n{said}"
 
 
-def _worst(found: Audited, name: str) -> tuple[object, ...]:
+def _worst(found: AuditedTarget, name: str) -> tuple[object, ...]:
     """Sort key of a target by its worst finding of the check's family."""
     results = [r for r in found.run.result.results if r.family == name] if found.run.result else []
-    pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.INFO]
+    pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.NOTE]
     return (0, worst_first(pairs[0][0].code, pairs[0][1])) if pairs else (1,)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import history
-from dagster_tsaudit.plan import Plan, Step, is_audit
+from dagster_tsaudit.plan import AssetPlan, AuditStep, is_audit
 from tsaudit import secrets
 from tsaudit.text import many
 
@@ -32,7 +32,7 @@ Cursor = dict[str, tuple[str, float]]
 
 
 @contextmanager
-def alive(store: "Store", run_id: str, step: Step) -> Iterator[None]:
+def alive(store: "Store", run_id: str, step: AuditStep) -> Iterator[None]:
     """Let others see that the step is at work. dg.Failure if the same step of the same run is at work elsewhere: a
     queue may hand out a task twice.
     """
@@ -45,7 +45,7 @@ def alive(store: "Store", run_id: str, step: Step) -> Iterator[None]:
         raise dg.Failure(f"this run {error}", allow_retries=False) from None
 
 
-def watch_sensor(plan: Plan) -> dg.SensorDefinition:
+def watch_sensor(plan: AssetPlan) -> dg.SensorDefinition:
     """Ends lost runs. Dagster then repeats them if the instance says so (`run_retries`)."""
 
     @dg.sensor(
@@ -63,7 +63,7 @@ def watch_sensor(plan: Plan) -> dg.SensorDefinition:
     return watch
 
 
-def end_lost_runs(plan: Plan, instance: dg.DagsterInstance, before: Cursor, now: float) -> tuple[str, Cursor]:
+def end_lost_runs(plan: AssetPlan, instance: dg.DagsterInstance, before: Cursor, now: float) -> tuple[str, Cursor]:
     """End the runs of the plan in which nothing has moved for too long; what was done, and the next cursor.
 
     Raises nothing: a failing sensor notifies nobody.
@@ -85,7 +85,7 @@ def end_lost_runs(plan: Plan, instance: dg.DagsterInstance, before: Cursor, now:
     return f"{many(len(runs), 'run')} in progress, {len(lost)} of them lost", cursor
 
 
-def _seen(store: "Store", plan: Plan, runs: Mapping[str, dg.DagsterRun]) -> dict[str, str]:
+def _seen(store: "Store", plan: AssetPlan, runs: Mapping[str, dg.DagsterRun]) -> dict[str, str]:
     """A text for each run that changes as long as one of its steps lives; empty for a run that holds no lease."""
     from tsaudit.history import lease
 
@@ -100,7 +100,7 @@ def _since(before: tuple[str, float] | None, text: str, now: float) -> tuple[str
     return (text, before[1]) if before is not None and before[0] == text and before[1] <= now else (text, now)
 
 
-def _is_lost(plan: Plan, text: str, still_s: float) -> bool:
+def _is_lost(plan: AssetPlan, text: str, still_s: float) -> bool:
     from tsaudit.history.lease import STALE_S
 
     if text:
@@ -109,7 +109,7 @@ def _is_lost(plan: Plan, text: str, still_s: float) -> bool:
     return plan.pool is None and still_s >= STALE_S + GRACE_S
 
 
-def _end(store: "Store", plan: Plan, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+def _end(store: "Store", plan: AssetPlan, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
     from tsaudit.history import lease
 
     # What it held on databases is free at once, so the run that repeats it need not wait.

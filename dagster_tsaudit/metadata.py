@@ -9,15 +9,14 @@ from urllib.parse import quote
 
 import dagster as dg
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.words import findings_table
-from tsaudit import story
+from dagster_tsaudit.formatting import findings_table
+from tsaudit import summary
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, percent, size, sparkline
-from tsaudit.text.findings import severity_word
 from tsaudit.text.markdown import code, escape, table
 
 if TYPE_CHECKING:
@@ -37,52 +36,49 @@ def soonest(result: AuditResult) -> tuple[Finding, Forecast] | None:
     return min(dated, key=lambda pair: pair[1].days or 0.0, default=None)
 
 
-def target_metadata(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
+def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
     """Everything about one audited target. Figures that were not measured are left out."""
     run = found.run
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(result.verdict.value),
         "day": dg.MetadataValue.text(run.day.isoformat()),
-        "story": dg.MetadataValue.md(story.of_result(result, profile, found.run.settled).in_markdown()),
+        "summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.muted).in_markdown()),
     }
     if run.report:
         metadata["report"] = link(run.report)
     if picture := _picture(result, found.series):
         metadata["series_over_time"] = dg.MetadataValue.md(picture)
-    pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.INFO]
+    pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.NOTE]
     if pairs:
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
-    metadata |= _counts(found, result, profile) | _bill(profile.costs)
+    metadata |= _counts(found, result, profile) | _query_cost(profile.costs)
     if profile.costs:
         metadata["cost"] = dg.MetadataValue.md(_costs(profile.costs))
     return metadata | _single_table(profile)
 
 
-def observation_metadata(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
+def observation_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
     """What the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
         "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
-        "tsaudit_story": dg.MetadataValue.md(story.of_result(result, profile, found.run.settled).in_markdown()),
+        "tsaudit_summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.muted).in_markdown()),
     }
     if found.run.report:
         metadata["report"] = link(found.run.report)
     return metadata | _counts(found, result, profile) | _single_table(profile)
 
 
-def group_metadata(found: Sequence[Audited]) -> Metadata:
+def group_metadata(found: Sequence[AuditedTarget]) -> Metadata:
     """A group's targets counted by verdict, and the worst of them."""
     runs = [one.run for one in found]
     verdicts = [run.verdict for run in runs]
     counts = {f"targets_{v}": float(sum(one is v for one in verdicts)) for v in Verdict}
     ordered = sorted(found, key=lambda one: (-one.run.verdict.rank, -_weight(one.run), one.run.target))
-    rows = [
-        (o.run.target, severity_word(o.run.verdict), _headline(o), o.run.report.url if o.run.report else "")
-        for o in ordered
-    ]
+    rows = [(o.run.target, o.run.verdict, _headline(o), o.run.report.url if o.run.report else "") for o in ordered]
     return {
         "verdict": dg.MetadataValue.text(Verdict.worst(verdicts).value),
         **numbers(targets=len(runs), seconds=round(sum(run.seconds for run in runs), 3), **counts),
-        **_bill([cost for run in runs if run.profile for cost in run.profile.costs]),
+        **_query_cost([cost for run in runs if run.profile for cost in run.profile.costs]),
         "worst_targets": dg.MetadataValue.md(table(("target", "verdict", "headline", "report"), rows)),
     }
 
@@ -107,14 +103,14 @@ def days_metadata(rows: Sequence[DayRow]) -> Metadata:
     if len({row.day for row in rows}) < 2:
         return {}
     ordered = sorted(rows, key=lambda row: (-row.day.toordinal(), row.target))
-    cells = ((row.day, row.target, severity_word(row.verdict), _shown(row.series), row.error or "") for row in ordered)
+    cells = ((row.day, row.target, row.verdict, _shown(row.series), row.error or "") for row in ordered)
     return {"days": dg.MetadataValue.md(table(("day", "target", "verdict", "series", "error"), cells))}
 
 
 def link(report: "ReportLocation") -> dg.MetadataValue:
     """A link if a browser can follow it, otherwise the file's name; the run's log has its whole path.
 
-    Addresses and paths are not shown: they do not wrap, so a long one widens Dagster's table, which cuts off the story.
+    Addresses and paths are not shown: they do not wrap, so a long one widens Dagster's table, cutting off the summary.
     """
     if report.url.startswith(("http://", "https://")):
         return dg.MetadataValue.md(f"[open the report](<{quote(report.url, safe=_OF_ADDRESSES)}>)")
@@ -122,8 +118,8 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
     return dg.MetadataValue.md(f"{code(name)} in the target's report folder")
 
 
-def _counts(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
-    run, findings = found.run, [f for r, f in result.findings() if not found.is_settled(r, f)]
+def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
+    run, findings = found.run, [f for r, f in result.findings() if not found.is_muted(r, f)]
     limit = series_limit(result.results)
     forecast = soonest(result)
     return numbers(
@@ -134,7 +130,7 @@ def _counts(found: Audited, result: AuditResult, profile: Profile) -> Metadata:
         seconds=round(run.seconds, 3),
         not_measured=len(profile.gaps),
         days_to_limit=round(forecast[1].days, 1) if forecast and forecast[1].days is not None else None,
-        findings_settled=len(list(result.findings())) - len(findings),
+        findings_muted=len(list(result.findings())) - len(findings),
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )
 
@@ -146,7 +142,7 @@ def _rows(profile: Profile) -> int | None:
     return sum(rows) if complete else None
 
 
-def _bill(costs: Sequence[Cost]) -> Metadata:
+def _query_cost(costs: Sequence[Cost]) -> Metadata:
     """What the audit cost the database; bytes only if they are known of all statements."""
     return numbers(
         statements=sum(cost.statements for cost in costs),
@@ -231,11 +227,11 @@ def _schema(measurement: Measurement) -> dg.TableSchema:
 
 
 def _weight(run: "AuditRun") -> int:
-    return sum(f.severity is not Severity.INFO for _, f in run.result.findings()) if run.result else 0
+    return sum(f.severity is not Severity.NOTE for _, f in run.result.findings()) if run.result else 0
 
 
-def _headline(found: Audited) -> str:
+def _headline(found: AuditedTarget) -> str:
     run = found.run
     if run.result is None or run.profile is None:
         return run.error or "not audited"
-    return story.of_result(run.result, run.profile, found.run.settled).headline
+    return summary.of_result(run.result, run.profile, found.run.muted).headline

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from dagster_tsaudit.audited import Audited, audited, history
+from dagster_tsaudit.audited import AuditedTarget, audited, history
 from dagster_tsaudit.checks import check_names, check_results, check_specs
 from dagster_tsaudit.names import encode
-from dagster_tsaudit.plan import Plan, Step
+from dagster_tsaudit.plan import AssetPlan, AuditStep
 from tsaudit import secrets
 from tsaudit.config.settings import Target
 
 
-def owner_checks(plan: Plan) -> list[dg.AssetChecksDefinition]:
+def owner_checks(plan: AssetPlan) -> list[dg.AssetChecksDefinition]:
     """One op per step with targets that have an `asset_key`."""
     return [_op(plan, step, named) for step in plan.steps if (named := _named(step))]
 
 
-def owner_results(target: Target, found: Audited) -> Iterator[dg.AssetCheckResult]:
+def owner_results(target: Target, found: AuditedTarget) -> Iterator[dg.AssetCheckResult]:
     """The results for the owner's asset; none if the target names no asset."""
     if target.asset_key:
         prefix = _prefix(target)
@@ -46,7 +46,7 @@ def record(context: dg.AssetExecutionContext, result: dg.AssetCheckResult) -> No
     )
 
 
-def _named(step: Step) -> list[Target]:
+def _named(step: AuditStep) -> list[Target]:
     return [target for unit in step.units for target in unit.targets if target.asset_key]
 
 
@@ -55,7 +55,7 @@ def _prefix(target: Target) -> str:
     return f"tsaudit_{encode(target.name)}_"
 
 
-def _op(plan: Plan, step: Step, targets: list[Target]) -> dg.AssetChecksDefinition:
+def _op(plan: AssetPlan, step: AuditStep, targets: list[Target]) -> dg.AssetChecksDefinition:
     specs = [
         spec for t in targets for spec in check_specs(dg.AssetKey(list(t.asset_key or ())), [t.engine], _prefix(t))
     ]
@@ -79,7 +79,7 @@ def _op(plan: Plan, step: Step, targets: list[Target]) -> dg.AssetChecksDefiniti
     return last_audits
 
 
-def _last(plan: Plan, targets: list[Target]) -> Iterator[tuple[Audited, Target]]:
+def _last(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[AuditedTarget, Target]]:
     """The newest audit of each target that has any."""
     from tsaudit.history import incidents
     from tsaudit.run import AuditRun
@@ -90,6 +90,6 @@ def _last(plan: Plan, targets: list[Target]) -> Iterator[tuple[Audited, Target]]
             if (day := newest.get(target.name)) is None:
                 continue
             result, profile = store.result(target.name, day), store.profile(target.name, day)
-            settled = incidents.settled(store, target.name, day)
-            run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, settled=settled)
+            muted = incidents.muted(store, target.name, day)
+            run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, muted=muted)
             yield audited(run, store), target

@@ -59,7 +59,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AuditStep:
     """One op: the units with the same schedule and the same tags. A run audits all of them, or a shard."""
 
     name: str
@@ -72,7 +72,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AssetPlan:
     """One component's audits."""
 
     name: str
@@ -82,7 +82,7 @@ class Plan:
     load: Callable[[], Settings]
     """The settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
     granularity: Granularity
-    steps: tuple[Step, ...]
+    steps: tuple[AuditStep, ...]
     shard_size: int
     """Units that a scheduled run audits, at most."""
     workers: int
@@ -108,7 +108,7 @@ class Plan:
     def job_name(self) -> str:
         return f"audit_{self.name}"
 
-    def run_config(self, day: date, steps: Iterable[Step]) -> dg.RunConfig:
+    def run_config(self, day: date, steps: Iterable[AuditStep]) -> dg.RunConfig:
         """Run configuration for the given steps to audit `day`."""
         return dg.RunConfig(ops={step.name: AuditConfig(day=day.isoformat()) for step in steps})
 
@@ -116,13 +116,13 @@ class Plan:
         """Whether the unit is audited when an asset was materialized, and not on a schedule."""
         return self.after_ingestion and any(target.asset_key for target in unit.targets)
 
-    def scheduled(self, step: Step) -> tuple[Unit, ...]:
+    def scheduled(self, step: AuditStep) -> tuple[Unit, ...]:
         """The step's units that are audited on a schedule."""
         if step.schedule == cron.NEVER:
             return ()
         return tuple(unit for unit in step.units if not self.is_after_ingestion(unit))
 
-    def shards(self, step: Step, seconds: Mapping[str, float]) -> list[tuple[Unit, ...]]:
+    def shards(self, step: AuditStep, seconds: Mapping[str, float]) -> list[tuple[Unit, ...]]:
         """The step's scheduled units, dealt to as few runs as `shard_size` allows, so that all take about as long.
 
         `seconds`: how long the audit of each target took the last time; one that is missing counts as the median. The
@@ -142,12 +142,12 @@ class Plan:
             sums[least] += cost[unit.name]
         return [tuple(shard) for shard in dealt]
 
-    def schedule_name(self, step: Step) -> str:
+    def schedule_name(self, step: AuditStep) -> str:
         """Name of the step's schedule; the job's own name if there is no other step."""
         return f"{self.job_name}{step.suffix}"
 
 
-def is_audit(plan: Plan, run: dg.DagsterRun) -> bool:
+def is_audit(plan: AssetPlan, run: dg.DagsterRun) -> bool:
     """Whether the run audited targets of the plan; runs from the Materialize button have another job name."""
     if run.tags.get(JOB_TAG) == plan.name:
         return True
@@ -170,14 +170,14 @@ def make_plan(
     executor: Executor = "in_process",
     pool: str | None = None,
     tags: Mapping[str, str] | None = None,
-) -> Plan:
+) -> AssetPlan:
     """The plan for the targets of `settings`. Raises PlanError."""
     many = len(settings.targets) > AUTO_LIMIT
     chosen: Granularity = granularity if granularity != "auto" else "group" if many else "target"
     per = _per_target if chosen == "target" else _per_group
     units = per(settings, schedule, name, dict(tags or {}))
     encoded = encode(name)
-    return Plan(
+    return AssetPlan(
         name=encoded,
         settings=settings,
         load=load,
@@ -251,13 +251,13 @@ def _is_cron(line: str) -> bool:
     return True
 
 
-def _steps(name: str, units: Sequence[Unit]) -> Iterator[Step]:
+def _steps(name: str, units: Sequence[Unit]) -> Iterator[AuditStep]:
     same: dict[tuple[str, tuple[tuple[str, str], ...]], list[Unit]] = {}
     for unit in units:
         same.setdefault((unit.schedule, tuple(sorted(unit.tags.items()))), []).append(unit)
     for (line, tags), found in sorted(same.items()):
         suffix = f"__{_named(line, tags)}" if len(same) > 1 else ""
-        yield Step(f"tsaudit_{name}{suffix}", suffix, line, dict(tags), tuple(found))
+        yield AuditStep(f"tsaudit_{name}{suffix}", suffix, line, dict(tags), tuple(found))
 
 
 def _named(line: str, tags: tuple[tuple[str, str], ...]) -> str:

@@ -8,7 +8,7 @@ import dagster as dg
 
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.lost_runs import watch_sensor
-from dagster_tsaudit.plan import JOB_TAG, Plan, is_audit
+from dagster_tsaudit.plan import JOB_TAG, AssetPlan, is_audit
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
 from tsaudit.text import many
@@ -33,9 +33,9 @@ class NotDeliveredError(TsauditError):
     """Somebody was not notified. One line for each reason."""
 
 
-def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
+def sensors_of(plan: AssetPlan) -> Iterator[dg.SensorDefinition]:
     """The plan's sensors."""
-    yield _tell_sensor(plan)
+    yield _notify_sensor(plan)
     yield watch_sensor(plan)
     if plan.pool:
         yield _free_sensor(plan)
@@ -51,12 +51,12 @@ def sensors_of(plan: Plan) -> Iterator[dg.SensorDefinition]:
         )
 
 
-def tells(plan: Plan) -> str:
+def notify_sensor_name(plan: AssetPlan) -> str:
     """Name of the sensor that sends messages."""
-    return f"tell_{plan.name}"
+    return f"notify_{plan.name}"
 
 
-def reads_reactions(plan: Plan) -> str:
+def reads_reactions(plan: AssetPlan) -> str:
     """Name of the sensor that reads reactions."""
     return f"reactions_{plan.name}"
 
@@ -92,7 +92,7 @@ def _ticks(instance: dg.DagsterInstance, state: Any) -> bool:
     return ended[:1] != ["FAILURE"]
 
 
-def send_queued(plan: Plan, say: Callable[[str], None]) -> str:
+def send_queued(plan: AssetPlan, say: Callable[[str], None]) -> str:
     """Send queued messages for some seconds, and return what was done. NotDeliveredError if any cannot be delivered."""
     from tsaudit import alerts
     from tsaudit.history import deliveries
@@ -114,7 +114,7 @@ def send_queued(plan: Plan, say: Callable[[str], None]) -> str:
     return f"{many(report.sent + report.edited, 'message')} sent, {report.waiting} still queued"
 
 
-def read_reactions(plan: Plan) -> str:
+def read_reactions(plan: AssetPlan) -> str:
     """Apply the reactions to messages, send the replies, and return what was done. Raises nothing, for the same
     reason.
     """
@@ -134,25 +134,25 @@ def read_reactions(plan: Plan) -> str:
     return "; ".join([done, *problems])
 
 
-def _status(plan: Plan) -> dg.DefaultSensorStatus:
+def _status(plan: AssetPlan) -> dg.DefaultSensorStatus:
     return dg.DefaultSensorStatus.RUNNING if plan.starts_running else dg.DefaultSensorStatus.STOPPED
 
 
-def _tell_sensor(plan: Plan) -> dg.SensorDefinition:
+def _notify_sensor(plan: AssetPlan) -> dg.SensorDefinition:
     @dg.sensor(
-        name=tells(plan),
+        name=notify_sensor_name(plan),
         minimum_interval_seconds=SEND_S,
         # It follows runs that somebody launched, so it runs even where schedules start stopped.
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Sends the alerts that audits have queued. Its tick fails if one cannot be delivered.",
     )
-    def tell(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    def notify(context: dg.SensorEvaluationContext) -> dg.SkipReason:
         return dg.SkipReason(send_queued(plan, context.log.info))
 
-    return tell
+    return notify
 
 
-def _free_sensor(plan: Plan) -> dg.SensorDefinition:
+def _free_sensor(plan: AssetPlan) -> dg.SensorDefinition:
     @dg.run_status_sensor(
         run_status=dg.DagsterRunStatus.FAILURE,
         name=f"free_{plan.name}",
@@ -169,7 +169,7 @@ def _free_sensor(plan: Plan) -> dg.SensorDefinition:
     return free
 
 
-def _reactions_sensor(plan: Plan) -> dg.SensorDefinition:
+def _reactions_sensor(plan: AssetPlan) -> dg.SensorDefinition:
     @dg.sensor(
         name=reads_reactions(plan),
         minimum_interval_seconds=_REACTIONS_S,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_tsaudit.audited import Audited, audited, history
+from dagster_tsaudit.audited import AuditedTarget, audited, history
 from dagster_tsaudit.checks import check_results
 from dagster_tsaudit.days import audited_days
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
 from dagster_tsaudit.owner_checks import owner_results, record
-from dagster_tsaudit.plan import AuditConfig, Plan, Step, Unit
-from dagster_tsaudit.sensors import is_evaluated, reads_reactions, tells
+from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep, Unit
+from dagster_tsaudit.sensors import is_evaluated, notify_sensor_name, reads_reactions
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
@@ -30,7 +30,9 @@ _OVERDUE: Final = timedelta(hours=1)
 Event = dg.MaterializeResult[None] | dg.AssetCheckResult
 
 
-def audit_step(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, step: Step) -> Iterator[Event]:
+def audit_step(
+    context: dg.AssetExecutionContext, config: AuditConfig, plan: AssetPlan, step: AuditStep
+) -> Iterator[Event]:
     """Audit the selected units of the step and queue the alerts.
 
     A failing target neither stops nor hides the others; it makes the step fail after all of them.
@@ -47,7 +49,9 @@ def audit_step(context: dg.AssetExecutionContext, config: AuditConfig, plan: Pla
         raise dg.Failure(secrets.mask(trace), allow_retries=False) from None
 
 
-def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, step: Step) -> Iterator[Event]:
+def _audited(
+    context: dg.AssetExecutionContext, config: AuditConfig, plan: AssetPlan, step: AuditStep
+) -> Iterator[Event]:
     from tsaudit.library import AuditSession
 
     days = audited_days(config)
@@ -65,8 +69,8 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
     with history(settings) as store, alive(store, context.run.run_id, step):
         session = AuditSession(settings, store)
         for day in days:
-            done: dict[str, list[Audited]] = {}
-            for found in session.audit(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
+            done: dict[str, list[AuditedTarget]] = {}
+            for found in session.run(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
                 name = found.target if len(days) == 1 else f"{found.target} on {day}"
                 where = f", report {found.report.path}" if found.report else ""
                 context.log.info(f"{name}: {found.error or found.verdict}{where}")
@@ -78,12 +82,12 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
                 if len(done[unit.name]) == expected[unit.name]:
                     yield from _results(context, plan, unit, done.pop(unit.name), rows.pop(unit.name))
         session.write_index()
-        problems += [*session.not_audited, *session.not_written, *_tell(context, plan, session)]
+        problems += [*session.not_audited, *session.not_written, *_notify(context, plan, session)]
     if problems:
         raise dg.Failure("\n".join(problems), allow_retries=False)
 
 
-def _settings(plan: Plan) -> Settings:
+def _settings(plan: AssetPlan) -> Settings:
     try:
         return plan.load()
     except ConfigError as error:
@@ -91,7 +95,7 @@ def _settings(plan: Plan) -> Settings:
 
 
 def _results(
-    context: dg.AssetExecutionContext, plan: Plan, unit: Unit, found: list[Audited], rows: list[DayRow]
+    context: dg.AssetExecutionContext, plan: AssetPlan, unit: Unit, found: list[AuditedTarget], rows: list[DayRow]
 ) -> Iterator[Event]:
     """The unit's materialization, unless nothing in it could be audited, and its checks: those of the last day."""
     if plan.granularity == "group":
@@ -111,7 +115,7 @@ def _results(
     yield from (check for check in checks if check.check_name in chosen)
 
 
-def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: Audited) -> None:
+def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: AuditedTarget) -> None:
     """Show figures and checks on the owner's own asset, if the configuration names one."""
     target = next(t for t in unit.targets if t.name == found.run.target)
     if target.asset_key and found.run.result and found.run.profile:
@@ -121,7 +125,7 @@ def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: Audited) -
         record(context, check)
 
 
-def _tell(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession") -> list[str]:
+def _notify(context: dg.AssetExecutionContext, plan: AssetPlan, session: "AuditSession") -> list[str]:
     """See that queued messages are sent, and return the problems. Undelivered ones stay in the history.
 
     A sensor sends them, so that a slow Slack does not hold up the step and its pool. The step itself does so only where
@@ -129,12 +133,12 @@ def _tell(context: dg.AssetExecutionContext, plan: Plan, session: "AuditSession"
     """
     from tsaudit import alerts
 
-    if not session.settings.notifies or not is_evaluated(context.instance, tells(plan), context.run):
-        session.tell(context.log.info)
+    if not session.settings.notifies or not is_evaluated(context.instance, notify_sensor_name(plan), context.run):
+        session.notify(context.log.info)
         return session.not_delivered
     alerts.queue_due_digest(session.store, session.settings)
     oldest = alerts.Share(session.store, session.settings).overdue(_OVERDUE)
     if oldest is None:
         return []
-    why = oldest.last_error or f"see the sensor {tells(plan)}"
+    why = oldest.last_error or f"see the sensor {notify_sensor_name(plan)}"
     return [f"alert not delivered since {oldest.queued_at:%Y-%m-%d %H:%M} UTC: {why}"]

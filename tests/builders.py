@@ -98,7 +98,7 @@ def a_profile(*measurements: Measurement, engine: str = "duckdb", **changes: Any
     )
 
 
-def a_finding(subject: Subject | None = None, severity: Severity = Severity.WARN, **changes: Any) -> Finding:
+def a_finding(subject: Subject | None = None, severity: Severity = Severity.WARNING, **changes: Any) -> Finding:
     return Finding(
         **{
             "subject": subject or Subject("main", "cpu", "host"),

@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _no_secrets_of_other_tests() -> None:
     """What one test gives as a password is a word like any other in the next."""
-    secrets.forget()
+    secrets.clear()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

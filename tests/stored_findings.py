@@ -25,8 +25,8 @@ from tests.layouts.running import VERSIONS, audited
 from tests.planning.runner import printed
 from tests.rules.cases import Case
 from tests.rules.test_on_engines import CASES, Database, database
-from tsaudit.audit import audit, required_facts
 from tsaudit.config.settings import Report, Settings, Target
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Plan
@@ -100,7 +100,7 @@ def test_case(
     history = case.history if version == "breaks" else case.quiet_history
     timeline = history(profile) if history else Timeline(previous=before)
     name = request.node.callspec.id.replace("-", " ")
-    _keep(f"case {name}", audit(profile, timeline, LimitPolicy(target=case.limits)))
+    _keep(f"case {name}", evaluate(profile, timeline, LimitPolicy(target=case.limits)))
 
 
 def test_demo(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ import pytest
 from pydantic import SecretStr
 
 from tsaudit import alerts
-from tsaudit.audit import audit
 from tsaudit.config.settings import Owner, Settings, Target
+from tsaudit.evaluation import evaluate
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult
@@ -53,7 +53,7 @@ def result(profile: Profile) -> AuditResult:
     request_id = Subject("main", "http_requests", "request_id")
     timeline = Timeline(points={("series", HTTP): series, ("tag_values", request_id): ids})
     policy = LimitPolicy(target={"high-series-cardinality.max_series": 100_000})
-    return audit(profile, timeline, policy, now=datetime(2026, 11, 21, tzinfo=UTC))
+    return evaluate(profile, timeline, policy, now=datetime(2026, 11, 21, tzinfo=UTC))
 
 
 @pytest.fixture
@@ -92,6 +92,8 @@ def test_owner_is_told_as_reviewed(profile: Profile, result: AuditResult, store:
     alerts.queue(store, settings, changes, context)
 
     with store.reading() as connection:
-        told = deliveries.newest(connection, deliveries.thread_of("default", target.name), deliveries.Kind.ALERT)
+        told = deliveries.newest(
+            connection, deliveries.thread_of("default", target.name), deliveries.DeliveryKind.ALERT
+        )
     assert told is not None
     golden("slack.json", json.dumps(told.payload, indent=1, ensure_ascii=False) + "\n")

@@ -119,24 +119,24 @@ def by_name_of_engine(source: str) -> Iterator[tuple[int, str]]:
             *(keyword.value for keyword in call.keywords if keyword.arg in ("engines", "moot")),
         )
     }
-    rooms = {
+    declared = {
         name.asname or name.name
         for node in nodes
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tsaudit.engines.")
         if (node.module or "").split(".")[2] in ENGINES
         for name in node.names
     }
-    named = {name for name in rooms if name == "ENGINE"}
+    named = {name for name in declared if name == "ENGINE"}
     for node in nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _names_engine(node.value, named):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             named |= {target.id for target in targets if isinstance(target, ast.Name)}
     for node in nodes:
-        if _decides(node, tables, rooms, named):
+        if _decides(node, tables, declared, named):
             yield node.lineno if isinstance(node, ast.expr) else node.pattern.lineno, ast.unparse(node)
 
 
-def _decides(node: ast.AST, tables: Set[int], rooms: Set[str], named: Set[str]) -> bool:
+def _decides(node: ast.AST, tables: Set[int], declared: Set[str], named: Set[str]) -> bool:
     def names(part: ast.expr) -> bool:
         return _names_engine(part, named)
 
@@ -150,7 +150,7 @@ def _decides(node: ast.AST, tables: Set[int], rooms: Set[str], named: Set[str]) 
         case ast.match_case():
             return any(names(part.value) for part in ast.walk(node.pattern) if isinstance(part, ast.MatchValue))
         case ast.Call(func=ast.Name("isinstance")):
-            return bool(rooms & {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)})
+            return bool(declared & {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)})
         case ast.Call(func=ast.Attribute(value=asked, attr="startswith" | "endswith")):
             # The history's address begins with such a name, too.
             return "engine" in ast.unparse(asked) and any(map(names, node.args))
@@ -165,7 +165,7 @@ def _names_engine(node: ast.expr, named: Set[str]) -> bool:
 
 
 def test_nothing_outside_the_rooms_decides_by_the_name_of_an_engine() -> None:
-    """What is true of an engine, its room declares: see `tsaudit.engines.engine.Engine`."""
+    """What is true of an engine, its package declares: see `tsaudit.engines.engine.Engine`."""
     outside = [
         path
         for path in modules()

@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 from tests.builders import DAY, a_measurement, a_profile
-from tsaudit.audit import audit, required_facts
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
 from tsaudit.model.finding import AuditResult, Outcome, Verdict
 from tsaudit.model.profile import Database, Gap, Measurement, Profile, Reason
@@ -35,7 +35,7 @@ def missed(result: AuditResult) -> list[tuple[Subject, str]]:
 
 
 def test_a_target_that_was_seen_was_audited() -> None:
-    result = audit(a_profile())
+    result = evaluate(a_profile())
     assert result.not_audited is None
     assert len(result.results) == len(all_rules())
 
@@ -43,7 +43,7 @@ def test_a_target_that_was_seen_was_audited() -> None:
 @pytest.mark.parametrize("reason", list(Reason))
 @pytest.mark.parametrize("database", [None, "main"], ids=["databases", "measurements"])
 def test_a_list_that_was_not_had_leaves_the_target_unaudited(reason: Reason, database: str | None) -> None:
-    result = audit(nothing(*in_all(reason, "the password was refused", database)))
+    result = evaluate(nothing(*in_all(reason, "the password was refused", database)))
     assert missed(result) == [(Subject(), "The target could not be audited: the password was refused")]
     assert result.verdict is Verdict.UNKNOWN
     assert [r.code for r in result.results] == ["TGT001"], "the rules would all say the same"
@@ -54,18 +54,18 @@ def test_a_list_that_was_not_had_leaves_the_target_unaudited(reason: Reason, dat
 
 def test_the_cause_is_that_of_the_first_list_and_not_what_follows_from_it() -> None:
     gaps = [Gap("databases", Reason.DENIED, "no right to list"), *in_all(Reason.OVER_BUDGET, "out of time")]
-    (found,) = missed(audit(nothing(*gaps)))
+    (found,) = missed(evaluate(nothing(*gaps)))
     assert found[1].endswith("audited: no right to list")
 
 
 def test_many_causes_are_one_line() -> None:
     gaps = [gap for name in "abcd" for gap in in_all(Reason.DENIED, f"no right on {name}", name)]
-    (found,) = missed(audit(nothing(*gaps, databases=tuple(Database(name) for name in "abcd"))))
+    (found,) = missed(evaluate(nothing(*gaps, databases=tuple(Database(name) for name in "abcd"))))
     assert found[1].endswith("audited: no right on a; no right on b; and 2 more")
 
 
 def test_no_measurement_is_not_ok_even_without_a_gap() -> None:
-    result = audit(nothing())
+    result = evaluate(nothing())
     assert missed(result) == [(Subject(), "The target could not be audited: no measurement could be read")]
     assert result.verdict is Verdict.UNKNOWN
 
@@ -73,15 +73,15 @@ def test_no_measurement_is_not_ok_even_without_a_gap() -> None:
 def test_an_emptied_server_is_compared_with_the_day_before() -> None:
     gaps = in_all(Reason.NOTHING_THERE, "there is nothing to audit: no table in schema main")
     before = a_profile(a_measurement("a"), a_measurement("b"), day=DAY)
-    (found,) = missed(audit(nothing(*gaps), Timeline(before)))
+    (found,) = missed(evaluate(nothing(*gaps), Timeline(before)))
     assert found[1].endswith(f"no table in schema main; on {DAY} 2 measurements were audited")
-    (new,) = missed(audit(nothing(*gaps), Timeline()))
+    (new,) = missed(evaluate(nothing(*gaps), Timeline()))
     assert new[1].endswith("no table in schema main")
 
 
 def test_one_database_of_several_is_named() -> None:
     gaps = in_all(Reason.DENIED, "no right on other", "other")
-    result = audit(a_profile(gaps=gaps, databases=(Database("main"), Database("other"))))
+    result = evaluate(a_profile(gaps=gaps, databases=(Database("main"), Database("other"))))
     assert missed(result) == [(Subject("other"), "Database other could not be audited: no right on other")]
     assert result.not_audited is not None
     assert result.not_audited.reason == "other: no right on other"
@@ -89,38 +89,38 @@ def test_one_database_of_several_is_named() -> None:
 
 
 def test_a_database_without_measurements_and_without_a_gap_is_merely_new() -> None:
-    assert audit(a_profile(databases=(Database("main"), Database("fresh")))).not_audited is None
+    assert evaluate(a_profile(databases=(Database("main"), Database("fresh")))).not_audited is None
 
 
 def test_measurements_of_which_nothing_was_described_were_not_seen() -> None:
     bare = [Measurement("main", name, None, (), ()) for name in ("a", "b")]
     gaps = tuple(Gap("columns", Reason.DENIED, "may not be described", "main", m.name) for m in bare)
-    assert missed(audit(a_profile(*bare, gaps=gaps)))[0][0] == Subject()
+    assert missed(evaluate(a_profile(*bare, gaps=gaps)))[0][0] == Subject()
     both = a_profile(*bare, a_measurement(database="seen"), gaps=gaps)
-    assert missed(audit(both)) == [(Subject("main"), "Database main could not be audited: may not be described")]
-    assert audit(a_profile(*bare, a_measurement("c"), gaps=gaps)).not_audited is None
+    assert missed(evaluate(both)) == [(Subject("main"), "Database main could not be audited: may not be described")]
+    assert evaluate(a_profile(*bare, a_measurement("c"), gaps=gaps)).not_audited is None
 
 
 def test_a_table_without_columns_was_looked_at() -> None:
-    assert audit(a_profile(Measurement("main", "empty", None, (), ()))).not_audited is None
+    assert evaluate(a_profile(Measurement("main", "empty", None, (), ()))).not_audited is None
 
 
 def test_measurements_beyond_the_budget_leave_those_within_it_audited() -> None:
     gaps = in_all(Reason.OVER_BUDGET, "1 of 10,001 measurements were skipped")
-    result = audit(a_profile(gaps=gaps))
+    result = evaluate(a_profile(gaps=gaps))
     assert result.not_audited is None
     assert result.verdict is Verdict.UNKNOWN
 
 
 def test_a_gap_in_one_measurement_of_two_leaves_the_target_audited() -> None:
     gaps = tuple(Gap(fact, Reason.DENIED, "no right on b", "main", "b") for fact in ABOUT_DATABASES)
-    assert audit(a_profile(a_measurement("a"), a_measurement("b"), gaps=gaps)).not_audited is None
+    assert evaluate(a_profile(a_measurement("a"), a_measurement("b"), gaps=gaps)).not_audited is None
 
 
 def test_no_rule_could_judge_what_was_seen() -> None:
     facts = required_facts("duckdb")
     gaps = tuple(Gap(fact, Reason.DENIED, "no SELECT", "main") for fact in sorted(facts))
-    (found,) = missed(audit(a_profile(gaps=gaps)))
+    (found,) = missed(evaluate(a_profile(gaps=gaps)))
     assert found == (Subject(), "No rule could be evaluated on the target: no SELECT")
 
 
@@ -129,8 +129,8 @@ def test_all_rules_broke(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ZeroDivisionError("division by zero")
 
     broken = tuple(replace(rule, check=breaks) for rule in all_rules())
-    monkeypatch.setattr(import_module("tsaudit.audit"), "all_rules", lambda: broken)
-    result = audit(a_profile())
+    monkeypatch.setattr(import_module("tsaudit.evaluation"), "all_rules", lambda: broken)
+    result = evaluate(a_profile())
     (found,) = missed(result)
     assert found[1].startswith("No rule could be evaluated on the target: ")
     assert found[1].endswith(" broke: ZeroDivisionError: division by zero")
@@ -139,7 +139,7 @@ def test_all_rules_broke(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_that_went_away_midway_is_said_once() -> None:
     gap = Gap("series_listing", Reason.UNREACHABLE, "the server no longer answers", "main", "cpu")
     beside = in_all(Reason.UNREACHABLE, "the server no longer answers", "other")
-    result = audit(a_profile(gaps=(gap, *beside)))
+    result = evaluate(a_profile(gaps=(gap, *beside)))
     assert missed(result) == [
         (Subject(), "The target became unreachable during the audit: the server no longer answers")
     ]
@@ -147,7 +147,7 @@ def test_a_server_that_went_away_midway_is_said_once() -> None:
 
 def test_chosen_rules_alone_are_asked_for_alone() -> None:
     rule: Rule = all_rules()[0]
-    (only,) = audit(nothing(*in_all(Reason.DENIED, "no")), rules=[rule]).results
+    (only,) = evaluate(nothing(*in_all(Reason.DENIED, "no")), rules=[rule]).results
     assert only.code == rule.code
 
 
@@ -159,5 +159,5 @@ def test_what_counts_as_structure_is_ordered() -> None:
 
 
 def test_an_outcome_of_error_never_reads_as_judged() -> None:
-    result = audit(nothing(*in_all(Reason.FAILED, "cut off")))
+    result = evaluate(nothing(*in_all(Reason.FAILED, "cut off")))
     assert {r.outcome for r in result.results} == {Outcome.ERROR}

@@ -25,12 +25,12 @@ from pydantic import SecretStr
 from sqlalchemy import event, select
 
 from tsaudit import run
-from tsaudit.alerts.outbox import told_by
-from tsaudit.audit import audit, required_facts
+from tsaudit.alerts.outbox import notified_by
 from tsaudit.config.settings import Incidents, Settings, Target
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import deliveries, incidents, removal
 from tsaudit.history.base_texts import Packers
-from tsaudit.history.incidents import State
+from tsaudit.history.incidents import IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
@@ -71,7 +71,7 @@ def quick() -> Iterator[None]:
     """Only the rules that look at the past, and no report."""
     patch = pytest.MonkeyPatch()
     patch.setattr(run, "required_facts", functools.partial(required_facts, rules=RULES))
-    patch.setattr(run, "audit", functools.partial(audit, rules=RULES))
+    patch.setattr(run, "evaluate", functools.partial(evaluate, rules=RULES))
     patch.setattr(run, "_report", lambda *_: (None, None))
     yield
     patch.undo()
@@ -149,14 +149,14 @@ class History:
 
     def all_told(self, day: date) -> bool:
         """Whether the message that its owner can see is of everything open, whatever was sent between."""
-        still = {i.fingerprint for i in incidents.current(self.store, "past", day=day) if i.state is State.OPEN}
+        still = {i.fingerprint for i in incidents.current(self.store, "past", day=day) if i.state is IncidentState.OPEN}
         with self.store.reading() as connection:
-            alert = deliveries.newest(connection, "default/past", deliveries.Kind.ALERT)
+            alert = deliveries.newest(connection, "default/past", deliveries.DeliveryKind.ALERT)
             if alert is None:
                 return not still
             family = deliveries.family(connection, alert.id)
-        closed = any(row.kind is deliveries.Kind.RESOLVE for row in family)
-        return closed == (not still) and still <= told_by(family).keys()
+        closed = any(row.kind is deliveries.DeliveryKind.RESOLVE for row in family)
+        return closed == (not still) and still <= notified_by(family).keys()
 
     def states(self) -> list[Any]:
         with self.store.reading() as connection:

@@ -26,11 +26,11 @@ from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.history import clock, compaction, decisions, incidents
-from tsaudit.history.incidents import ChangeKind, State
-from tsaudit.history.lifecycle import Change
+from tsaudit.history.incidents import ChangeKind, IncidentState
+from tsaudit.history.lifecycle import IncidentChange
 from tsaudit.history.store import Store
 from tsaudit.model.facts import Given
-from tsaudit.model.finding import SILENCED_CODE, UNREACHABLE_CODE, Verdict
+from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Verdict
 from tsaudit.model.profile import Reason
 from tsaudit.model.subject import Subject
 from tsaudit.net.watchdog import Deadline
@@ -70,14 +70,14 @@ def test_target_is_audited_remembered_reported_and_told_when_something_is_wrong(
     done = run.audit_target(target, settings, store, day=DAY)
 
     assert done.error is None
-    assert done.verdict is Verdict.WARN
+    assert done.verdict is Verdict.WARNING
     assert [c.kind for c in done.changes] == [ChangeKind.OPENED]
     assert store.days("test") == [DAY]
     assert store.result("test", DAY) == done.result
     assert done.report is not None
     assert "usage" in Path(done.report.path).read_text()
     said: list[str] = []
-    sent = run.tell(settings, store, said.append)
+    sent = run.notify(settings, store, said.append)
     assert sent.not_sent == 1
     assert "usage" in "\n".join(said)
 
@@ -86,13 +86,13 @@ def test_second_audit_of_a_day_changes_nothing_when_the_database_has_not(tmp_pat
     target = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
     settings = settings_for(tmp_path, target)
     run.audit_target(target, settings, store, day=DAY)
-    run.tell(settings, store, lambda _line: None)
+    run.notify(settings, store, lambda _line: None)
 
     again = run.audit_target(target, settings, store, day=DAY)
 
     assert [c.kind for c in again.changes] == [ChangeKind.OPENED]
     assert len(incidents.current(store)) == 1
-    assert run.tell(settings, store, lambda _line: None).not_sent == 0
+    assert run.notify(settings, store, lambda _line: None).not_sent == 0
 
 
 def test_audit_compacts_the_history_when_it_is_due(
@@ -110,18 +110,18 @@ def test_audit_compacts_the_history_when_it_is_due(
     assert len(expected) < 2 * compaction.EVERY
 
 
-def test_accepted_and_snoozed_findings_are_settled_and_acknowledged_ones_are_not(tmp_path: Path, store: Store) -> None:
+def test_accepted_and_snoozed_findings_are_muted_and_acknowledged_ones_are_not(tmp_path: Path, store: Store) -> None:
     target = write(Dataset([a_table(name, text_numbers=True) for name in "abc"]), "duckdb", tmp_path / "a.duckdb")
     settings = settings_for(tmp_path, target)
     today = clock.today()
     first = run.audit_target(target, settings, store, day=today)
-    assert first.settled == frozenset()
+    assert first.muted == frozenset()
     marks = {change.incident.subject.measurement: change.incident.fingerprint for change in first.changes}
     for name, kind in (("a", "accept"), ("b", "snooze"), ("c", "ack")):
         until = None if kind == "ack" else today + timedelta(days=30)
         decisions.decide(store, marks[name], kind, "ada", "known", until)
 
-    assert run.audit_target(target, settings, store, day=today).settled == {marks["a"], marks["b"]}
+    assert run.audit_target(target, settings, store, day=today).muted == {marks["a"], marks["b"]}
 
 
 def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_path: Path, store: Store) -> None:
@@ -136,7 +136,7 @@ def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_p
     assert gone.verdict is Verdict.UNKNOWN
     assert gone.error is not None
     assert "a.duckdb" in gone.error
-    open_now = {i.code for i in incidents.current(store) if i.state is State.OPEN}
+    open_now = {i.code for i in incidents.current(store) if i.state is IncidentState.OPEN}
     assert len(open_now) == 2
     assert UNREACHABLE_CODE in open_now
 
@@ -168,7 +168,7 @@ def test_error_is_one_line_when_tsaudit_itself_fails(
     def breaks(*_: object, **__: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(run, "audit", breaks)
+    monkeypatch.setattr(run, "evaluate", breaks)
     (done,) = run.audit_targets([target], settings_for(tmp_path, target), store, day=DAY)
     assert done.error == "internal error, so the audit was not saved: RuntimeError: first line"
     assert _moved(done.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
@@ -183,7 +183,7 @@ def test_alert_is_queued_when_the_report_cannot_be_written(tmp_path: Path, store
 
     assert done.report is None
     assert done.error is not None
-    assert run.tell(settings, store, lambda _line: None).not_sent == 1
+    assert run.notify(settings, store, lambda _line: None).not_sent == 1
 
 
 def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, mo
     done = run.audit_target(target, settings, store, day=DAY)
 
     assert done.error == "the report could not be created: ZeroDivisionError: a chart without days"
-    assert run.tell(settings, store, lambda _line: None).not_sent == 1
+    assert run.notify(settings, store, lambda _line: None).not_sent == 1
 
 
 def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
@@ -266,7 +266,7 @@ def test_rotated_password_is_an_incident_with_its_cause_until_it_is_put_right(
     assert "\n" not in lost.error
     assert _moved(lost.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
     said: list[str] = []
-    run.tell(settings, store, said.append)
+    run.notify(settings, store, said.append)
     assert sum(lost.error in line for text in said for line in text.splitlines()) == 1
 
     changed = target.model_copy(update={"password": SecretStr("second")})
@@ -367,12 +367,12 @@ def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_whe
     with monkeypatch.context() as patched:
         patched.setattr(connectors, "open_connection", without_listings)
         lost = days([1, 4, 5])
-    assert lost == [[], [], [(SILENCED_CODE, ChangeKind.OPENED)]]
+    assert lost == [[], [], [(DEGRADED_CODE, ChangeKind.OPENED)]]
     said: list[str] = []
-    run.tell(settings, store, said.append)
+    run.notify(settings, store, said.append)
     assert sum("rules have been unknown for 3 audits" in text for text in said) == 1
     assert "no SELECT" in said[0]
-    assert days([6]) == [[(SILENCED_CODE, ChangeKind.RESOLVED)]]
+    assert days([6]) == [[(DEGRADED_CODE, ChangeKind.RESOLVED)]]
 
 
 class WithoutListings:
@@ -397,7 +397,7 @@ class WithoutListings:
         self._connection.close()
 
 
-def _moved(changes: Iterable[Change]) -> list[tuple[str, ChangeKind]]:
+def _moved(changes: Iterable[IncidentChange]) -> list[tuple[str, ChangeKind]]:
     return [(c.incident.code, c.kind) for c in changes if c.kind is not ChangeKind.CONTINUED]
 
 
@@ -450,13 +450,13 @@ def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(tmp_pat
         settings = digest_settings(tmp_path, slack, *targets, when="daily")
         for target in targets:
             run.audit_target(target, settings, store, day=DAY)
-        run.tell(settings, store)
+        run.notify(settings, store)
         run.audit_target(targets[0], settings, store, day=NEXT_DAY)
-        run.tell(settings, store)
+        run.notify(settings, store)
         alone = len(slack.messages)
         run.audit_target(targets[1], settings, store, day=NEXT_DAY)
-        run.tell(settings, store)
-        run.tell(settings, store)
+        run.notify(settings, store)
+        run.notify(settings, store)
 
     assert alone == 2
     assert len(slack.messages) == 3
@@ -477,7 +477,7 @@ def test_digest_is_sent_on_its_day_and_a_weekly_target_does_not_hold_it_up(
         settings = digest_settings(tmp_path, slack, *targets, when=when)
         for day in (DAY, NEXT_DAY):
             run.audit_target(targets[0], settings, store, day=day)
-            run.tell(settings, store)
+            run.notify(settings, store)
 
     assert len(slack.messages) == 1 + sent
 
@@ -491,15 +491,15 @@ def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
     with slack_double.running() as slack:
         settings = digest_settings(tmp_path, slack, target, when="never")
         list(run.audit_targets([target], settings, store, day=DAY))
-        run.tell(settings, store, said.append)
+        run.notify(settings, store, said.append)
         slack.messages[0].react("zzz", "U0ANN")
         list(run.audit_targets([target], settings, store, day=NEXT_DAY))
-        run.tell(settings, store, said.append)
+        run.notify(settings, store, said.append)
         assert said == []
         assert "all clear" in slack.messages[0].text, "the audit already knows that it is snoozed"
         assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["snoozed", "a:"]
         slack.scopes.remove("reactions:read")
-        assert run.tell(settings, store, said.append).errors == ()
+        assert run.notify(settings, store, said.append).errors == ()
     assert len(said) == 1
     assert "reactions:read" in said[0]
 

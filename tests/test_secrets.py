@@ -121,7 +121,7 @@ WRAPPINGS: Final[tuple[Callable[[str], str], ...]] = (
 @given(st.sampled_from([secret for secret in AWKWARD if len(secret) < 100]), st.data())
 def test_a_secret_of_which_any_character_is_escaped_in_any_way_is_masked(secret: str, data: st.DataObject) -> None:
     """Nobody can list what proxies, drivers and pages do: each character as itself or in one of these ways."""
-    secrets.forget()
+    secrets.clear()
     secrets.remember(secret)
     is_wide = any(c > "\x7f" for c in secret)
     written = ""

@@ -62,7 +62,7 @@ def test_what_cannot_be_saved_is_an_incident_a_message_and_no_half(
                 patch.setattr(history_store, "_figure_rows", twice)
             else:
                 patch.setattr(incidents, "update", fails_once)
-            (done,) = session.audit([target], day=DAY)
+            (done,) = session.run([target], day=DAY)
         cause = "UNIQUE constraint failed" if broken == "figures" else "KeyError: 'a bug'"
         assert done.verdict is Verdict.UNKNOWN
         assert done.error is not None
@@ -71,14 +71,14 @@ def test_what_cannot_be_saved_is_an_incident_a_message_and_no_half(
         assert session.not_audited == [f"{target.name}: {done.error}"], "the command exits with 3"
         assert [(c.incident.code, c.kind) for c in done.changes] == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
         said: list[str] = []
-        session.tell(said.append)
+        session.notify(said.append)
         assert sum(cause in text for text in said) == 1
         stored = session.store.result(target.name, DAY)
         assert stored is not None
         assert [r.code for r in stored.results] == [UNREACHABLE_CODE]
         if broken == "figures":
             assert session.store.profile(target.name, DAY) is None
-        (again,) = session.audit([target], day=DAY)
+        (again,) = session.run([target], day=DAY)
         assert again.error is None
         assert session.store.profile(target.name, DAY) is not None
 
@@ -97,7 +97,7 @@ def test_audit_waits_for_a_locked_history_no_longer_than_its_deadline(tmp_path: 
         other = sqlite3.connect(tmp_path / "history.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         event.listen(session.store.engine, "before_cursor_execute", note)
-        (done,) = session.audit([target], day=DAY)
+        (done,) = session.run([target], day=DAY)
         session.write_index()
         other.execute("ROLLBACK")
         other.close()
@@ -106,7 +106,7 @@ def test_audit_waits_for_a_locked_history_no_longer_than_its_deadline(tmp_path: 
         assert done.result is None
         assert waits_ms
         assert max(waits_ms) <= 5000
-        (again,) = session.audit([target], day=DAY)
+        (again,) = session.run([target], day=DAY)
         assert again.error is None
 
 

@@ -6,8 +6,6 @@ asked for, so that `import tsaudit` costs next to nothing.
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.model.version import VERSION
@@ -20,13 +18,13 @@ if TYPE_CHECKING:
     from tsaudit.engines.connection import ConnectorError, FactError, Rows
     from tsaudit.engines.engine import Engine
     from tsaudit.errors import TsauditError
-    from tsaudit.library import AuditOutcome, audit, collect, load_settings, run_audit
+    from tsaudit.library import AuditOutcome, evaluate, load_settings, measure, run_audit
     from tsaudit.model.change import Change
     from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Verdict
     from tsaudit.model.plan import Plan, Step
     from tsaudit.model.profile import Measurement, Profile
     from tsaudit.model.subject import Subject
-    from tsaudit.rule import Case, Rule, Threshold, rule
+    from tsaudit.rule import Case, Rule, Threshold
     from tsaudit.run import AuditRun
 
 __all__ = [
@@ -60,10 +58,9 @@ __all__ = [
     "Threshold",
     "TsauditError",
     "Verdict",
-    "audit",
-    "collect",
+    "evaluate",
     "load_settings",
-    "rule",
+    "measure",
     "run_audit",
 ]
 
@@ -77,14 +74,14 @@ _HOMES: Final = {
     "engines.connection": ("ConnectorError", "FactError", "Rows"),
     "engines.engine": ("Engine",),
     "errors": ("TsauditError",),
-    "library": ("AuditOutcome", "audit", "collect", "load_settings", "run_audit"),
+    "library": ("AuditOutcome", "evaluate", "load_settings", "measure", "run_audit"),
     "model.change": ("Change",),
     "model.finding": ("AuditResult", "Finding", "Outcome", "RuleResult", "Severity", "Verdict"),
     "model.plan": ("Plan", "Step"),
     "model.profile": ("Measurement", "Profile"),
     "model.subject": ("Subject",),
     "run": ("AuditRun",),
-    "rule": ("Case", "Rule", "Threshold", "rule"),
+    "rule": ("Case", "Rule", "Threshold"),
 }
 """Module to the names that it defines."""
 _HOME_OF: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
@@ -102,18 +99,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """Keeps `tsaudit.audit`, `tsaudit.collect` and `tsaudit.rule` the functions of these names.
-
-    Importing the modules of the same names would otherwise put the modules there; `from tsaudit.audit import ...`
-    finds them all the same.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOME_OF and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.audit import audit
+from tsaudit.evaluation import evaluate
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RuleResult
 from tsaudit.model.profile import Profile
@@ -17,7 +17,7 @@ _NO_PROFILE: Final = "no profile is stored for the day, or none that this versio
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedDay:
+class EvaluatedDay:
     """The rule's result on one day of the history."""
 
     target: str
@@ -28,7 +28,7 @@ class JudgedDay:
     """Why the rule could not be evaluated completely; otherwise empty."""
 
 
-def backtest(rule: Rule, store: Store, target: str, policy: LimitPolicy, days: int) -> Iterator[JudgedDay]:
+def backtest(rule: Rule, store: Store, target: str, policy: LimitPolicy, days: int) -> Iterator[EvaluatedDay]:
     """The rule on every audited day among the last `days` up to the newest, oldest first; nothing is written.
 
     Each day uses its own profile and the stored days before it, as its audit did. Days whose profile was deleted have
@@ -37,12 +37,12 @@ def backtest(rule: Rule, store: Store, target: str, policy: LimitPolicy, days: i
     audited = store.past_days(target)
     for day in audited:
         if day > audited[-1] - timedelta(days=days):
-            yield _judged(rule, store, target, policy, day)
+            yield _evaluated(rule, store, target, policy, day)
 
 
-def _judged(rule: Rule, store: Store, target: str, policy: LimitPolicy, day: date) -> JudgedDay:
+def _evaluated(rule: Rule, store: Store, target: str, policy: LimitPolicy, day: date) -> EvaluatedDay:
     profile: Profile | None = store.profile(target, day)
     if profile is None:
-        return JudgedDay(target, day, None, _NO_PROFILE)
-    (result,) = audit(profile, store.timeline(target, before=day), policy, [rule]).results
-    return JudgedDay(target, day, result, result.reason)
+        return EvaluatedDay(target, day, None, _NO_PROFILE)
+    (result,) = evaluate(profile, store.timeline(target, before=day), policy, [rule]).results
+    return EvaluatedDay(target, day, result, result.reason)

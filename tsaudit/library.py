@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tsaudit import run
-from tsaudit.audit import audit as judge
-from tsaudit.audit import required_facts
-from tsaudit.collect import collect as measure
+from tsaudit.collect import collect as collect_profile
 from tsaudit.config import file as config_file
-from tsaudit.config import words
+from tsaudit.config import problem_messages
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
+from tsaudit.evaluation import evaluate as evaluate_profile
+from tsaudit.evaluation import required_facts
 from tsaudit.history.database import patience
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Verdict
@@ -41,8 +41,8 @@ class AuditSession:
     store: Store
     runs: list[run.AuditRun] = field(default_factory=list)
     """The finished audits, in the order in which they ended."""
-    told: SendReport | None = None
-    """What became of the messages; None before `tell`."""
+    notified: SendReport | None = None
+    """What became of the messages; None before `notify`."""
     index_problem: str | None = None
     """Why the index of reports could not be written; None if it was, and before `write_index`."""
 
@@ -53,7 +53,7 @@ class AuditSession:
         with Store.open(settings.history.get_secret_value()) as store:
             yield cls(settings, store)
 
-    def audit(
+    def run(
         self,
         targets: Iterable[Target],
         *,
@@ -70,7 +70,7 @@ class AuditSession:
         another process does.
 
         If the iterator is closed early, audits in progress end and are stored, but are not among `runs`; no other
-        begins. The index and the messages are the caller's: see `write_index` and `tell`.
+        begins. The index and the messages are the caller's: see `write_index` and `notify`.
         """
         for one in run.audit_targets(
             targets,
@@ -90,11 +90,11 @@ class AuditSession:
         with self._patience():
             self.index_problem = run.write_index(self.settings, self.store)
 
-    def tell(self, out: Callable[[str], None]) -> SendReport:
+    def notify(self, out: Callable[[str], None]) -> SendReport:
         """Send what is queued; `out` gets the messages if there is neither Slack nor another notifier."""
         with self._patience():
-            self.told = run.tell(self.settings, self.store, out)
-        return self.told
+            self.notified = run.notify(self.settings, self.store, out)
+        return self.notified
 
     def _patience(self) -> AbstractContextManager[None]:
         """Don't wait for a history again that no audit could use."""
@@ -115,7 +115,7 @@ class AuditSession:
     @property
     def not_delivered(self) -> list[str]:
         """One line for each reason why a message was not delivered."""
-        return [f"alert not delivered: {error}" for error in (self.told.errors if self.told else ())]
+        return [f"alert not delivered: {error}" for error in (self.notified.errors if self.notified else ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def run_audit(
     day: date | None = None,
     workers: int = 4,
     run_url: str | None = None,
-    tell: bool = True,
+    notify: bool = True,
     out: Callable[[str], None] = print,
     progress: Callable[[str, str], None] | None = None,
 ) -> AuditOutcome:
@@ -160,7 +160,7 @@ def run_audit(
 
     `targets`: names, or one alone; None for all. `day`: the logical day in UTC, None for today; a past day is audited
     as of its end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for reports and
-    messages. `tell`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the
+    messages. `notify`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the
     messages if there is neither Slack nor another notifier; `progress` gets a target's name and a line.
 
     A target that cannot be audited and a message that cannot be delivered are in `AuditOutcome.problems`. Raises
@@ -172,16 +172,16 @@ def run_audit(
         raise ValueError(f"{day} is in the future; in UTC it is {today}")
     chosen = _named(settings, targets)
     with AuditSession.open(settings) as session:
-        audits = session.audit(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)
+        audits = session.run(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)
         runs = {one.target: one for one in audits}
         session.write_index()
-        if tell:
-            session.tell(out)
+        if notify:
+            session.notify(out)
     ordered = tuple(runs[target.name] for target in chosen)
     return AuditOutcome(ordered, (*session.not_audited, *session.not_written, *session.not_delivered))
 
 
-def collect(target: Target, *, day: date | None = None) -> Profile:
+def measure(target: Target, *, day: date | None = None) -> Profile:
     """Connect to the target and measure it, within its budget; `day` is the logical day in UTC, None for today.
 
     What could not be measured is in `Profile.gaps`. Only reads, and keeps nothing. Raises ConnectorError if the target
@@ -191,22 +191,22 @@ def collect(target: Target, *, day: date | None = None) -> Profile:
     def measured(connection: Connection, deadline: Deadline) -> Profile:
         wanted = required_facts(target.engine)
         chosen = day or utc_now().date()
-        return measure(target, connection, day=chosen, wanted=wanted, now=run.as_of(chosen), deadline=deadline)
+        return collect_profile(target, connection, day=chosen, wanted=wanted, now=run.as_of(chosen), deadline=deadline)
 
     return with_connection(target, measured)
 
 
-def audit(profile: Profile, *, settings: Settings | None = None, rules: Iterable[Rule] | None = None) -> AuditResult:
-    """Judge the profile, by itself: rules that compare with earlier days find nothing to compare with.
+def evaluate(profile: Profile, *, settings: Settings | None = None, rules: Iterable[Rule] | None = None) -> AuditResult:
+    """Evaluate the profile by itself: rules that compare with earlier days find nothing to compare with.
 
     `settings`: limits and switches of its target of the profile's name; None, or no such target, for the defaults.
-    `rules`: those to judge by; None for all there are, those of plug-ins included.
+    `rules`: those to evaluate_profile by; None for all there are, those of plug-ins included.
     """
     target = next((t for t in settings.targets if t.name == profile.target), None) if settings else None
     if settings is None or target is None:
-        return judge(profile, rules=rules)
+        return evaluate_profile(profile, rules=rules)
     policy, switches = limit_policy(settings, target), rule_policy(settings, target)
-    return judge(profile, policy=policy, rules=rules, switches=switches)
+    return evaluate_profile(profile, policy=policy, rules=rules, switches=switches)
 
 
 def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:
@@ -214,6 +214,6 @@ def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:
     known = [target.name for target in settings.targets]
     # One name alone is an iterable, too: of its characters.
     chosen = known if names is None else [names] if isinstance(names, str) else list(names)
-    if problems := [words.no_target(name, known) for name in chosen if name not in known]:
+    if problems := [problem_messages.no_target(name, known) for name in chosen if name not in known]:
         raise config_file.ConfigError(*problems)
     return [target for target in settings.targets if target.name in chosen]

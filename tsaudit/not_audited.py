@@ -100,7 +100,7 @@ def missed(
     if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
         message = f"The target became unreachable during the audit: {gone.detail}"
         return (Missed(Subject(), gone.detail, message, FIX),)
-    if results is not None and (cause := _unjudged(profile, results)) is not None:
+    if results is not None and (cause := _not_evaluated(profile, results)) is not None:
         return (Missed(Subject(), cause, f"No rule could be evaluated on the target: {cause}", FIX),)
     return tuple(_databases(profile))
 
@@ -119,7 +119,7 @@ def result_of(found: Sequence[Missed]) -> RuleResult:
         family="coverage",
         guidelines=(),
         outcome=Outcome.ERROR,
-        findings=tuple(Finding(m.subject, Severity.WARN, m.message, m.fix) for m in found),
+        findings=tuple(Finding(m.subject, Severity.WARNING, m.message, m.fix) for m in found),
         reason=_listed(m.cause if m.subject == Subject() else f"{m.subject.database}: {m.cause}" for m in found),
         why=WHY,
     )
@@ -157,10 +157,10 @@ def _gaps(profile: Profile) -> list[Gap]:
     return [g for g in profile.gaps if g.fact != "columns" or (g.database, g.measurement) not in described]
 
 
-def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:
+def _not_evaluated(profile: Profile, results: Sequence[RuleResult]) -> str | None:
     """Why no rule could be evaluated, in one line; None if one could, even for part of the target."""
     applying = [r for r in results if r.outcome is not Outcome.NOT_APPLICABLE]
-    if any(_judged_some(r, profile) for r in applying):
+    if any(_evaluated_some(r, profile) for r in applying):
         return None
     if not applying:
         return "all rules are switched off" if any(r.switched_off for r in results) else "no rule applies to it"
@@ -168,7 +168,7 @@ def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:
     return _cause(g for r in applying for g in r.gaps) or broken or applying[0].reason or "no rule could be evaluated"
 
 
-def _judged_some(rule: RuleResult, profile: Profile) -> bool:
+def _evaluated_some(rule: RuleResult, profile: Profile) -> bool:
     """Whether the rule was evaluated on at least one measurement: gaps elsewhere do not undo that."""
     if rule.outcome in (Outcome.PASS, Outcome.FAIL):
         return True

@@ -186,10 +186,10 @@ class Case:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """Those whose kind of rows the rule judges."""
-        return tuple(m for m in self.profile.measurements if self.judges(m))
+        """Those whose kind of rows the rule evaluates."""
+        return tuple(m for m in self.profile.measurements if self.evaluates(m))
 
-    def judges(self, measurement: Measurement) -> bool:
+    def evaluates(self, measurement: Measurement) -> bool:
         """Whether the rule is about the kind of rows that the measurement has."""
         kinds, kind = self.rule.kinds, measurement.kind
         if kinds is None or kind is None or kind in kinds:
@@ -199,7 +199,7 @@ class Case:
 
     def inside(self, database: Database) -> tuple[Measurement, ...]:
         """Those of a database, including its other retention policies."""
-        return tuple(m for m in self.profile.inside(database) if self.judges(m))
+        return tuple(m for m in self.profile.inside(database) if self.evaluates(m))
 
     def once_for_family(self, found_in: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
         """The findings about each measurement that the rule judges; for collections of one family only once, about the
@@ -280,7 +280,7 @@ class Rule:
     package: str = ""
     """The distribution that provides it, and its version; empty for tsaudit itself."""
     kinds: frozenset[TableKind] | None = None
-    """The kinds of tables it judges; None for all."""
+    """The kinds of tables it evaluates; None for all."""
 
     @property
     def engines(self) -> frozenset[str]:

@@ -15,13 +15,14 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from tsaudit import alerts, not_audited, report
-from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
+from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import clock, incidents, lease
 from tsaudit.history.compaction import compact, is_due
 from tsaudit.history.database import HistoryError, patience
@@ -33,10 +34,8 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
-from tsaudit.silenced_rules import outcomes_of, silenced_rules
-from tsaudit.story import Story, of_result
+from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
-from tsaudit.text.findings import severity_word
 
 Progress = Callable[[str], None]
 
@@ -56,7 +55,7 @@ class AuditRun:
     """None only if tsaudit itself failed (`error` says how); nothing was saved then."""
     profile: Profile | None
     """None if the target could not be audited at all."""
-    changes: tuple[incidents.Change, ...]
+    changes: tuple[incidents.IncidentChange, ...]
     report: report.ReportLocation | None
     """None if it could not be written."""
     seconds: float
@@ -64,7 +63,7 @@ class AuditRun:
     """One line if anything went wrong that must fail the run; otherwise None."""
     is_first: bool = False
     """Whether it was audited, and on no earlier day."""
-    settled: frozenset[str] = frozenset()
+    muted: frozenset[str] = frozenset()
     """Fingerprints of the findings that are accepted or snoozed: they are counted apart, and are never the worst."""
 
     @property
@@ -73,11 +72,11 @@ class AuditRun:
         return self.result.verdict if self.result else Verdict.UNKNOWN
 
     @property
-    def story(self) -> Story:
+    def summary(self) -> Summary:
         """The worst finding that is neither accepted nor snoozed, in brief; without an audit, what went wrong."""
         if self.result is None:
-            return Story(self.error or "")
-        return of_result(self.result, self.profile, self.settled)
+            return Summary(self.error or "")
+        return of_result(self.result, self.profile, self.muted)
 
     @property
     def is_complete(self) -> bool:
@@ -135,7 +134,7 @@ def _not_saved(
     else:
         cause = f"internal error, so the audit was not saved: {_one_line(error)}"
     say(cause)
-    result = _judge(target, settings, Timeline(), None, cause, day)
+    result = _evaluate(target, settings, Timeline(), None, cause, day)
     store.save(None, result, None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     context = alerts.RunContext(target.name, target.engine, day, result.verdict, None, run_url, result.plans)
@@ -154,17 +153,17 @@ def _audit_alone(
     if profile is not None:
         unused = (*profile.unused_settings, *unused_routes(settings, {target.name: profile}))
         profile = dataclasses.replace(profile, unused_settings=unused)
-    result = _judge(target, settings, timeline, profile, failure, day)
+    result = _evaluate(target, settings, timeline, profile, failure, day)
     if profile is not None and not_audited.unseen(profile) is not None:
         # Stored as the day's schema, it would look as if everything had been dropped.
         profile = None
-    result = _with_silenced_rules(store, settings, result)
+    result = _with_degraded_rules(store, settings, result)
     before = _result_before(store, target.name, day)
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     days = store.days(target.name)
-    alarm = clock.complaint(target.name, days)
-    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, alarm or "")
+    warning = clock.future_days_warning(target.name, days)
+    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, warning or "")
     if location:
         store.published(target.name, day, location.url)
     context = alerts.RunContext(
@@ -179,9 +178,9 @@ def _audit_alone(
     alerts.queue(store, settings, changes, context)
     store.took(target.name, time.monotonic() - working)
     if is_due(target.name, days, day):
-        compact(store, target.name, clock.steady(days, day))
-    removal_error = _remove_old_reports(settings, target, clock.trusted(days, day))
-    say(f"verdict {severity_word(result.verdict)}")
+        compact(store, target.name, clock.compaction_date(days, day))
+    removal_error = _remove_old_reports(settings, target, clock.removal_date(days, day))
+    say(f"verdict {result.verdict}")
     return AuditRun(
         target=target.name,
         day=day,
@@ -190,9 +189,9 @@ def _audit_alone(
         changes=tuple(changes),
         report=location,
         seconds=time.monotonic() - began,
-        error="; ".join(filter(None, (_error(result), alarm, report_error, removal_error))) or None,
+        error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
         is_first=profile is not None and timeline.is_empty,
-        settled=incidents.settled(store, target.name, day),
+        muted=incidents.muted(store, target.name, day),
     )
 
 
@@ -219,7 +218,7 @@ def audit_targets(
 
     if reactions:
         with suppress(HistoryError), patience(_REACTIONS_S):
-            # Before anything is queued: what people have decided since is no news. `tell` reports problems.
+            # Before anything is queued: what people have decided since is no news. `notify` reports problems.
             alerts.read_reactions(store, settings)
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
         futures = {pool.submit(one, target): target for target in targets}
@@ -250,7 +249,7 @@ def write_index(settings: Settings, store: Store) -> str | None:
     return None
 
 
-def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
+def notify(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
     """Read reactions, send queued messages, and the digest of a day once everything due on it has been audited.
 
     Reactions that cannot be read are reported to `out`; they fail nothing. Sending takes at most `slack.deadline_s`.
@@ -302,21 +301,21 @@ def _collect(
     return profile, None
 
 
-def _judge(
+def _evaluate(
     target: Target, settings: Settings, timeline: Timeline, profile: Profile | None, failure: str | None, day: date
 ) -> AuditResult:
     if profile is not None:
-        return audit(profile, timeline, limit_policy(settings, target), switches=rule_policy(settings, target))
+        return evaluate(profile, timeline, limit_policy(settings, target), switches=rule_policy(settings, target))
     nothing = not_audited.result_of([not_audited.whole(failure or "")])
     return AuditResult(target.name, target.engine, "", day, utc_now(), VERSION, (nothing,))
 
 
-def _with_silenced_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
+def _with_degraded_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
     """The result, and the result about rules that worked on earlier days and no longer do."""
     if not outcomes_of(result).unknown:
         return result
     earlier = store.rule_outcomes(result.target, before=result.day)
-    found = silenced_rules(result, earlier, settings.incidents.unknown_after)
+    found = degraded_rules(result, earlier, settings.incidents.unknown_after)
     return dataclasses.replace(result, results=(*result.results, found)) if found else result
 
 
@@ -339,7 +338,7 @@ def _report(
     timeline: Timeline,
     previous: AuditResult | None,
     run_url: str | None,
-    alarm: str,
+    warning: str,
 ) -> tuple[report.ReportLocation | None, str | None]:
     """A report that cannot be written loses no alert: the audit continues and the run fails."""
     known = incidents.current(store, target.name, day=result.day)
@@ -352,7 +351,7 @@ def _report(
             settings.report,
             run_url=run_url,
             previous=previous,
-            alarm=alarm,
+            warning=warning,
             owner=target.owner or "",
         )
     except report.ReportError as error:

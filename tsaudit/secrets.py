@@ -106,7 +106,7 @@ def remember_login(user: str | None, password: str | None) -> None:
         remember(password, base64.b64encode(f"{user or ''}:{password}".encode()).decode())
 
 
-def forget() -> None:
+def clear() -> None:
     """Forget everything: for tests."""
     global _matcher
     with _lock:
@@ -168,7 +168,7 @@ def _made(secrets: tuple[str, ...]) -> _Matcher:
             if not own or own & everyday:
                 words.add(form)
             begun |= {lower[:length] for length in range(_SHORTEST, min(_RUN, len(lower)))}
-        words |= {part for one in plain for part in _SEPARATORS.split(one) if _tells(part)}
+        words |= {part for one in plain for part in _SEPARATORS.split(one) if _is_worth_masking(part)}
     words = {word.lower() for word in words} - _EVERYDAY
     everyday_starts = {word[:length] for word in _EVERYDAY for length in range(_SHORTEST, _RUN)}
     behind = rf"(?<=[:='\"`]){_any_of(in_place)}(?=$|[@&;'\"`\s,)\]}}/])"
@@ -185,7 +185,7 @@ def _any_of(texts: set[str]) -> str:
     return f"(?:{'|'.join(re.escape(text) for text in sorted(texts, key=len, reverse=True))})"
 
 
-def _tells(part: str) -> bool:
+def _is_worth_masking(part: str) -> bool:
     """Whether a part of a secret is worth masking by itself: a short word may be any word."""
     mixed = any(c.isdigit() for c in part) and any(c.isalpha() for c in part)
     return len(part) >= _SHORTEST or (len(part) == _SHORTEST - 1 and mixed)

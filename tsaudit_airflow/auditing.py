@@ -50,7 +50,7 @@ class Order:
     """The logical day in UTC; None for today."""
     workers: int = 4
     run_url: str | None = None
-    tell: bool = True
+    notify: bool = True
     """Whether to send messages; otherwise they wait for the next audit."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values of `${NAME}`, in addition to those of the environment."""
@@ -61,7 +61,7 @@ class Done:
     """What has come of an order."""
 
     audits: dict[str, dict[str, Any]]
-    """Target to its audit, as `summary` has it."""
+    """Target to its audit, as `essentials` has it."""
     problems: tuple[str, ...]
     """What must fail the task, one line each."""
 
@@ -81,13 +81,13 @@ class InProcess:
                 day=order.day,
                 workers=order.workers,
                 run_url=order.run_url,
-                tell=order.tell,
+                notify=order.notify,
                 out=say,
                 progress=lambda target, line: say(f"{target}: {line}"),
             )
         except Exception as error:
             raise _in_a_line(error) from None
-        return Done({one.target: summary(results.of_run(one)) for one in outcome.runs}, outcome.problems)
+        return Done({one.target: essentials(results.of_run(one)) for one in outcome.runs}, outcome.problems)
 
     def targets(self, config: str, variables: Mapping[str, str]) -> list[str]:
         """The names of all targets. Raises AuditError."""
@@ -125,12 +125,12 @@ class Outside:
         options = ["--format", "json", "--fail-on", "never", "--workers", str(order.workers), "--config", order.config]
         options += ["--day", order.day.isoformat()] if order.day else []
         options += ["--run-url", order.run_url] if order.run_url else []
-        options += [] if order.tell else ["--no-tell"]
+        options += [] if order.notify else ["--no-notify"]
         code, out, said = self._call(
             ["-m", "tsaudit", "audit", *options, "--", *(order.targets or ())], order.config, order.variables, say
         )
         try:
-            audits = {one["target"]: summary(one) for one in json.loads(out)}
+            audits = {one["target"]: essentials(one) for one in json.loads(out)}
         except ValueError:
             raise AuditError("\n".join(self._problems(code, said)), is_final=code in _FINAL) from None
         except KeyError as error:
@@ -192,36 +192,31 @@ class Outside:
             return running.returncode, out.read(), said
 
 
-def summary(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What is worth keeping of an audit in Airflow: the verdict, the story, and the figures.
+def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What is worth keeping of an audit in Airflow: the verdict, the summary, and the figures.
 
     `found` is what `tsaudit audit --format json` prints about a target. None means not measured, or not known.
     """
-    story, measured = found["story"], found["measured"] or {}
-    open_ = Counter(one["severity"] for one in found["findings"] if not one["settled"])
+    summary, measured = found["summary"], found["measured"] or {}
+    open_ = Counter(one["severity"] for one in found["findings"] if not one["muted"])
     opened = [one for one in found["changes"] if one["kind"] == "opened"]
     return {
         "target": found["target"],
         "day": found["day"],
         "verdict": found["verdict"],
         "error": found["error"],
-        "headline": story["headline"],
-        "figures": {one["label"]: _figure(one) for one in story["figures"]},
-        "first_step": story["first_step"],
-        "statement": story["statement"],
+        "headline": summary["headline"],
+        "figures": {one["label"]: _figure(one) for one in summary["figures"]},
+        "first_step": summary["first_step"],
+        "statement": summary["statement"],
         "report": found["report"],
-        "findings": {severity: open_[severity] for severity in ("critical", "warn", "info")},
+        "findings": {severity: open_[severity] for severity in ("critical", "warning", "note")},
         "opened": [f"{one['code']} {one['subject']}" for one in opened],
         "series": measured.get("series"),
         "measurements": measured.get("measurements"),
         "not_measured": measured.get("not_measured"),
         "seconds": found["seconds"],
     }
-
-
-def verdict_word(verdict: str) -> str:
-    """The verdict as people read it. What a task returns has `warn`, as the command's JSON does."""
-    return "warning" if verdict == "warn" else verdict
 
 
 def _figure(figure: Mapping[str, str]) -> str:

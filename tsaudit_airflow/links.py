@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
-_WORST_FIRST: Final = ("critical", "warn", "unknown", "ok")
+_WORST_FIRST: Final = ("critical", "warning", "unknown", "ok")
 
 
 class AuditReportLink(BaseOperatorLink):

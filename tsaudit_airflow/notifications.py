@@ -1,48 +1,46 @@
-"""The story of an audit for any of Airflow's notifiers."""
+"""The summary of an audit for any of Airflow's notifiers."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk.bases.notifier import BaseNotifier
 
-from tsaudit_airflow.auditing import verdict_word
-
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-_NOT_OK: Final = ("critical", "warn", "unknown")
+_NOT_OK: Final = ("critical", "warning", "unknown")
 
 
 class AuditNotifier(BaseNotifier):
-    """Tells the story of an audit through another notifier, for example of email or a chat.
+    """Sends the summary of an audit through another notifier, for example of email or a chat.
 
     Use it as `on_success_callback` and `on_failure_callback` of an `AuditOperator`. The templates of the other notifier
-    can use `{{ audit_story }}`, the text, and `{{ audits }}`, what the task returns. tsaudit's own messages, once per
+    can use `{{ audit_summary }}`, the text, and `{{ audits }}`, what the task returns. tsaudit's own messages, once per
     incident, do not need it: `tsaudit.yaml` says who gets those.
     """
 
     def __init__(self, notifier: BaseNotifier, verdicts: Collection[str] = _NOT_OK, **options: Any) -> None:
-        """`verdicts`: those that are told. A task without any audit is always told."""
+        """`verdicts`: those to notify about. A task without any audit always notifies."""
         super().__init__(**options)
         self.notifier = notifier
         self.verdicts = frozenset(verdicts)
 
     def notify(self, context: "Context") -> None:
-        """Tell the audits of the task whose callback this is; nothing if no verdict is among `verdicts`."""
+        """Notify about the audits of the task whose callback this is; nothing if no verdict is among `verdicts`."""
         audits: dict[str, Any] = getattr(context["task"], "audits", {})
-        told = {name: one for name, one in audits.items() if one["verdict"] in self.verdicts}
-        if audits and not told:
+        selected = {name: one for name, one in audits.items() if one["verdict"] in self.verdicts}
+        if audits and not selected:
             return
-        stories = [story(name, one) for name, one in told.items()]
-        text = "\n\n".join(stories) or f"No audit: {context.get('exception') or 'the task audited nothing'}"
+        summaries = [summary(name, one) for name, one in selected.items()]
+        text = "\n\n".join(summaries) or f"No audit: {context.get('exception') or 'the task audited nothing'}"
         # As values of the context, not as parts of a template: names in a database may look like templates.
-        self.notifier(cast("Context", {**context, "audit_story": text, "audits": told}))
+        self.notifier(cast("Context", {**context, "audit_summary": text, "audits": selected}))
 
 
-def story(target: str, audit: dict[str, Any]) -> str:
-    """The story in lines: verdict and headline, figures, the first step with its statement, the report."""
+def summary(target: str, audit: dict[str, Any]) -> str:
+    """The summary in lines: verdict and headline, figures, the first step with its statement, the report."""
     lines: Sequence[str] = (
-        f"{target}: {verdict_word(audit['verdict'])}. {audit['error'] or audit['headline']}",
+        f"{target}: {audit['verdict']}. {audit['error'] or audit['headline']}",
         *(f"{label}: {text}" for label, text in audit["figures"].items()),
         audit["first_step"],
         audit["statement"],

@@ -8,18 +8,18 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tsaudit_airflow.assets import AUDITS, audit_asset
-from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside, verdict_word
+from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside
 from tsaudit_airflow.hooks import AuditHook
 from tsaudit_airflow.links import AuditReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
-FailOn = Literal["warn", "critical", "unknown", "never"]
+FailOn = Literal["warning", "critical", "unknown", "never"]
 _FAILS: Final = {
-    "warn": ("warn", "critical"),
+    "warning": ("warning", "critical"),
     "critical": ("critical",),
-    "unknown": ("warn", "critical", "unknown"),
+    "unknown": ("warning", "critical", "unknown"),
     "never": (),
 }
 
@@ -76,10 +76,10 @@ class AuditOperator(_OfTsaudit):
       together with Airflow's; None to audit in the process of the task.
     - `fail_on`: the lowest verdict that fails the task. What could not be audited always does, after the other targets.
     - `workers`: how many targets are audited at a time.
-    - `tell`: whether to send messages; otherwise they wait for the next audit.
+    - `notify`: whether to send messages; otherwise they wait for the next audit.
 
-    Returns target to verdict, story, and figures. Each audit is also an event of the asset `tsaudit/<target>`, with the
-    same in its extra, unless the task fails.
+    Returns target to verdict, summary, and figures. Each audit is also an event of the asset `tsaudit/<target>`, with
+    the same in its extra, unless the task fails.
     """
 
     template_fields: Sequence[str] = ("config", "target", "day", "connections", "python")
@@ -95,7 +95,7 @@ class AuditOperator(_OfTsaudit):
         python: str | None = None,
         fail_on: FailOn = "never",
         workers: int = 4,
-        tell: bool = True,
+        notify: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(config=config, connections=connections, python=python, **options)
@@ -105,7 +105,7 @@ class AuditOperator(_OfTsaudit):
         self.day = day
         self.fail_on = fail_on
         self.workers = workers
-        self.tell = tell
+        self.notify = notify
         self.outlets = [*self.outlets, AUDITS]
         self.audits: dict[str, dict[str, Any]] = {}
         """Target to its audit, once the task has run: for the link and the callbacks."""
@@ -121,7 +121,7 @@ class AuditOperator(_OfTsaudit):
             day=self._chosen_day(context),
             workers=self.workers,
             run_url=context["ti"].log_url,
-            tell=self.tell,
+            notify=self.notify,
             variables=AuditHook(self.connections).variables(),
         )
         try:
@@ -130,12 +130,12 @@ class AuditOperator(_OfTsaudit):
             raise _failed(error) from None
         self.audits = done.audits
         for name, one in done.audits.items():
-            self.log.info("%s: %s. %s", name, verdict_word(one["verdict"]), one["error"] or one["headline"])
+            self.log.info("%s: %s. %s", name, one["verdict"], one["error"] or one["headline"])
             context["outlet_events"][AUDITS].add(audit_asset(name), extra=one)
         if done.problems:
             raise AirflowException("\n".join(done.problems))
         failing = _FAILS[self.fail_on]
-        if bad := [f"{name} is {verdict_word(one['verdict'])}: {one['headline']}" for name, one in done.audits.items()
+        if bad := [f"{name} is {one['verdict']}: {one['headline']}" for name, one in done.audits.items()
                    if one["verdict"] in failing]:  # fmt: skip
             raise AirflowFailException("\n".join(bad))
         return done.audits

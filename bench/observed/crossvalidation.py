@@ -170,7 +170,7 @@ def pairs(counts: Counts, most: int) -> Pairs:
                 continue
             limit = median_of(values, n + ahead - 1, n + ahead + 2)
             if limit > values[n] * 1.01:
-                way = max(math.log(limit / history.season_peak) - float(history.logs[-1]), thresholds.WAY_LEAST)
+                way = max(math.log(limit / history.season_peak) - float(history.logs[-1]), thresholds.LEAST_DISTANCE)
                 seen.append(outlook.figures(history.times, history.logs, noise, way, growing))
                 horizons.append(ahead)
     return Pairs(counts, np.array(seen), np.array(horizons, float))

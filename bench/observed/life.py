@@ -12,9 +12,9 @@ from observed.counts import Counts
 from observed.verdicts import grows
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.audit import audit
 from tsaudit.config.settings import Incidents
-from tsaudit.history.lifecycle import DaySeen, State, Track
+from tsaudit.evaluation import evaluate
+from tsaudit.history.lifecycle import DaySeen, IncidentState, Track
 from tsaudit.model.finding import fingerprint
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -52,12 +52,12 @@ def lives(
     for n in range(begin, len(points) if end is None else min(end, len(points))):
         profile = dataclasses.replace(a_profile(a_measurement("cpu", int(points[n].value))), day=days[n])
         timeline = Timeline(points={("series", _WHERE): points[:n]})
-        result = audit(profile, timeline, policy, [runaway_cardinality])
-        was_open = track is not None and track.incident.state is State.OPEN
+        result = evaluate(profile, timeline, policy, [runaway_cardinality])
+        was_open = track is not None and track.incident.state is IncidentState.OPEN
         track = DaySeen(result, Incidents(), lambda _finding, _rule: "owner").after(mark, track, None) or track
         if track is None:
             continue
-        is_open = track.incident.state is State.OPEN
+        is_open = track.incident.state is IncidentState.OPEN
         if is_open and not was_open:
             found.append(Life(n, None, [], ""))
         if is_open:

@@ -83,7 +83,7 @@ def judged(counts: Counts, most: int) -> Judged:
     for n in range(7, min(len(values), most + 7)):
         since = next(i for i in range(n + 1) if (days[n] - days[i]).days <= LONGEST)
         at, seen = days[since : n + 1], [float(round(value)) for value in values[since : n + 1]]
-        kind = growth.judge(at, seen).kind
+        kind = growth.detect(at, seen).kind
         found.at.append(n)
         found.kinds.append(kind)
         for name, alarms in DETECTORS.items():

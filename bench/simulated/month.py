@@ -21,8 +21,8 @@ from sqlalchemy import text
 
 from bench.simulated import copies
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
-from tsaudit.audit import audit as judged
 from tsaudit.config.settings import Incidents
+from tsaudit.evaluation import evaluate as judged
 from tsaudit.history import clock, incidents
 from tsaudit.history.compaction import compact, is_due
 from tsaudit.history.store import Store
@@ -65,7 +65,7 @@ def audit(store: Store, target: str, day: date) -> None:
     store.published(target, day, "https://reports.example.com/latest.html")
     days = store.days(target)
     if is_due(target, days, day):
-        compact(store, target, clock.steady(days, day))
+        compact(store, target, clock.compaction_date(days, day))
 
 
 def simulate(address: str, targets: int, days: int, audits: int, workers: int) -> None:

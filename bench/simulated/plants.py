@@ -67,7 +67,7 @@ def verdicts(job: Job) -> list[Verdict]:
     found = []
     for n in range(int(np.searchsorted(job.days, job.begin)), len(days)):
         seen = slice(max(n - LONGEST, 0), n + 1)
-        told = growth.judge(days[seen], values[seen])
+        told = growth.detect(days[seen], values[seen])
         onset = (told.onset - FIRST).days if told.onset else None
         found.append(Verdict(int(job.days[n]), told.kind == "growth", onset))
     return found
@@ -201,4 +201,4 @@ def _incidents(pool: Executor) -> Iterator[str]:
 
 
 def _grows_on(days: list[date], level: Array, n: int) -> bool:
-    return growth.judge(days[: n + 1], [float(round(value)) for value in level[: n + 1]]).kind == "growth"
+    return growth.detect(days[: n + 1], [float(round(value)) for value in level[: n + 1]]).kind == "growth"

@@ -12,7 +12,7 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit import alerts
 from tsaudit.config.settings import Settings
 from tsaudit.history import incidents
-from tsaudit.history.incidents import Incident, State
+from tsaudit.history.incidents import Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Finding, Severity, fingerprint
 from tsaudit.model.subject import Subject
@@ -65,7 +65,7 @@ def an_incident(finding: Finding | None = None, **changes: Any) -> Incident:
         "code": code,
         "rule": "high-series-cardinality",
         "subject": found.subject,
-        "state": State.OPEN,
+        "state": IncidentState.OPEN,
         "severity": found.severity,
         "owner": "default",
         "first_seen": DAY - timedelta(days=3),
@@ -82,7 +82,7 @@ def subject(number: int) -> Subject:
     return Subject("main", f"table_{number}", "host")
 
 
-def found(*numbers: int, severity: Severity = Severity.WARN, **changes: Any) -> list[Finding]:
+def found(*numbers: int, severity: Severity = Severity.WARNING, **changes: Any) -> list[Finding]:
     return [a_finding(subject(n), severity, message=f"Table {n} is bad.", **changes) for n in numbers]
 
 

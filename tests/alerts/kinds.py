@@ -44,7 +44,7 @@ def growing(**changes: object) -> Incident:
         severity_reason="47 times the series before",
         limit=_LIMIT,
         unit="series",
-        guilty="request_id",
+        main_contributor="request_id",
         share=0.9996,
         since=DAY - timedelta(days=11),
         forecast=_AHEAD,
@@ -81,7 +81,9 @@ def attributes() -> Incident:
 
 def hostile() -> Incident:
     """One in which every text from the database attacks."""
-    finding = a_finding(Subject(EVIL, EVIL, EVIL), message=EVIL, fix=EVIL, guilty=EVIL, samples=(EVIL, "`", ""))
+    finding = a_finding(
+        Subject(EVIL, EVIL, EVIL), message=EVIL, fix=EVIL, main_contributor=EVIL, samples=(EVIL, "`", "")
+    )
     return an_incident(finding)
 
 

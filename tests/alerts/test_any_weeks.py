@@ -20,7 +20,7 @@ from tsaudit import alerts
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Finding, Severity
 
-BAD_DAY = st.dictionaries(st.integers(1, 3), st.sampled_from([Severity.WARN, Severity.CRITICAL]))
+BAD_DAY = st.dictionaries(st.integers(1, 3), st.sampled_from([Severity.WARNING, Severity.CRITICAL]))
 """Number of a table to the severity of its finding; empty: all is well."""
 METHODS = ["chat.postMessage", "chat.update", "conversations.history", "conversations.replies"]
 TROUBLES = [
@@ -91,7 +91,7 @@ def test_everything_is_said_once_and_in_order(
 
 
 def test_rings_are_those_a_person_expects() -> None:
-    warn, critical = Severity.WARN, Severity.CRITICAL
+    warn, critical = Severity.WARNING, Severity.CRITICAL
     assert rings([{1: warn}, {1: warn}, {1: critical}, {1: warn, 2: warn}, {}, {}, {1: warn}]) == [
         "alert",
         "reply",

@@ -23,7 +23,7 @@ from tsaudit.history.store import Store
 ROOT = Path(__file__).parents[2]
 
 
-CLAIM, SETTLE = "tsaudit.history.deliveries:claim", "tsaudit.history.deliveries:settle"
+CLAIM, SETTLE = "tsaudit.history.deliveries:claim", "tsaudit.history.deliveries:record_result"
 ANN = "U0ANN"
 
 

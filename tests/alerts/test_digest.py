@@ -110,7 +110,7 @@ def test_without_edits_the_digest_says_what_was_resolved_that_day(store: Store, 
     assert "🟠 `demo` 1 warning · 1 resolved" in str(slack.messages[-1].blocks)
 
 
-def test_what_was_silenced_is_left_out(history: History) -> None:
+def test_what_was_muted_is_left_out(history: History) -> None:
     history.audit(found(1))
     decide(history, "accept", DAY + timedelta(days=9))
     history.next_day(found(1))

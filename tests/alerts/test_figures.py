@@ -1,4 +1,4 @@
-"""The block of one incident: the story as it is in all outputs, the notes, and the statement as it is."""
+"""The block of one incident: the summary as it is in all outputs, the notes, and the statement as it is."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tests.alerts.builders import an_incident
 from tests.alerts.slack_double import problem_of
 from tests.builders import DAY, a_finding
 from tsaudit.alerts.blocks import characters, texts
-from tsaudit.alerts.figures import story_block
+from tsaudit.alerts.figures import summary_block
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.model.finding import Finding, Forecast, Limit, Severity
-from tsaudit.story import Story, StoryFigure, of_finding
+from tsaudit.summary import Summary, SummaryFigure, of_finding
 
 LIMIT = Limit("x.y", 100.0, "values", "house", "default")
 
 
 def lines(finding: Finding, **changes: Any) -> list[str]:
     incident = an_incident(finding, **changes)
-    story = of_finding(finding, incident.code, (), "demo", DAY)
-    return shown(incident, story)
+    summary = of_finding(finding, incident.code, (), "demo", DAY)
+    return shown(incident, summary)
 
 
-def shown(incident: Incident, story: Story, *, full_values: bool = False, with_step: bool = True) -> list[str]:
-    block = story_block(incident, story, "🟠", full_values=full_values, with_step=with_step)
+def shown(incident: Incident, summary: Summary, *, full_values: bool = False, with_step: bool = True) -> list[str]:
+    block = summary_block(incident, summary, "🟠", full_values=full_values, with_step=with_step)
     assert problem_of({"text": "x", "blocks": [block]}) is None
     return [line for text in texts(block) for line in text.splitlines()]
 
@@ -49,23 +49,23 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_the_headline_and_our_own_labels_are_bold() -> None:
-    story = Story(
-        "All *is* <!channel> lost", (StoryFigure("Now", "3"),), "First step of 2: act: now.", "", "tsaudit plan t"
+    summary = Summary(
+        "All *is* <!channel> lost", (SummaryFigure("Now", "3"),), "First step of 2: act: now.", "", "tsaudit plan t"
     )
-    block = story_block(an_incident(), story, "🟠", full_values=False, with_step=True)
+    block = summary_block(an_incident(), summary, "🟠", full_values=False, with_step=True)
     runs = block["elements"][0]["elements"]
     assert [run["text"] for run in runs if run.get("style") == {"bold": True}] == [
         "All *is* <!channel> lost",
         "Now:",
         "First step of 2:",
     ]
-    assert shown(an_incident(), story)[-1] == "First step of 2: act: now."
-    assert shown(an_incident(), replace(story, rest=""))[-1] == "First step of 2: act: now."
+    assert shown(an_incident(), summary)[-1] == "First step of 2: act: now."
+    assert shown(an_incident(), replace(summary, rest=""))[-1] == "First step of 2: act: now."
 
 
 def test_the_statement_is_a_code_block_as_it_is() -> None:
-    story = Story("Bad", (), "First step of 2: drop it.", "SELECT `a`, * FROM t WHERE b < 3 && c")
-    block = story_block(an_incident(), story, "🟠", full_values=False, with_step=True)
+    summary = Summary("Bad", (), "First step of 2: drop it.", "SELECT `a`, * FROM t WHERE b < 3 && c")
+    block = summary_block(an_incident(), summary, "🟠", full_values=False, with_step=True)
     assert block["elements"][1] == {
         "type": "rich_text_preformatted",
         "elements": [{"type": "text", "text": "SELECT `a`, * FROM t WHERE b < 3 && c"}],
@@ -74,13 +74,13 @@ def test_the_statement_is_a_code_block_as_it_is() -> None:
 
 @pytest.mark.parametrize("statement", ["SELECT 'a\u202eb'", "SELECT  'two  blanks'", "SELECT 1\nFROM t", "x" * 3_000])
 def test_a_statement_that_would_have_to_be_changed_is_not_shown(statement: str) -> None:
-    block = story_block(an_incident(), Story("Bad", (), "Do.", statement), "🟠", full_values=False, with_step=True)
+    block = summary_block(an_incident(), Summary("Bad", (), "Do.", statement), "🟠", full_values=False, with_step=True)
     assert [part["type"] for part in block["elements"]] == ["rich_text_section"]
 
 
 def test_a_step_that_stands_elsewhere_is_not_repeated() -> None:
-    story = Story("Bad", (), "First step of 2: drop it.", "DROP x", "tsaudit plan demo")
-    assert shown(an_incident(), story, with_step=False) == ["🟠 Bad"]
+    summary = Summary("Bad", (), "First step of 2: drop it.", "DROP x", "tsaudit plan demo")
+    assert shown(an_incident(), summary, with_step=False) == ["🟠 Bad"]
 
 
 @pytest.mark.parametrize(
@@ -102,21 +102,21 @@ def test_samples_are_said_in_a_word(samples: tuple[str, ...], said: str) -> None
 
 def test_samples_are_shown_in_full_if_configured() -> None:
     incident = an_incident(a_finding(samples=("a-1", "b-2", "a-1", "c-3")))
-    assert "Samples: a-1, b-2" in shown(incident, Story("Bad"), full_values=True)
+    assert "Samples: a-1, b-2" in shown(incident, Summary("Bad"), full_values=True)
 
 
 def test_decisions_are_named() -> None:
-    ack = Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARN)
-    snooze = Decision(DecisionKind.SNOOZE, "bob", "later", datetime.now(UTC), DAY, Severity.WARN, 5.0, "values")
+    ack = Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARNING)
+    snooze = Decision(DecisionKind.SNOOZE, "bob", "later", datetime.now(UTC), DAY, Severity.WARNING, 5.0, "values")
     finding = a_finding(observed=9.0, unit="values")
     assert "Acknowledged by ann: on it" in lines(finding, decision=ack)
-    back = lines(finding, lapsed=replace(snooze, until=DAY + timedelta(days=9)))
+    back = lines(finding, exceeded=replace(snooze, until=DAY + timedelta(days=9)))
     assert "Back, although snoozed by bob until 2026-04-09 (later): that covers up to 5 values, now 9 values" in back
 
 
 def test_whoever_decided_by_a_reaction_is_named_by_slack() -> None:
-    ack = Decision(DecisionKind.ACK, "U0ANN", "reaction :eyes: in Slack", datetime.now(UTC), None, Severity.WARN)
-    block = story_block(an_incident(decision=ack), Story("Bad"), "🟠", full_values=False, with_step=True)
+    ack = Decision(DecisionKind.ACK, "U0ANN", "reaction :eyes: in Slack", datetime.now(UTC), None, Severity.WARNING)
+    block = summary_block(an_incident(decision=ack), Summary("Bad"), "🟠", full_values=False, with_step=True)
     runs = block["elements"][0]["elements"]
     assert {"type": "user", "user_id": "U0ANN"} in runs
     assert {"type": "emoji", "name": "eyes"} in runs
@@ -126,12 +126,14 @@ def test_whoever_decided_by_a_reaction_is_named_by_slack() -> None:
 
 def test_the_block_of_any_incident_is_bounded() -> None:
     long = "<&" * 5_000
-    story = Story(long, (StoryFigure(long, long, long),) * 3, long, long)
+    summary = Summary(long, (SummaryFigure(long, long, long),) * 3, long, long)
     incident = an_incident(a_finding(samples=(long, long, long)))
-    block = story_block(incident, story, "🟠", full_values=True, with_step=True)
+    block = summary_block(incident, summary, "🟠", full_values=True, with_step=True)
     assert characters([block]) <= 5_500
     # Even with a message of its own, a decision, and an earlier one, the first incident of an alert has to fit.
-    why = Decision(DecisionKind.ACK, long, long, datetime.now(UTC), None, Severity.WARN)
+    why = Decision(DecisionKind.ACK, long, long, datetime.now(UTC), None, Severity.WARNING)
     finding = a_finding(message=long, samples=(long, long, long))
-    said = story_block(an_incident(finding, decision=why, lapsed=why), story, "🟠", full_values=True, with_step=True)
+    said = summary_block(
+        an_incident(finding, decision=why, exceeded=why), summary, "🟠", full_values=True, with_step=True
+    )
     assert characters([said]) <= 6_000

@@ -42,7 +42,7 @@ def full_incident(number: int = 1, severity: Severity = Severity.CRITICAL, **cha
         observed=1_234_567.0,
         limit=LIMIT,
         unit="series",
-        guilty="host",
+        main_contributor="host",
         share=0.92,
         samples=("web-01.example.com", "web-02.example.com", "db-01.example.com", "db-02.example.com"),
         since=DAY - timedelta(days=30),
@@ -52,13 +52,13 @@ def full_incident(number: int = 1, severity: Severity = Severity.CRITICAL, **cha
 
 
 def everything(count: int) -> list[Incident]:
-    return [full_incident(n, Severity.CRITICAL if n % 3 == 0 else Severity.WARN) for n in range(count)]
+    return [full_incident(n, Severity.CRITICAL if n % 3 == 0 else Severity.WARNING) for n in range(count)]
 
 
 def hostile_incident() -> Incident:
     evil = "<!channel> @here <http://evil.example|click> *bold* _it_ ~st~ `code` &amp; \u202egpj.exe\x1b[31m\n> q"
     return full_incident(
-        guilty=evil, message=evil, fix=evil, samples=(evil, "`", ""), subject=Subject(evil, evil, evil)
+        main_contributor=evil, message=evil, fix=evil, samples=(evil, "`", ""), subject=Subject(evil, evil, evil)
     )
 
 
@@ -75,7 +75,7 @@ def shape(name: str) -> Message:
             [
                 replace(
                     full_incident(),
-                    decision=Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARN),
+                    decision=Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARNING),
                 ),
                 an_incident(a_finding(subject(2))),
             ],
@@ -114,7 +114,7 @@ def body(made: Message) -> str:
     return "\n".join(text for block in made.blocks for text in texts(block))
 
 
-def test_alert_tells_the_story_of_the_worst_first() -> None:
+def test_alert_shows_the_summary_of_the_worst_first() -> None:
     made = message.alert(a_context(), [an_incident(), full_incident()])
     said = body(made)
     assert [block["type"] for block in made.blocks[:3]] == ["header", "rich_text", "context"]
@@ -180,7 +180,7 @@ def test_worst_come_first_and_the_rest_is_counted() -> None:
 
 
 def test_the_rest_of_one_severity_is_counted_once() -> None:
-    made = message.alert(a_context(), [full_incident(n, Severity.WARN) for n in range(500)])
+    made = message.alert(a_context(), [full_incident(n, Severity.WARNING) for n in range(500)])
     shown = sum("details>" in text for block in made.blocks for text in texts(block))
     assert f"and {500 - shown} more warnings: the report lists them all" in body(made)
 
@@ -194,12 +194,12 @@ def test_incidents_furthest_over_the_limit_come_first() -> None:
 @settings(max_examples=examples(30), deadline=None)
 @given(st.lists(HOSTILE, min_size=8, max_size=8), st.integers(1, 12))
 def test_no_foreign_text_rings_links_or_bursts_a_limit(words: list[str], count: int) -> None:
-    name, measurement, column, text, fix, guilty, sample, run = words
+    name, measurement, column, text, fix, main_contributor, sample, run = words
     incident = full_incident(
         subject=Subject(name * 40, measurement, column),
         message=text * 40,
         fix=fix * 40,
-        guilty=guilty * 40,
+        main_contributor=main_contributor * 40,
         samples=(sample * 40, sample, sample),
     )
     incidents = [replace(incident, fingerprint=f"{n:016x}") for n in range(count)]

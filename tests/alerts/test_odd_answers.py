@@ -345,7 +345,7 @@ def test_hanging_channels_do_not_add_up(store: Store, slack: SlackDouble) -> Non
     history.audit(found(*range(10)))
     slack.fail(99, raw=drip)
     began = time.monotonic()
-    report = history.send(pace=alerts.SendingPace(call_s=0.6, least_call_s=0.5, settle_s=0.05, backoff_s=0.05))
+    report = history.send(pace=alerts.SendingPace(call_s=0.6, least_call_s=0.5, doubt_s=0.05, backoff_s=0.05))
     assert time.monotonic() - began < 4
     assert (report.sent, report.waiting) == (0, 10)
     assert report.errors[-1] == "sending stopped after 2 s (`slack.deadline_s`); the rest stays queued for the next run"

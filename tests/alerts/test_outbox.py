@@ -11,16 +11,16 @@ from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.alerts.blocks import texts
-from tsaudit.alerts.outbox import told_by
+from tsaudit.alerts.outbox import notified_by
 from tsaudit.alerts.sending import SendReport
 from tsaudit.history import decisions, deliveries, incidents
-from tsaudit.history.deliveries import Delivery, Kind, State
+from tsaudit.history.deliveries import Delivery, DeliveryKind, DeliveryState
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity
 from tsaudit.model.subject import Subject
 
-CRITICAL, WARN = Severity.CRITICAL, Severity.WARN
+CRITICAL, WARN = Severity.CRITICAL, Severity.WARNING
 
 
 def rows(store: Store) -> list[Any]:
@@ -207,7 +207,7 @@ def decide(history: History, kind: str, until: date | None) -> None:
 
 
 @pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_what_somebody_silenced_is_quiet_until_it_expires(history: History, slack: SlackDouble, kind: str) -> None:
+def test_what_somebody_muted_is_quiet_until_it_expires(history: History, slack: SlackDouble, kind: str) -> None:
     history.audit(found(1))
     history.send()
     decide(history, kind, DAY + timedelta(days=2))
@@ -220,7 +220,7 @@ def test_what_somebody_silenced_is_quiet_until_it_expires(history: History, slac
     assert "1 open incident" in slack.messages[2].text
 
 
-def test_what_was_silenced_rings_when_it_gets_worse(history: History, slack: SlackDouble) -> None:
+def test_what_was_muted_rings_when_it_gets_worse(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
     decide(history, "accept", DAY + timedelta(days=99))
     history.next_day(found(1))
@@ -361,7 +361,7 @@ def test_everything_is_queued_or_nothing(history: History, monkeypatch: pytest.M
     real = deliveries.add
 
     def breaks(connection: sa.Connection, draft: deliveries.MessageDraft) -> str:
-        if draft.kind is Kind.REPLY:
+        if draft.kind is DeliveryKind.REPLY:
             raise RuntimeError("power cut")
         return real(connection, draft)
 
@@ -421,7 +421,7 @@ def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
 
 def test_names_and_values_that_are_no_text_are_kept_and_told(history: History, slack: SlackDouble) -> None:
     half = "half \ud800 of a character"
-    finding = a_finding(Subject("main", half, "host"), message=half, guilty=half, samples=(half,))
+    finding = a_finding(Subject("main", half, "host"), message=half, main_contributor=half, samples=(half,))
     history.store.save(a_profile(a_measurement(half)), a_result(a_rule_result(finding)), None)
     kept = history.store.profile("demo", DAY)
     assert kept is not None
@@ -433,7 +433,7 @@ def test_names_and_values_that_are_no_text_are_kept_and_told(history: History, s
     assert "half \ufffd of a character" in slack.texts()[0]
 
 
-def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
+def a_row(kind: DeliveryKind, about: dict[str, Severity]) -> Delivery:
     payload = {"about": {f: str(s) for f, s in about.items()}}
     return Delivery(
         id="",
@@ -443,7 +443,7 @@ def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
         day=DAY,
         channel="",
         payload=payload,
-        state=State.SENT,
+        state=DeliveryState.SENT,
         parent_id=None,
         sent_channel=None,
         sent_id=None,
@@ -457,13 +457,15 @@ def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        ([(Kind.ALERT, {"a": WARN})], {"a": WARN}),
-        ([(Kind.ALERT, {"a": WARN}), (Kind.EDIT, {"a": CRITICAL, "b": WARN})], {"a": WARN}),
-        ([(Kind.ALERT, {"a": CRITICAL}), (Kind.EDIT, {"a": WARN})], {"a": WARN}),
-        ([(Kind.ALERT, {"a": WARN, "b": WARN}), (Kind.EDIT, {"b": WARN})], {"b": WARN}),
-        ([(Kind.ALERT, {"a": WARN}), (Kind.REPLY, {"b": CRITICAL})], {"a": WARN, "b": CRITICAL}),
-        ([(Kind.ALERT, {"a": WARN}), (Kind.EDIT, {}), (Kind.REPLY, {"a": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN}), (DeliveryKind.EDIT, {"a": CRITICAL, "b": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": CRITICAL}), (DeliveryKind.EDIT, {"a": WARN})], {"a": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN, "b": WARN}), (DeliveryKind.EDIT, {"b": WARN})], {"b": WARN}),
+        ([(DeliveryKind.ALERT, {"a": WARN}), (DeliveryKind.REPLY, {"b": CRITICAL})], {"a": WARN, "b": CRITICAL}),
+        ([(DeliveryKind.ALERT, {"a": WARN}), (DeliveryKind.EDIT, {}), (DeliveryKind.REPLY, {"a": WARN})], {"a": WARN}),
     ],
 )
-def test_told_by_counts_what_rang(steps: list[tuple[Kind, dict[str, Severity]]], expected: dict[str, Severity]) -> None:
-    assert told_by(a_row(kind, about) for kind, about in steps) == expected
+def test_told_by_counts_what_rang(
+    steps: list[tuple[DeliveryKind, dict[str, Severity]]], expected: dict[str, Severity]
+) -> None:
+    assert notified_by(a_row(kind, about) for kind, about in steps) == expected

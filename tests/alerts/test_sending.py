@@ -17,7 +17,7 @@ from tests.builders import DAY
 from tsaudit import alerts
 from tsaudit.alerts.sending import SendReport
 from tsaudit.history import deliveries
-from tsaudit.history.deliveries import State
+from tsaudit.history.deliveries import DeliveryState
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Severity
@@ -336,7 +336,7 @@ def test_a_reply_to_a_deleted_message_becomes_a_message(history: History, slack:
 
 def test_all_rules_at_once_arrive(history: History, slack: SlackDouble) -> None:
     long = "x" * 300
-    history.audit(found(*range(500), severity=Severity.CRITICAL, samples=(long,) * 9, fix=long, guilty=long))
+    history.audit(found(*range(500), severity=Severity.CRITICAL, samples=(long,) * 9, fix=long, main_contributor=long))
     assert history.send() == SendReport(sent=1)
     assert "500 open incidents" in slack.texts()[0]
     assert slack.messages[0].blocks, "it was taken with its blocks"
@@ -580,7 +580,7 @@ def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
     def other() -> None:
         for row in deliveries.waiting(many.store.engine)[:4]:
             time.sleep(0.2)
-            deliveries.settle(many.store.engine, row, State.SENT)
+            deliveries.record_result(many.store.engine, row, DeliveryState.SENT)
 
     with deliveries.sole_sender(many.store.engine, 0):
         thread = threading.Thread(target=other)
@@ -593,14 +593,14 @@ def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
 def test_what_is_queued_while_sending_is_sent_too(
     many: History, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, left = deliveries.settle, [1]
+    real, left = deliveries.record_result, [1]
 
     def settle(*arguments: Any, **named: Any) -> None:
         real(*arguments, **named)
         if left and left.pop():
             History(many.store, many.settings, day=DAY + timedelta(days=1)).audit(found(1, 2), target="t5")
 
-    monkeypatch.setattr(deliveries, "settle", settle)
+    monkeypatch.setattr(deliveries, "record_result", settle)
     assert many.send() == SendReport(sent=7, edited=1)
 
 

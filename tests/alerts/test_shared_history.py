@@ -102,7 +102,7 @@ def test_a_notifier_that_others_have_is_not_missed_here(history: History) -> Non
     with deliveries.writing(history.store.engine) as connection:
         for target in ("demo", "there"):
             thread = deliveries.thread_of("default", target)
-            kind = deliveries.Kind.ALERT
+            kind = deliveries.DeliveryKind.ALERT
             draft = deliveries.MessageDraft(
                 kind, thread, history.day, "", {"text": target, "blocks": [], "about": {}}, notifier="pager"
             )

@@ -29,7 +29,7 @@ def _audited(target: str, *rules: RuleResult) -> None:
         update(store, result, Incidents(), lambda *_: "team")
 
 
-def _rule(code: str, *measurements: str, severity: Severity = Severity.WARN) -> RuleResult:
+def _rule(code: str, *measurements: str, severity: Severity = Severity.WARNING) -> RuleResult:
     return a_rule_result(*(a_finding(Subject("main", m), severity) for m in measurements), code=code)
 
 
@@ -134,7 +134,7 @@ def test_reopen_undoes_and_the_history_keeps_all_of_it(tsaudit: Tsaudit) -> None
         (("accept", "--all", "--rule", "CAR999"), "no rule is called `CAR999`"),
         (("accept", "--all", "--reason", " "), "give a reason"),
         (("accept", "--all", "--until", "2020-01-01"), "is in the past"),
-        (("accept", "--all", "--up-to", "info"), "'info' is not one of"),
+        (("accept", "--all", "--up-to", "note"), "'note' is not one of"),
         (("reopen",), "name an incident by its fingerprint, or pass `--target`"),
         (("reopen", "abc", "--all"), "a fingerprint names one incident"),
         (("reopen", "ffffffffffffffffffff"), "no incident starts with"),
@@ -151,7 +151,7 @@ def test_command_when_it_cannot_be_meant(tsaudit: Tsaudit, arguments: tuple[str,
 
 
 def test_first_audit_proposes_the_baseline_and_later_ones_do_not(tsaudit: Tsaudit) -> None:
-    first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-tell") for n in (0, 1))
+    first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-notify") for n in (0, 1))
     offer = "`tsaudit accept --all --target shop --dry-run` shows what a baseline would cover"
     assert offer in first.stdout
     assert "--target plant" not in first.stdout, "it has no findings"

@@ -53,12 +53,12 @@ def test_audit_when_the_target_is_not_there(tsaudit: Tsaudit) -> None:
 def test_audit_when_json_is_asked_for(tsaudit: Tsaudit) -> None:
     done = tsaudit("audit", *ON, "--format", "json")
     shop, plant = json.loads(done.stdout)
-    assert (shop["target"], shop["verdict"], plant["target"], plant["verdict"]) == ("shop", "warn", "plant", "ok")
+    assert (shop["target"], shop["verdict"], plant["target"], plant["verdict"]) == ("shop", "warning", "plant", "ok")
     assert shop["findings"][0]["subject"] == "main/cpu.usage"
-    assert shop["story"]["headline"] == shop["findings"][0]["headline"]
-    assert shop["story"]["fingerprint"] == shop["findings"][0]["fingerprint"]
-    assert shop["story"]["rest"] == "tsaudit plan shop cpu"
-    assert plant["story"]["headline"].startswith("Nothing wrong was found")
+    assert shop["summary"]["headline"] == shop["findings"][0]["headline"]
+    assert shop["summary"]["fingerprint"] == shop["findings"][0]["fingerprint"]
+    assert shop["summary"]["rest"] == "tsaudit plan shop cpu"
+    assert plant["summary"]["headline"].startswith("Nothing wrong was found")
     assert len(shop["findings"][0]["fingerprint"]) == 16
     assert shop["error"] is None
     assert shop["report"].endswith(f"/shop/{DAY}.html")
@@ -116,15 +116,15 @@ def test_exit_code_when_the_index_cannot_be_written(tsaudit: Tsaudit, folder: Pa
     assert "Traceback" not in done.stderr
 
 
-def test_no_tell_when_given_calls_nobody(tsaudit: Tsaudit, folder: Path) -> None:
+def test_no_notify_when_given_calls_nobody(tsaudit: Tsaudit, folder: Path) -> None:
     config = (folder / "tsaudit.yaml").read_text()
     slack = "slack: {token: xoxb-1, base_url: 'http://127.0.0.1:1/api/'}\nowners: {default: {channel: '#x'}}\n"
     (folder / "tsaudit.yaml").write_text(slack + config)
-    assert tsaudit("audit", "shop", *ON, "--no-tell").exit_code == Exit.FINDINGS
+    assert tsaudit("audit", "shop", *ON, "--no-notify").exit_code == Exit.FINDINGS
 
 
 def test_exit_code_when_a_message_is_not_delivered(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsaudit.run.tell", lambda *_: SendReport(failed=1, errors=("#x: not in the channel",)))
+    monkeypatch.setattr("tsaudit.run.notify", lambda *_: SendReport(failed=1, errors=("#x: not in the channel",)))
     done = tsaudit("audit", "plant", *ON)
     assert done.exit_code == Exit.NOT_DELIVERED
     assert "error: alert not delivered: #x: not in the channel" in done.stderr
@@ -275,7 +275,7 @@ def test_profile_of_nothing_is_written_and_judged_as_not_audited(tsaudit: Tsaudi
 def test_audit_of_nothing_says_why_once(tsaudit: Tsaudit, folder: Path) -> None:
     config = (folder / "tsaudit.yaml").read_text()
     (folder / "tsaudit.yaml").write_text(config + '    exclude: ["*"]\n')
-    done = tsaudit("audit", "plant", *ON, "--no-tell")
+    done = tsaudit("audit", "plant", *ON, "--no-notify")
     assert done.exit_code == Exit.NOT_AUDITED
     assert done.stdout.count("removes everything that") == 1
     assert "plant  unknown" in done.stdout

@@ -56,12 +56,12 @@ def with_plan(*findings: Finding, **changes: Any) -> AuditResult:
     return a_result(a_rule_result(*findings, code="CAR004"), plans=(plan,), **changes)
 
 
-def others(count: int, severity: Severity = Severity.WARN) -> list[Finding]:
+def others(count: int, severity: Severity = Severity.WARNING) -> list[Finding]:
     return [a_finding(Subject("main", f"t{i:03}", f"{severity}"), severity) for i in range(count)]
 
 
-def text(result: AuditResult, *, everything: bool = False, settled: frozenset[str] = frozenset()) -> list[str]:
-    lines = block.lines(results.of_result(result, a_profile(), settled), everything=everything)
+def text(result: AuditResult, *, everything: bool = False, muted: frozenset[str] = frozenset()) -> list[str]:
+    lines = block.lines(results.of_result(result, a_profile(), muted), everything=everything)
     return [click.unstyle(line) for line in lines]
 
 
@@ -72,7 +72,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
+def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None:
     mark = fingerprint("demo", "CAR004", TABLE)[:8]
     (other,) = others(1)
     small = fingerprint("demo", "CAR004", other.subject)[:8]
@@ -92,12 +92,12 @@ def test_block_begins_with_the_story_and_ends_with_where_the_rest_is() -> None:
 
 def test_notes_alone_are_counted_without_a_conjunction() -> None:
     """Above them stands no finding that they could be joined to."""
-    assert text(a_result(a_rule_result(*others(2, Severity.INFO))))[-1] == "  2 notes: `tsaudit show demo` lists all"
+    assert text(a_result(a_rule_result(*others(2, Severity.NOTE))))[-1] == "  2 notes: `tsaudit show demo` lists all"
 
 
 def test_documentation_shows_a_block_as_it_is() -> None:
     spaced = a_finding(Subject("main", "mqtt", "Room No"), message="The name of tag Room No needs quotes.")
-    result = with_plan(GROWING, spaced, *others(5, Severity.INFO))
+    result = with_plan(GROWING, spaced, *others(5, Severity.NOTE))
     lines = block.lines(results.of_result(result, a_profile()), everything=False)
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     assert "```text\n" + "\n".join(map(click.unstyle, lines)) + "\n```\n" in page
@@ -113,7 +113,7 @@ def test_figures_that_do_not_fit_a_line_go_on_below_their_text(terminal: None, m
 
 @pytest.mark.parametrize("count", [0, 1, 8, 9, 20, 1000])
 def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, count: int) -> None:
-    lines = text(with_plan(GROWING, *others(count), *others(count, Severity.INFO)))
+    lines = text(with_plan(GROWING, *others(count), *others(count, Severity.NOTE)))
     rows = sum(-(-len(line) // 80) for line in lines)
     assert rows <= 20
     listed = sum(line.startswith("  warning  ") for line in lines)
@@ -126,7 +126,7 @@ def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, cou
 
 
 @pytest.mark.usefixtures("terminal")
-def test_block_breaks_no_statement_and_cuts_no_words_of_the_story() -> None:
+def test_block_breaks_no_statement_and_cuts_no_words_of_the_summary() -> None:
     lines = text(with_plan(GROWING, *others(2)))
     assert f"    {STATEMENT}" in lines
     assert all(len(line) < 80 for line in lines if STATEMENT not in line)
@@ -134,22 +134,22 @@ def test_block_breaks_no_statement_and_cuts_no_words_of_the_story() -> None:
 
 
 def test_block_with_all_findings_lists_each_once() -> None:
-    lines = text(with_plan(GROWING, *others(30), *others(4, Severity.INFO)), everything=True)
+    lines = text(with_plan(GROWING, *others(30), *others(4, Severity.NOTE)), everything=True)
     listed = [line.split()[2] for line in lines if re.match(r"  (warning|note)  ", line)]
     assert len(listed) == len(set(listed)) == 34
     assert not any(" more" in line for line in lines if line.startswith("  and"))
 
 
-def test_block_leaves_settled_findings_out_and_counts_them() -> None:
+def test_block_leaves_muted_findings_out_and_counts_them() -> None:
     (known, fresh) = others(2)
-    settled = frozenset({fingerprint("demo", "CAR004", TABLE), fingerprint("demo", "CAR004", known.subject)})
+    muted = frozenset({fingerprint("demo", "CAR004", TABLE), fingerprint("demo", "CAR004", known.subject)})
     result = with_plan(GROWING, known, fresh)
-    shown = "\n".join(text(result, settled=settled))
+    shown = "\n".join(text(result, muted=muted))
     assert "main/t001: Tag host" in shown.splitlines()[1]
     assert "t000" not in shown
     assert "http_requests: Series" not in shown
     assert "and 2 accepted or snoozed: `tsaudit show demo` lists all" in shown
-    assert "\n".join(text(result, settled=settled, everything=True)).count("(accepted or snoozed)") == 2
+    assert "\n".join(text(result, muted=muted, everything=True)).count("(accepted or snoozed)") == 2
 
 
 def test_block_of_a_healthy_target_says_what_was_evaluated() -> None:
@@ -181,7 +181,7 @@ def test_block_when_names_are_hostile_stays_on_its_lines() -> None:
     assert len(lines) == 5
 
 
-NEW = [{"kind": "opened", "fingerprint": "x", "severity": "warn", "code": "TAG001", "subject": "m/x"}]
+NEW = [{"kind": "opened", "fingerprint": "x", "severity": "warning", "code": "TAG001", "subject": "m/x"}]
 RESOLVED = [NEW[0] | {"kind": "resolved", "subject": f"m/t{i}"} for i in range(5)]
 
 
@@ -245,20 +245,20 @@ def test_audit_without_slack_prints_each_finding_once_and_settles_its_message(ts
 
 
 def test_only_messages_about_what_was_printed_are_settled(tsaudit: Tsaudit, folder: Path) -> None:
-    tsaudit("audit", "shop", *ON, "--no-tell")
+    tsaudit("audit", "shop", *ON, "--no-notify")
     settings = load(folder / "tsaudit.yaml")
     with_slack = settings.model_copy(update={"slack": Slack(webhook=SecretStr("https://hooks.slack.example/x"))})
     with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store:
-        assert alerts.mark_printed(store, with_slack, {"shop": DAY}) == 0
-        assert alerts.mark_printed(store, settings, {"shop": DAY + timedelta(1), "plant": DAY}) == 0
+        assert alerts.record_printed(store, with_slack, {"shop": DAY}) == 0
+        assert alerts.record_printed(store, settings, {"shop": DAY + timedelta(1), "plant": DAY}) == 0
         assert waiting(folder) == {"shop": ["queued"]}
-        assert alerts.mark_printed(store, settings, {"shop": DAY}) == 1
+        assert alerts.record_printed(store, settings, {"shop": DAY}) == 1
     assert waiting(folder) == {"shop": ["not_sent"]}
 
 
 def test_audit_prints_the_message_that_an_earlier_one_left(tsaudit: Tsaudit, folder: Path) -> None:
     """Only the message knows of a target that is not audited now."""
-    tsaudit("audit", "shop", *ON, "--no-tell")
+    tsaudit("audit", "shop", *ON, "--no-notify")
     assert waiting(folder) == {"shop": ["queued"]}
     done = tsaudit("audit", "plant", *ON)
     assert "shop, 1 open incident" in done.stdout

@@ -16,9 +16,9 @@ import pytest
 from tests.builders import a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
-from tsaudit.audit import audit
 from tsaudit.cli.errors import Exit
 from tsaudit.collect import Probed
+from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Gap, Profile, Reason
@@ -163,7 +163,7 @@ def test_check_when_the_patterns_take_nothing_fails(tsaudit: Tsaudit, folder: Pa
     assert done.exit_code == Exit.NOT_AUDITED
     last = " ".join(done.stdout.splitlines()[-1].split())
     assert last == 'plant failed include: ["nope_*"] does not match the only table; found cpu'
-    assert tsaudit("audit", "plant", "--no-tell").exit_code == Exit.NOT_AUDITED
+    assert tsaudit("audit", "plant", "--no-notify").exit_code == Exit.NOT_AUDITED
 
 
 def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_check_warns_of_credentials_that_others_can_read(tsaudit: Tsaudit, folde
     )
 
 
-@pytest.mark.parametrize("method", ["read", "marks"])
+@pytest.mark.parametrize("method", ["read", "versions"])
 def test_check_when_the_report_folder_can_only_be_written_to(
     tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -336,7 +336,7 @@ def test_check_names_the_rules_that_an_audit_leaves_open(
 ) -> None:
     """No rule more and none less, and so many fewer can be evaluated."""
     profile = a_probe(Gap(fact, Reason.DENIED, "no SELECT", "main", "cpu"))
-    left_open = {r.code for r in audit(profile).results if r.outcome is Outcome.OPEN}
+    left_open = {r.code for r in evaluate(profile).results if r.outcome is Outcome.OPEN}
     assert left_open, "or the test would show nothing"
     probing_finds(monkeypatch, profile)
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]

@@ -44,7 +44,7 @@ def test_first_day_when_an_influxdb_runs_here(
     audited = tsaudit("audit", "--day", DAY.isoformat(), "--format", "json")
     assert audited.exit_code == Exit.FINDINGS
     (found,) = json.loads(audited.stdout)
-    assert found["verdict"] == "warn"
+    assert found["verdict"] == "warning"
     text_numbers = next(f for f in found["findings"] if f["subject"].endswith("cpu.usage"))
 
     accepted = tsaudit("accept", text_numbers["fingerprint"], "--reason", "legacy", "--until", "2w", "--owner", "ada")

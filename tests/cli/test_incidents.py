@@ -28,7 +28,7 @@ TODAY = BEGUN.date()
 @pytest.fixture
 def fingerprint(tsaudit: Tsaudit) -> str:
     """Of an open incident."""
-    tsaudit("audit", "--day", DAY.isoformat(), "--no-tell")
+    tsaudit("audit", "--day", DAY.isoformat(), "--no-notify")
     (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
     assert (found["target"], found["state"], found["decision"]) == ("shop", "open", None)
     return str(found["fingerprint"])
@@ -116,7 +116,7 @@ def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: st
     config = "".join(f"  - {{name: shop{i}, engine: sqlite, url: 'sqlite:///shop.db'}}\n" for i in range(17))
     with open("tsaudit.yaml", "a") as file:  # noqa: PTH123 -- the current folder
         file.write(config)
-    tsaudit("audit", "--day", DAY.isoformat(), "--no-tell")
+    tsaudit("audit", "--day", DAY.isoformat(), "--no-notify")
     starts = [i["fingerprint"][0] for i in json.loads(tsaudit("incidents", "--format", "json").stdout)]
     shared = next(s for s in starts if starts.count(s) > 1)
     done = tsaudit("ack", shared, "--reason", "x")
@@ -132,11 +132,11 @@ def test_until_when_written_in_any_way(text: str, days: int) -> None:
 def test_history_when_listed(tsaudit: Tsaudit) -> None:
     assert "there are no audits yet" in tsaudit("history", "list").stdout
     for day in (DAY, DAY + timedelta(days=1)):
-        tsaudit("audit", "--day", day.isoformat(), "--no-tell")
+        tsaudit("audit", "--day", day.isoformat(), "--no-notify")
     rows = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
     assert [(r["day"], r["verdict"], r["findings"]) for r in rows] == [
-        ((DAY + timedelta(days=1)).isoformat(), "warn", 1),
-        (DAY.isoformat(), "warn", 1),
+        ((DAY + timedelta(days=1)).isoformat(), "warning", 1),
+        (DAY.isoformat(), "warning", 1),
     ]
     heads, *lines = tsaudit("history", "list", "--days", "1").stdout.splitlines()
     assert heads.split() == ["target", "day", "verdict", "findings"]
@@ -145,7 +145,7 @@ def test_history_when_listed(tsaudit: Tsaudit) -> None:
 
 
 def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folder: Path) -> None:
-    tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-tell")
+    tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
     with closing(sqlite3.connect(folder / ".tsaudit" / "history.db")) as history, history:
         history.execute("UPDATE snapshot SET result = x'00'")
     assert tsaudit("history", "list").stdout.splitlines()[1].split() == ["shop", DAY.isoformat(), "-", "-"]
@@ -158,7 +158,7 @@ def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folde
 
 def test_history_when_compacted(tsaudit: Tsaudit) -> None:
     for back in (0, 200, 201, 202):
-        tsaudit("audit", "plant", "--day", (DAY - timedelta(days=back)).isoformat(), "--no-tell")
+        tsaudit("audit", "plant", "--day", (DAY - timedelta(days=back)).isoformat(), "--no-notify")
     done = tsaudit("history", "compact", "plant")
     assert done.exit_code == Exit.OK
     assert done.stdout in ("plant: 1 day dropped\n", "plant: 2 days dropped\n")
@@ -178,11 +178,11 @@ def _ahead(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> str:
     """The day of an audit that ran with a clock 400 days ahead, after one with the right clock."""
     from tsaudit.model import profile
 
-    assert tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-tell").exit_code == Exit.FINDINGS
+    assert tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify").exit_code == Exit.FINDINGS
     wrong = datetime.now(UTC) + timedelta(days=400)
     with monkeypatch.context() as patch:
         patch.setattr(profile, "utc_now", lambda: wrong)
-        tsaudit("audit", "shop", "--no-tell")
+        tsaudit("audit", "shop", "--no-notify")
     return wrong.date().isoformat()
 
 
@@ -193,7 +193,7 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
     what = f"the history of shop holds 1 day in the future ({ahead}; the clock says {TODAY})"
 
     command = f"`tsaudit history drop shop {ahead}`"
-    audited = tsaudit("audit", "--fail-on", "never", "--no-tell")
+    audited = tsaudit("audit", "--fail-on", "never", "--no-notify")
     assert audited.exit_code == Exit.NOT_AUDITED
     (line,) = [line for line in audited.stderr.splitlines() if what in line]
     # A clock that is behind by less than the history is long looks the same: nobody is told to drop a good day.
@@ -214,7 +214,7 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
     assert dropped.stdout.startswith(f"shop: {ahead} dropped, with ")
     assert f"incidents continue from {TODAY}" in dropped.stdout
     assert tsaudit("check").exit_code == Exit.OK
-    assert tsaudit("audit", "--fail-on", "never", "--no-tell").exit_code == Exit.OK
+    assert tsaudit("audit", "--fail-on", "never", "--no-notify").exit_code == Exit.OK
 
 
 def test_drop_when_it_cannot_be_meant(tsaudit: Tsaudit, fingerprint: str) -> None:
@@ -245,7 +245,7 @@ def _listed(target: str, days: list[list[tuple[str, str, Severity]]]) -> None:
     policy = Incidents(open_after=2, resolve_after=1)
     with Store.open("sqlite:///.tsaudit/history.db") as store:
         for number, findings in enumerate(days):
-            rules = {code: [] for code, _, _ in [*findings, ("CAR001", "", Severity.WARN)]}
+            rules = {code: [] for code, _, _ in [*findings, ("CAR001", "", Severity.WARNING)]}
             for code, measurement, severity in findings:
                 rules[code].append(a_finding(Subject("main", measurement), severity))
             results = [a_rule_result(*found, code=code) for code, found in rules.items()]
@@ -259,23 +259,23 @@ def test_incidents_when_listed_come_in_the_order_of_their_urgency(tsaudit: Tsaud
 
     What has been resolved is shown only with `--all`, where it comes by the same order.
     """
-    warn, critical = Severity.WARN, Severity.CRITICAL
+    warn, critical = Severity.WARNING, Severity.CRITICAL
     lasting = [*(("SCH001", m, warn) for m in "fdbace"), ("CAR001", "z", warn), ("SCH001", "m", critical)]
     _listed("shop", [[*lasting, ("CAR001", "gone", warn)]] * 2 + [[*lasting, ("CAR001", "new", critical)]])
     _listed("plant", [[("SCH001", "y", warn), ("CAR001", "x", critical)]] * 2)
     expected = [
         ("open", "critical", "plant", "CAR001", "main/x"),
         ("open", "critical", "shop", "SCH001", "main/m"),
-        ("open", "warn", "plant", "SCH001", "main/y"),
-        ("open", "warn", "shop", "CAR001", "main/z"),
-        *(("open", "warn", "shop", "SCH001", f"main/{m}") for m in "abcdef"),
+        ("open", "warning", "plant", "SCH001", "main/y"),
+        ("open", "warning", "shop", "CAR001", "main/z"),
+        *(("open", "warning", "shop", "SCH001", f"main/{m}") for m in "abcdef"),
         ("watching", "critical", "shop", "CAR001", "main/new"),
     ]
     keys = ("state", "severity", "target", "code", "subject")
     found = json.loads(tsaudit("incidents", "--format", "json").stdout)
     assert [tuple(i[k] for k in keys) for i in found] == expected
     lines = [line for line in tsaudit("incidents").stdout.splitlines()[1:-1] if not line.startswith(" ")]
-    shown = [(i["severity"].replace("warn", "warning"), i["fingerprint"][:8], i["target"], i["code"]) for i in found]
+    shown = [(i["severity"], i["fingerprint"][:8], i["target"], i["code"]) for i in found]
     assert [tuple(line.split()[:4]) for line in lines] == shown
     assert [re.split(r"  +", line)[5].split(" ")[0] for line in lines] == [
         i["state"].replace("watching", "watched") for i in found
@@ -283,5 +283,5 @@ def test_incidents_when_listed_come_in_the_order_of_their_urgency(tsaudit: Tsaud
     every = json.loads(tsaudit("incidents", "--all", "--format", "json").stdout)
     assert [tuple(i[k] for k in keys) for i in every] == [
         *expected,
-        ("resolved", "warn", "shop", "CAR001", "main/gone"),
+        ("resolved", "warning", "shop", "CAR001", "main/gone"),
     ]

@@ -78,7 +78,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("history", "list"),
     ("history", "compact"),
     ("backtest", "FLD002"),
-    ("rules", "--noise"),
+    ("rules", "--unactioned"),
     ("accept", "--all", "--dry-run"),
     ("accept", "--all"),
     ("history", "decisions"),

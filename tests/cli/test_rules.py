@@ -26,7 +26,6 @@ from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
 from tsaudit.rules import all_rules
 from tsaudit.rules.applicability import why_not
-from tsaudit.text.findings import severity_word
 
 
 def tsaudit(*arguments: str) -> Result:
@@ -35,9 +34,7 @@ def tsaudit(*arguments: str) -> Result:
 
 def test_rules_when_listed_are_all_there() -> None:
     text = tsaudit("rules").stdout
-    assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [
-        [r.code, r.name, severity_word(r.severity)] for r in all_rules()
-    ]
+    assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [[r.code, r.name, r.severity] for r in all_rules()]
 
 
 def test_rules_when_listed_as_json_have_their_limits() -> None:
@@ -49,17 +46,17 @@ def test_rules_when_listed_as_json_have_their_limits() -> None:
 def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
     file = tmp_path / "tsaudit.yaml"
     file.write_text(
-        "rules: {DRF*: off, CAR001: info}\ntargets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
-        "    rules: {needless_index: off}\n    measurements: {'tmp*': {rules: {TAG002: off}}}\n"
+        "rules: {DRF*: off, CAR001: note}\ntargets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
+        "    rules: {unused_or_redundant_index: off}\n    measurements: {'tmp*': {rules: {TAG002: off}}}\n"
     )
     done = tsaudit("rules", "--target", "a", "--config", str(file), "--format", "json")
     found = {one["code"]: (one["severity"], one["why"]) for one in json.loads(done.stdout)}
     assert list(found) == [rule.code for rule in all_rules()]
     off = ("", "switched off by `rules` in tsaudit.yaml")
     assert (found["DRF001"], found["STO001"]) == (off, off)
-    assert found["CAR001"] == ("info", "set by `rules` in tsaudit.yaml")
-    assert found["TAG002"] == ("warn", "differs for tmp*")
-    assert found["TAG001"] == ("warn", "")
+    assert found["CAR001"] == ("note", "set by `rules` in tsaudit.yaml")
+    assert found["TAG002"] == ("warning", "differs for tmp*")
+    assert found["TAG001"] == ("warning", "")
     assert found["CAR007"] == ("", "does not apply to sqlite: only Timestream has measure names")
     assert all(why for severity, why in found.values() if not severity)
     assert {code for code, (severity, _) in found.items() if severity} == {
@@ -151,17 +148,17 @@ def test_noise_of_rules_by_the_history(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     config = "targets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
     (tmp_path / "tsaudit.yaml").write_text(f"history: sqlite:///{tmp_path}/history.db\n{config}")
-    assert tsaudit("rules", "--noise").stdout.startswith("no incident opened since ")
+    assert tsaudit("rules", "--unactioned").stdout.startswith("no incident opened since ")
     today = BEGUN.date()
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
         for day, subjects in ((today - timedelta(days=1), "ab"), (today, "a")):
             found = a_rule_result(*(a_finding(Subject("main", name)) for name in subjects))
             update(store, a_result(found, day=day), Incidents(open_after=1, resolve_after=1), lambda *_: "ada")
-    (one,) = json.loads(tsaudit("rules", "--noise", "--format", "json").stdout)
-    assert (one["opened"], one["unwanted"], one["closed_by_itself"], one["still_open"]) == (2, 1, 1, 1)
-    heads, row = tsaudit("rules", "--noise").stdout.splitlines()
-    assert row[heads.index("unwanted") :].startswith("50%")
-    assert tsaudit("rules", "--noise", "--days", "1").stdout == f"no incident opened since {today}\n"
+    (one,) = json.loads(tsaudit("rules", "--unactioned", "--format", "json").stdout)
+    assert (one["opened"], one["unactioned"], one["closed_by_itself"], one["still_open"]) == (2, 1, 1, 1)
+    heads, row = tsaudit("rules", "--unactioned").stdout.splitlines()
+    assert row[heads.index("unactioned") :].startswith("50%")
+    assert tsaudit("rules", "--unactioned", "--days", "1").stdout == f"no incident opened since {today}\n"
 
 
 @pytest.mark.parametrize("name", ["CAR004", "runaway_cardinality", "TGT001"])

@@ -15,11 +15,11 @@ from tests.builders import NOW
 from tests.collecting import collected, collected_with
 from tests.servers import Postgresql
 from tsaudit.analysis.cardinality.what_if import TagReduction
-from tsaudit.audit import audit
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Rows
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import How, Measurement, Profile, Reason, utc_now
@@ -123,7 +123,7 @@ def test_figures_of_a_big_table_say_how_they_were_had(big: Target) -> None:
 
 
 def test_rules_find_the_ids_and_call_nothing_green_that_was_not_listed(big: Target) -> None:
-    result = audit(collected(big))
+    result = evaluate(collected(big))
     found = {(r.code, f.subject.column) for r, f in result.findings()}
     assert ("TAG002", "request_id") in found
     messages = {r.code: f.message for r, f in result.findings()}

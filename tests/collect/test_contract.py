@@ -17,12 +17,12 @@ from tests.engines.influxdb2.conversations import REAL, conversation, is_kept_ba
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import MONGODB_URL
 from tsaudit import not_audited
-from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
 from tsaudit.config.settings import Columns, MeasurementOverride
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import UNREACHABLE_CODE, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
@@ -358,7 +358,7 @@ def test_list_that_is_refused_leaves_the_target_unaudited(one_table: Writer, ref
     asked = target.model_copy(update={"databases": ()}) if refused == "databases" else target
     with open_connection(target) as connection:
         tried = probe(asked, Tampered(connection, tampering), NOW).profile
-        result = audit(collect(asked, Tampered(connection, tampering), day=DAY, now=NOW))
+        result = evaluate(collect(asked, Tampered(connection, tampering), day=DAY, now=NOW))
     assert not_audited.unseen(tried) == f"{refused}: the password was changed"
     assert [rule.code for rule in result.results] == [UNREACHABLE_CODE]
     assert result.not_audited is not None
@@ -368,7 +368,7 @@ def test_list_that_is_refused_leaves_the_target_unaudited(one_table: Writer, ref
 def test_patterns_that_take_no_measurement_are_not_ok(one_table: Writer) -> None:
     target = one_table(Dataset([_http()])).model_copy(update={"include": ("htttp_*",)})
     profile = collected(target)
-    result = audit(profile)
+    result = evaluate(profile)
     noun = ENGINES[one_table.engine].words.measurement
     assert result.verdict is Verdict.UNKNOWN
     assert result.not_audited is not None

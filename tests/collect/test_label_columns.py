@@ -17,8 +17,8 @@ import pytest
 
 from tests.collecting import collected
 from tests.servers import Postgresql, missing
-from tsaudit.audit import audit
 from tsaudit.config.settings import Columns, Target
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import How, Measurement, Profile, Reason
 
@@ -106,7 +106,7 @@ def _has_labels(profile: Profile) -> None:
     }
     assert {tag.label_of for tag in t.tags} == {"", "packed"}
     assert t.columns == ("time", "host", "packed", "v")
-    outcomes = {r.code: r.outcome for r in audit(profile).results}
+    outcomes = {r.code: r.outcome for r in evaluate(profile).results}
     assert outcomes["CAR001"] is Outcome.PASS
 
 
@@ -191,7 +191,7 @@ def test_labels_of_which_some_are_rare(kind: str, in_duckdb: Made) -> None:
     t = _only(profile)
     assert t.series is not None
     assert (t.series.value, t.series.source.how) == (3, How.ESTIMATE)
-    outcomes = {r.code: r.outcome for r in audit(profile).results}
+    outcomes = {r.code: r.outcome for r in evaluate(profile).results}
     assert outcomes["CAR001"] is Outcome.OPEN
 
 

@@ -19,10 +19,10 @@ from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.traits import KEEP_DOCUMENTS
 from tests.servers import Postgresql
-from tsaudit.audit import audit
 from tsaudit.collect.unjudged import MANY_ROWS, unjudged_noted
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS, sources_of
 from tsaudit.model.finding import Outcome, Verdict
 from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Source, TableKind, utc_now
@@ -72,7 +72,7 @@ def _disputed(profile: Profile) -> set[str]:
 
 
 def _verdict(profile: Profile) -> Verdict:
-    return audit(profile).verdict
+    return evaluate(profile).verdict
 
 
 def test_a_time_column_that_nobody_fills_measures_nothing(made: Made) -> None:
@@ -99,7 +99,7 @@ def test_a_time_column_that_nobody_fills_measures_nothing(made: Made) -> None:
         assert "row_estimate" in _disputed(profile)
     assert _verdict(profile) is Verdict.UNKNOWN
     rules = {rule.code: rule for rule in all_rules()}
-    passed = [rules[r.code] for r in audit(profile).results if r.outcome is Outcome.PASS]
+    passed = [rules[r.code] for r in evaluate(profile).results if r.outcome is Outcome.PASS]
     needed = {source for rule in passed for fact in rule.requires | rule.uses for source in sources_of(fact)}
     assert not needed & _FACTS
 
@@ -253,7 +253,7 @@ def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) ->
     assert {g.reason for g in whole} == {Reason.DISPUTED}
     assert all("clock" in g.detail and "2027-" in g.detail for g in whole)
     assert _only(profile).rows is None
-    result = audit(profile)
+    result = evaluate(profile)
     assert result.verdict is Verdict.UNKNOWN
 
 

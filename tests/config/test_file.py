@@ -424,7 +424,7 @@ def test_advice_when_patterns_of_routes_meet_nothing(tmp_path: Path) -> None:
 
 def test_advice_when_patterns_of_rules_meet_nothing(tmp_path: Path) -> None:
     """Case and `_` for `-` do not count, here as little as when a rule is judged."""
-    file = write(tmp_path, TARGET + "rules: {'car*': off, '*_CARDINALITY': info, 'XYZ*': off}\n")
+    file = write(tmp_path, TARGET + "rules: {'car*': off, '*_CARDINALITY': note, 'XYZ*': off}\n")
     load(file)
     (found,) = (line.removeprefix(f"{file}:") for line in advice(file))
     assert found.startswith("5: rules.XYZ*: `XYZ*` matches no rule")

@@ -8,9 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.audit import audit
 from tsaudit.config.plans import PLANS, check_limits, limit_policy
 from tsaudit.config.settings import MeasurementOverride, Settings, Target
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Limit, Severity
 from tsaudit.rules import all_rules
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality
@@ -24,7 +24,7 @@ def _settings(everywhere: dict[str, float] | None = None, **target: Any) -> Sett
 def _limit(settings: Settings, series: int = 10**7) -> Limit:
     policy = limit_policy(settings, settings.targets[0])
     profile = a_profile(a_measurement("http_in", series=series), engine="influxdb1")
-    (result,) = audit(profile, policy=policy, rules=[high_series_cardinality]).results
+    (result,) = evaluate(profile, policy=policy, rules=[high_series_cardinality]).results
     limit = result.findings[0].limit
     assert limit is not None
     return limit
@@ -53,7 +53,9 @@ def test_limit_when_several_places_set_it() -> None:
 def test_finding_when_a_free_account_is_over_its_limit() -> None:
     settings = _settings(plan="influxdb-cloud-free")
     policy = limit_policy(settings, settings.targets[0])
-    (result,) = audit(a_profile(a_measurement(series=10_001)), policy=policy, rules=[high_series_cardinality]).results
+    (result,) = evaluate(
+        a_profile(a_measurement(series=10_001)), policy=policy, rules=[high_series_cardinality]
+    ).results
     assert result.findings[0].severity is Severity.CRITICAL
     assert result.findings[0].limit is not None
     assert "account-management/limits" in result.findings[0].limit.source

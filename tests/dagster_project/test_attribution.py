@@ -46,7 +46,7 @@ def test_growth_is_blamed_on_the_request_id_since_its_first_day(audited: AuditRu
     assert audited.result is not None
     finding = next(f for r, f in audited.result.findings() if r.code == "CAR004" and f.subject == REQUESTS)
     deployed = FIRST + timedelta(days=tables.DEPLOYMENT)
-    assert (finding.guilty, finding.share, finding.since) == ("request_id", 1.0, deployed)
+    assert (finding.main_contributor, finding.share, finding.since) == ("request_id", 1.0, deployed)
     # Half of the hosts write ids on the first day, all of them on the seven days after it.
     assert f"of 23,040 new series since {deployed}, 100% carry a new value of tag request_id" in finding.message
     assert f"(first seen {deployed}, shape: hash)" in finding.message

@@ -26,7 +26,7 @@ END = date(2026, 3, 31)
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The shipped configuration with all files below the temporary folder; the story takes four days."""
+    """The shipped configuration with all files below the temporary folder; the data covers four days."""
     monkeypatch.setattr(tables, "FIRMWARE", 1)
     monkeypatch.setattr(tables, "DEPLOYMENT", 2)
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
@@ -35,7 +35,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def tell(config: Path, end: date = END, days: int = 4) -> Result:
+def run_demo(config: Path, end: date = END, days: int = 4) -> Result:
     return CliRunner().invoke(demo.main, ["--config", str(config), "--end", str(end), "--days", str(days)])
 
 
@@ -53,8 +53,8 @@ def series_of(config: Path) -> list[float]:
         return [point.value for point in store.trend("demo", "series", Subject(), 10, END + timedelta(days=1))]
 
 
-def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -> None:
-    first = tell(config)
+def test_data_is_written_once_and_then_only_its_last_day_again(config: Path) -> None:
+    first = run_demo(config)
     assert first.exit_code == 0, first.output
     assert day_lines(first) == [str(END - timedelta(days=n)) for n in (3, 2, 1, 0)]
     settings = config_file.load(config)
@@ -65,49 +65,49 @@ def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -
     assert f"edited 3 times, last {END}" in first.output
     assert (config.parent / "home" / "dagster.yaml").is_file()
 
-    second = tell(config)
+    second = run_demo(config)
     assert day_lines(second) == [str(END)]
     assert materializations(config) == 5
 
-    later = tell(config, END + timedelta(days=1))
+    later = run_demo(config, END + timedelta(days=1))
     assert day_lines(later) == [str(END + timedelta(days=1))]
     assert series_of(config) == [865, 865, 865 + 1536, 865 + 1536 + 3072, 865 + 1536 + 2 * 3072]
 
 
-def test_a_story_broken_off_after_writing_is_taken_up_again(config: Path) -> None:
-    tell(config, END - timedelta(days=1), days=3)
+def test_a_run_broken_off_after_writing_is_taken_up_again(config: Path) -> None:
+    run_demo(config, END - timedelta(days=1), days=3)
     World.of(config_file.load(config)).advance(END)
-    assert day_lines(tell(config)) == [str(END)]
+    assert day_lines(run_demo(config)) == [str(END)]
 
 
 def test_a_database_of_which_nothing_was_audited_is_begun_anew(config: Path) -> None:
     world = World.of(config_file.load(config))
     for n in (9, 8, 7):
         world.advance(END - timedelta(days=n))
-    result = tell(config)
+    result = run_demo(config)
     assert "restarting it" in result.output
     assert len(day_lines(result)) == 4
 
 
 def test_days_written_by_others_are_audited_as_of_their_end(config: Path) -> None:
-    tell(config, END - timedelta(days=2), days=2)
+    run_demo(config, END - timedelta(days=2), days=2)
     world = World.of(config_file.load(config))
     for n in (1, 0):
         world.advance(END - timedelta(days=n))
-    assert day_lines(tell(config)) == [str(END - timedelta(days=n)) for n in (1, 0)]
+    assert day_lines(run_demo(config)) == [str(END - timedelta(days=n)) for n in (1, 0)]
     assert series_of(config) == [865, 865, 865 + 1536, 865 + 1536 + 3072]
 
 
 def test_a_lost_database_is_written_as_it_was_without_auditing_all(config: Path) -> None:
-    tell(config)
+    run_demo(config)
     World.of(config_file.load(config)).path.unlink()
-    assert day_lines(tell(config, END, days=2)) == [str(END)]
+    assert day_lines(run_demo(config, END, days=2)) == [str(END)]
     assert series_of(config) == [865, 865, 865 + 1536, 865 + 1536 + 3072]
 
 
 def test_a_failed_audit_ends_the_demo_with_a_line_and_an_exit_code(config: Path) -> None:
     (config.parent / "reports").write_text("in the way")
-    result = tell(config)
+    result = run_demo(config)
     assert result.exit_code == 1
     assert f"error: the audit of {END - timedelta(days=3)} failed: demo: " in result.output
     assert "Traceback" not in result.output
@@ -115,14 +115,14 @@ def test_a_failed_audit_ends_the_demo_with_a_line_and_an_exit_code(config: Path)
 
 def test_a_broken_configuration_ends_the_demo_with_a_line(config: Path) -> None:
     config.write_text("targets: []\n")
-    result = tell(config)
+    result = run_demo(config)
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
 
 
 def test_a_history_in_the_way_ends_the_demo_with_a_line(config: Path) -> None:
     (config.parent / "history.db").mkdir()
-    result = tell(config)
+    result = run_demo(config)
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
 
@@ -134,7 +134,7 @@ def test_a_demo_that_was_killed_holds_nothing_up(config: Path) -> None:
         f"demo.main(['--config', {str(config)!r}, '--end', '{END}', '--days', '4'])"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == -9
-    again = tell(config)
+    again = run_demo(config)
     assert again.exit_code == 0, again.output
     with dg.DagsterInstance.from_config(os.environ["DAGSTER_HOME"]) as instance:
         found = [run.status for run in instance.get_runs()]
@@ -143,6 +143,6 @@ def test_a_demo_that_was_killed_holds_nothing_up(config: Path) -> None:
 
 def test_a_second_demo_at_the_same_time_is_kept_out(config: Path) -> None:
     with demo._alone(World.of(config_file.load(config)).path):
-        result = tell(config)
+        result = run_demo(config)
     assert result.exit_code == 1
     assert "another demo is at work" in result.output

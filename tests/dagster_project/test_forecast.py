@@ -11,10 +11,10 @@ import pytest
 
 from dagster_project import tables
 from dagster_project.world import World
-from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
@@ -57,7 +57,7 @@ def judged(profile: Profile, counts: dict[date, int]) -> Finding:
     points = tuple(Point(day, float(count)) for day, count in counts.items() if day < profile.day)
     policy = LimitPolicy(target={"high-series-cardinality.max_series": LIMIT})
     timeline = Timeline(points={("series", REQUESTS): points})
-    (result,) = audit(profile, timeline, policy, [runaway_cardinality]).results
+    (result,) = evaluate(profile, timeline, policy, [runaway_cardinality]).results
     return next(finding for finding in result.findings if finding.subject == REQUESTS)
 
 

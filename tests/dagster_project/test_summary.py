@@ -26,7 +26,13 @@ def lines(*findings: Finding, report: str | None = "/r/demo.html") -> list[str]:
 
 def test_the_end_names_verdict_tag_day_days_left_and_report() -> None:
     finding = a_finding(
-        REQUEST_ID, Severity.CRITICAL, guilty="request_id", share=0.994, since=DAY, forecast=FORECAST, observed=34e3
+        REQUEST_ID,
+        Severity.CRITICAL,
+        main_contributor="request_id",
+        share=0.994,
+        since=DAY,
+        forecast=FORECAST,
+        observed=34e3,
     )
     assert lines(finding) == [
         "Verdict        critical",
@@ -38,14 +44,14 @@ def test_the_end_names_verdict_tag_day_days_left_and_report() -> None:
 
 
 def test_the_worst_finding_that_knows_since_when_is_told() -> None:
-    mild = a_finding(guilty="path", since=DAY)
-    vague = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="host", share=1.0)
-    dated = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="request_id", since=DAY)
+    mild = a_finding(main_contributor="path", since=DAY)
+    vague = a_finding(REQUEST_ID, Severity.CRITICAL, main_contributor="host", share=1.0)
+    dated = a_finding(REQUEST_ID, Severity.CRITICAL, main_contributor="request_id", since=DAY)
     assert lines(mild, vague, dated)[1] == "Contributor    request_id of http_requests"
 
 
 def test_notes_blame_nobody_and_a_missing_report_is_said() -> None:
-    note = a_finding(severity=Severity.INFO, guilty="region", share=0.0)
+    note = a_finding(severity=Severity.NOTE, main_contributor="region", share=0.0)
     assert lines(note, report=None) == ["Verdict        ok", "Report         could not be written"]
 
 
@@ -72,7 +78,7 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 
 def test_the_message_is_told_as_it_stands_after_its_edits(history: History) -> None:
-    growing = a_finding(REQUEST_ID, Severity.WARN, message="Series grew to 2,000.")
+    growing = a_finding(REQUEST_ID, Severity.WARNING, message="Series grew to 2,000.")
     history.audit([growing])
     history.send(lambda _: None)
     history.next_day([a_finding(REQUEST_ID, Severity.CRITICAL, message="Series grew to 9,000.")])

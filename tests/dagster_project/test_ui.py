@@ -153,7 +153,7 @@ def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, b
 
 @pytest.mark.parametrize("view", ["overview", "checks&checkDetail=tags"])
 def test_nothing_is_cut_off_on_a_narrow_screen(server: str, browser: Browser, view: str) -> None:
-    """What does not wrap, such as an address, makes the table too wide, and the story beside it is cut off."""
+    """What does not wrap, such as an address, makes the table too wide, and the summary beside it is cut off."""
     page = browser.new_page(viewport={"width": 1200, "height": 1300})
     page.goto(f"{server}/assets/tsaudit/demo?view={view}")
     headline = page.locator("strong", has_text="main/http_requests: Tag request_id").first
@@ -178,7 +178,7 @@ def test_the_page_of_the_checks_lists_one_per_family_and_plots_their_numbers(ser
     page.close()
 
 
-def test_a_failed_check_shows_the_story_of_its_worst_finding(server: str, browser: Browser) -> None:
+def test_a_failed_check_shows_the_summary_of_its_worst_finding(server: str, browser: Browser) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 1600})
     page.goto(f"{server}/assets/tsaudit/demo?view=checks&checkDetail=tags")
     headline = page.locator("strong", has_text="main/http_requests: Tag request_id").first

@@ -36,7 +36,7 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The story in three days: firmware on the second, deployment on the third."""
+    """The data of three days: firmware on the second, deployment on the third."""
     monkeypatch.setattr(tables, "FIRMWARE", 1)
     monkeypatch.setattr(tables, "DEPLOYMENT", 2)
 

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_tsaudit.automation import definitions_of
-from dagster_tsaudit.plan import Plan, make_plan
+from dagster_tsaudit.plan import AssetPlan, make_plan
 from tests.builders import DAY, a_profile, a_result
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Settings, Target
@@ -60,14 +60,14 @@ def write_config(folder: Path, *names: str, extra: str = "", target_extra: str =
     return file
 
 
-def a_plan(config: Path, name: str = "shop", **options: Any) -> Plan:
+def a_plan(config: Path, name: str = "shop", **options: Any) -> AssetPlan:
     """The plan of a component that reads the file."""
     known = config_file.load(config, resolve_env=False)
     return make_plan(name, known, lambda: config_file.load(config), **options)
 
 
 def execute(
-    plan: Plan,
+    plan: AssetPlan,
     instance: dg.DagsterInstance,
     day: str = "2026-03-31",
     days: list[str] | None = None,

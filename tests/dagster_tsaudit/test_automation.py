@@ -11,7 +11,7 @@ import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
 from dagster_tsaudit.automation import DAY_TAG, definitions_of
-from dagster_tsaudit.plan import Plan
+from dagster_tsaudit.plan import AssetPlan
 from tests.dagster_tsaudit.runs import a_plan, fake_audits, write_config
 from tsaudit import alerts, run
 from tsaudit.config.settings import Settings
@@ -92,7 +92,7 @@ def test_a_ticks_request_runs(
         return fake_audits()(targets, settings, store)
 
     monkeypatch.setattr(run, "audit_targets", audit_targets)
-    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=()))
     config = write_config(tmp_path, "a", "b")
     config.write_text(config.read_text() + "    schedule: 0 7 * * *\n")
     definitions = definitions_of(a_plan(config))
@@ -113,7 +113,7 @@ def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> 
     assert {s.default_status for s in schedules} == {dg.DefaultScheduleStatus.RUNNING}
     assert {s.execution_timezone for s in schedules} == {"UTC"}
     sensors = list(definitions.sensors or ())
-    assert {s.name for s in sensors} == {"tell_shop", "watch_shop"}
+    assert {s.name for s in sensors} == {"notify_shop", "watch_shop"}
     assert {s.default_status for s in sensors} == {dg.DefaultSensorStatus.RUNNING}
 
 
@@ -125,7 +125,7 @@ def test_schedules_start_stopped_where_they_are_not_wanted(tmp_path: Path) -> No
         assert all(s.default_status is dg.DefaultScheduleStatus.STOPPED for s in own)
         status = {s.name: s.default_status.value for s in definitions.sensors or ()}
         # Those that send what a run has queued follow runs, which somebody launches.
-        assert {n for n, s in status.items() if s == "RUNNING"} == {"tell_shop", "watch_shop"}
+        assert {n for n, s in status.items() if s == "RUNNING"} == {"notify_shop", "watch_shop"}
         assert len(status) == 3 + plan.after_ingestion
 
 
@@ -146,7 +146,7 @@ def test_after_ingestion_an_audit_runs_once_a_day(
     ingested: dg.Definitions, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "audit_targets", fake_audits())
-    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=()))
     orders, audit = dg.AssetKey("orders"), dg.AssetKey(["tsaudit", "a"])
     job = ingested.resolve_implicit_global_asset_job_def()
     cursor: dg.AutomationConditionCursor | None = None
@@ -197,7 +197,7 @@ def test_reactions_are_read_only_where_there_is_a_bot(tmp_path: Path) -> None:
     assert [("reactions_shop" in found) for found in names] == [True, False, False]
 
 
-def reactions_tick(plan: Plan, instance: dg.DagsterInstance) -> str:
+def reactions_tick(plan: AssetPlan, instance: dg.DagsterInstance) -> str:
     sensor = definitions_of(plan).get_repository_def().get_sensor_def("reactions_shop")
     with dg.build_sensor_context(instance=instance) as context:
         return sensor.evaluate_tick(context).skip_message or ""

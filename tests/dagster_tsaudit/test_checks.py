@@ -8,7 +8,7 @@ from datetime import timedelta
 import dagster as dg
 import pytest
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, check_specs
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
@@ -24,7 +24,7 @@ from tests.builders import (
     a_tag,
 )
 from tests.dagster_tsaudit.runs import a_failed_audit, an_audit
-from tsaudit import story
+from tsaudit import summary
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
@@ -42,11 +42,11 @@ SERIES = (Point(DAY - timedelta(days=2), 10.0), Point(DAY - timedelta(days=1), 2
 
 
 def checks_of(run: AuditRun, series: tuple[Point, ...] = ()) -> dict[str, dg.AssetCheckResult]:
-    return {str(result.check_name): result for result in check_results(KEY, Audited(run, series))}
+    return {str(result.check_name): result for result in check_results(KEY, AuditedTarget(run, series))}
 
 
 def group_checks_of(*runs: AuditRun) -> dict[str, dg.AssetCheckResult]:
-    return {str(result.check_name): result for result in group_check_results(KEY, [Audited(run) for run in runs])}
+    return {str(result.check_name): result for result in group_check_results(KEY, [AuditedTarget(run) for run in runs])}
 
 
 def description(result: dg.AssetCheckResult) -> str:
@@ -100,15 +100,15 @@ def test_a_family_without_a_rule_that_applies_has_no_result() -> None:
 @pytest.mark.parametrize(
     ("severity", "passed", "shown"),
     [
-        (Severity.INFO, True, dg.AssetCheckSeverity.WARN),
-        (Severity.WARN, False, dg.AssetCheckSeverity.WARN),
+        (Severity.NOTE, True, dg.AssetCheckSeverity.WARN),
+        (Severity.WARNING, False, dg.AssetCheckSeverity.WARN),
         (Severity.CRITICAL, False, dg.AssetCheckSeverity.ERROR),
     ],
 )
 def test_only_critical_is_an_error(severity: Severity, passed: bool, shown: dg.AssetCheckSeverity) -> None:
     check = checks_of(run_with(a_finding(severity=severity)))["cardinality"]
     assert (check.passed, check.severity) == (passed, shown)
-    words = {Severity.INFO: "1 note", Severity.WARN: "1 warning", Severity.CRITICAL: "1 critical"}
+    words = {Severity.NOTE: "1 note", Severity.WARNING: "1 warning", Severity.CRITICAL: "1 critical"}
     assert value(check, "severities") == words[severity]
 
 
@@ -130,7 +130,7 @@ def test_other_families_count_their_findings_on_all_days(family: str) -> None:
     limit = Limit("sparse-field.max_null_ratio", 0.5, "", "our default", "default")
     mild = a_finding(Subject("main", "air", "no2"), observed=0.6, limit=limit)
     worst = a_finding(Subject("main", "air", "o3"), Severity.CRITICAL, observed=float("inf"), baseline=0.1)
-    note = a_finding(Subject("main", "air", "pm10"), Severity.INFO)
+    note = a_finding(Subject("main", "air", "pm10"), Severity.NOTE)
     bad, good = (
         checks_of(run_with(*findings, code="XYZ001", family=family))[family] for findings in ((mild, worst, note), ())
     )
@@ -147,11 +147,11 @@ def test_accepted_and_snoozed_findings_are_counted_apart() -> None:
     run = run_with(open_, accepted, code="XYZ001", family="fields")
     assert run.result is not None
     assert run.profile is not None
-    found = Audited(replace(run, settled=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)})))
+    found = AuditedTarget(replace(run, muted=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)})))
     check = {c.check_name: c for c in check_results(KEY, found)}["fields"]
     assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 accepted or snoozed")
     numbers = {name: item.value for name, item in target_metadata(found, run.result, run.profile).items()}
-    assert (numbers["findings_warn"], numbers["findings_settled"]) == (1, 1)
+    assert (numbers["findings_warning"], numbers["findings_muted"]) == (1, 1)
 
 
 def test_what_could_not_be_evaluated_is_no_zero() -> None:
@@ -163,8 +163,8 @@ def test_what_could_not_be_evaluated_is_no_zero() -> None:
     assert value(checks_of(an_audit(result=a_result(found)))["fields"], "value") == 1
 
 
-def story_run() -> tuple[AuditRun, Finding]:
-    """A target with findings in two families, the worst of them with all that a story has."""
+def summary_run() -> tuple[AuditRun, Finding]:
+    """A target with findings in two families, the worst of them with all that a summary has."""
     at = Subject("main", "http_requests")
     step = Step(StepKind.WRITER, "Stop writing the tag.", 'ALTER TABLE "http_requests" DROP COLUMN "request_id"')
     plan = Plan(at, (Requested(LeaveOut(at, "request_id"), ("CAR004",)),), (step, step))
@@ -179,7 +179,7 @@ def story_run() -> tuple[AuditRun, Finding]:
         since=DAY - timedelta(days=30),
         limit=Limit("runaway-cardinality.max", 100.0, "series", "our default", "default"),
         changes=(LeaveOut(at, "request_id"),),
-        guilty="request_id",
+        main_contributor="request_id",
         share=0.9,
     )
     results = (
@@ -189,10 +189,10 @@ def story_run() -> tuple[AuditRun, Finding]:
     return an_audit(result=a_result(*results, plans=(plan,))), worst
 
 
-def test_a_check_tells_the_story_of_the_worst_finding_of_its_family() -> None:
-    run, worst = story_run()
+def test_a_check_shows_the_summary_of_the_worst_finding_of_its_family() -> None:
+    run, worst = summary_run()
     assert run.result is not None
-    told = story.of_finding(worst, "CAR004", run.result.plans, "demo", DAY)
+    told = summary.of_finding(worst, "CAR004", run.result.plans, "demo", DAY)
     said = description(checks_of(run)["cardinality"])
     assert said == told.in_markdown()
     parts = [escape(told.headline), *(escape(f.text) for f in told.figures), escape(told.first_step), told.statement]
@@ -205,12 +205,12 @@ def test_a_check_tells_the_story_of_the_worst_finding_of_its_family() -> None:
 
 
 def test_an_accepted_finding_is_never_the_worst() -> None:
-    run, worst = story_run()
-    settled = frozenset({fingerprint("demo", "CAR004", worst.subject)})
-    check = checks_of(replace(run, settled=settled))["cardinality"]
+    run, worst = summary_run()
+    muted = frozenset({fingerprint("demo", "CAR004", worst.subject)})
+    check = checks_of(replace(run, muted=muted))["cardinality"]
     assert description(check).startswith("**main/cpu: Tag host has too many values")
-    everything = settled | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
-    check = checks_of(replace(run, settled=everything))["cardinality"]
+    everything = muted | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
+    check = checks_of(replace(run, muted=everything))["cardinality"]
     assert description(check).startswith("**Nothing new: 2 findings accepted or snoozed")
 
 
@@ -235,12 +235,12 @@ def test_a_check_that_passes_says_what_was_evaluated() -> None:
     ],
 )
 def test_a_statement_wraps_unless_that_would_change_it(text: str, shown: str) -> None:
-    """A block widens the page, which cuts off the story beside it."""
+    """A block widens the page, which cuts off the summary beside it."""
     assert statement(text) == shown
 
 
 def test_a_statement_is_shown_as_it_is_whatever_is_in_it() -> None:
-    told = story.Story("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
+    told = summary.Summary("x", (), "Drop it.", "DROP TABLE `a``` *b*` -- <script>", "tsaudit plan demo 'a`b'")
     assert "```` DROP TABLE `a``` *b*` -- <script> ````" in told.in_markdown()
     assert code_block(told.statement).startswith("````\nDROP TABLE `a```")
     assert "`` tsaudit plan demo 'a`b' ``" in told.in_markdown()
@@ -290,12 +290,12 @@ def test_coverage_passes_only_when_nothing_at_all_went_wrong(wrong: str) -> None
 
 
 def test_rules_that_no_longer_judge_are_in_coverage_and_in_no_family() -> None:
-    silenced = a_rule_result(
+    degraded = a_rule_result(
         a_finding(Subject(), message="2 rules that worked before have been unknown for 3 audits: CAR001, TAG002."),
         code="TGT002",
         family="coverage",
     )
-    checks = checks_of(an_audit(result=a_result(a_rule_result(), silenced)))
+    checks = checks_of(an_audit(result=a_result(a_rule_result(), degraded)))
     assert not checks["coverage"].passed
     assert "TGT002: 2 rules that worked before" in str(value(checks["coverage"], "reason"))
     assert checks["cardinality"].passed
@@ -327,9 +327,9 @@ def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
 
 
 def test_text_from_a_database_is_shown_and_never_rendered() -> None:
-    foreign = "a|b\n![x](http://evil/) <script> **bold** `c`"
-    assert escape(foreign) == r"a\|b \!\[x\]\(http://evil/\) \<script\> \*\*bold\*\* \`c\`"
-    assert table(("name",), [(foreign,)]).count("\n") == 2
+    untrusted = "a|b\n![x](http://evil/) <script> **bold** `c`"
+    assert escape(untrusted) == r"a\|b \!\[x\]\(http://evil/\) \<script\> \*\*bold\*\* \`c\`"
+    assert table(("name",), [(untrusted,)]).count("\n") == 2
 
 
 def full_run() -> tuple[AuditRun, AuditResult, Profile]:
@@ -345,14 +345,14 @@ def full_run() -> tuple[AuditRun, AuditResult, Profile]:
     return an_audit(result=result, profile=profile, report=location), result, profile
 
 
-def test_a_materialization_carries_numbers_story_link_and_picture() -> None:
+def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
     run, result, profile = full_run()
-    metadata = target_metadata(Audited(run, SERIES), result, profile)
+    metadata = target_metadata(AuditedTarget(run, SERIES), result, profile)
     plain = {name: item.value for name, item in metadata.items()}
-    assert plain["verdict"] == "warn"
-    assert plain["story"] == story.of_result(result, profile).in_markdown()
+    assert plain["verdict"] == "warning"
+    assert plain["summary"] == summary.of_result(result, profile).in_markdown()
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
-    assert (plain["findings_warn"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
+    assert (plain["findings_warning"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
     assert plain["rows"] == 1005
     assert plain["report"] == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
     assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
@@ -360,7 +360,7 @@ def test_a_materialization_carries_numbers_story_link_and_picture() -> None:
 
 def test_the_cost_has_statements_rows_and_bytes() -> None:
     run, result, profile = full_run()
-    metadata = {name: item.value for name, item in target_metadata(Audited(run), result, profile).items()}
+    metadata = {name: item.value for name, item in target_metadata(AuditedTarget(run), result, profile).items()}
     names = ("statements", "rows_read", "bytes_received", "bytes_scanned", "bytes_billed")
     assert [metadata[name] for name in names] == [5, 30, 300, 8192, 20_000_000]
     first = r"- row\_sample: 3 statements, 1.25 seconds, 20 rows, 200 B received, 4.1 kB scanned, 10 MB billed"
@@ -370,14 +370,14 @@ def test_the_cost_has_statements_rows_and_bytes() -> None:
 def test_the_cost_leaves_out_what_the_driver_does_not_report() -> None:
     run, result, profile = full_run()
     unknown = replace(profile, costs=(Cost("series", 2, 0.5, 10, None, 4096),))
-    cost = str(target_metadata(Audited(run), result, unknown)["cost"].value)
+    cost = str(target_metadata(AuditedTarget(run), result, unknown)["cost"].value)
     assert cost == "- series: 2 statements, 0.5 seconds, 10 rows, 4.1 kB scanned"
 
 
 def test_bytes_of_some_statements_are_not_shown_as_those_of_all() -> None:
     run, result, profile = full_run()
     part = replace(profile, costs=(*profile.costs, Cost("rows", 1, 0.1, 1, None, 5)))
-    metadata = target_metadata(Audited(run), result, part)
+    metadata = target_metadata(AuditedTarget(run), result, part)
     assert metadata["bytes_scanned"].value == 8197
     assert not {"bytes_received", "bytes_billed"} & metadata.keys()
 
@@ -389,8 +389,8 @@ def test_rows_and_columns_of_a_table_are_shown_where_the_target_is_one_table() -
     run, result, profile = full_run()
     big = profile.measurements[1]
     for metadata in (
-        target_metadata(Audited(run), result, replace(profile, measurements=(big,))),
-        observation_metadata(Audited(run), result, replace(profile, measurements=(big,))),
+        target_metadata(AuditedTarget(run), result, replace(profile, measurements=(big,))),
+        observation_metadata(AuditedTarget(run), result, replace(profile, measurements=(big,))),
     ):
         plain = {name: item.value for name, item in metadata.items()}
         assert (plain["dagster/table_name"], plain["dagster/row_count"]) == ("main/big", 1000)
@@ -406,49 +406,49 @@ def test_rows_and_columns_of_a_table_are_shown_where_the_target_is_one_table() -
 
 def test_no_table_of_several_stands_for_all() -> None:
     run, result, profile = full_run()
-    assert not TABLE & target_metadata(Audited(run), result, profile).keys()
-    assert not TABLE & observation_metadata(Audited(run), result, profile).keys()
+    assert not TABLE & target_metadata(AuditedTarget(run), result, profile).keys()
+    assert not TABLE & observation_metadata(AuditedTarget(run), result, profile).keys()
     gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
     part = replace(profile, measurements=profile.measurements[:1], gaps=(gap,))
-    assert not TABLE & target_metadata(Audited(run), result, part).keys()
+    assert not TABLE & target_metadata(AuditedTarget(run), result, part).keys()
 
 
 def test_rows_are_not_summed_when_a_table_was_not_counted() -> None:
     profile = a_profile(a_measurement("a"), a_measurement("b", rows=None))
     run = an_audit(profile=profile)
-    assert "rows" not in target_metadata(Audited(run), a_result(), profile)
+    assert "rows" not in target_metadata(AuditedTarget(run), a_result(), profile)
 
 
 def test_a_part_is_not_shown_as_the_whole_when_tables_were_not_looked_at() -> None:
     gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 3 not looked at", "main")
     profile = a_profile(a_measurement("a"), a_measurement("b"), gaps=(gap,))
-    metadata = target_metadata(Audited(an_audit(profile=profile)), a_result(), profile)
+    metadata = target_metadata(AuditedTarget(an_audit(profile=profile)), a_result(), profile)
     assert not {"rows", "measurements", "series"} & metadata.keys()
 
 
 def test_a_report_in_a_folder_is_a_file_and_one_on_a_server_a_link() -> None:
     run, result, profile = full_run()
     local = an_audit(report=ReportLocation("file:///r/x.html", "/r/x.html"))
-    remote = observation_metadata(Audited(run), result, profile)["report"]
+    remote = observation_metadata(AuditedTarget(run), result, profile)["report"]
     assert remote.value == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
-    found = observation_metadata(Audited(local), result, profile)["report"]
+    found = observation_metadata(AuditedTarget(local), result, profile)["report"]
     assert found.value == "`x.html` in the target's report folder", "its whole path does not wrap"
     odd = an_audit(report=ReportLocation("https://x.example/a>b](c) d", "/r/x.html"))
-    assert observation_metadata(Audited(odd), result, profile)["report"].value == (
+    assert observation_metadata(AuditedTarget(odd), result, profile)["report"].value == (
         "[open the report](<https://x.example/a%3Eb](c)%20d>)"
     )
 
 
 def test_an_empty_database_has_no_schema_to_show() -> None:
     profile = a_profile(databases=(), measurements=())
-    assert "dagster/column_schema" not in target_metadata(Audited(an_audit(profile=profile)), a_result(), profile)
+    assert "dagster/column_schema" not in target_metadata(AuditedTarget(an_audit(profile=profile)), a_result(), profile)
 
 
 def test_a_group_counts_its_targets_and_lists_the_worst_first() -> None:
     critical = run_with(a_finding(severity=Severity.CRITICAL, message="Too many series."))
     runs = [an_audit("fine"), critical, a_failed_audit("gone")]
-    metadata = {name: item.value for name, item in group_metadata([Audited(run) for run in runs]).items()}
-    assert [metadata[f"targets_{v}"] for v in ("ok", "unknown", "warn", "critical")] == [1, 1, 0, 1]
+    metadata = {name: item.value for name, item in group_metadata([AuditedTarget(run) for run in runs]).items()}
+    assert [metadata[f"targets_{v}"] for v in ("ok", "unknown", "warning", "critical")] == [1, 1, 0, 1]
     assert metadata["verdict"] == "critical"
     rows = str(metadata["worst_targets"]).splitlines()[2:]
     assert [row.split(" | ")[0] for row in rows] == ["| demo", "| gone", "| fine"]

@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 
 from dagster_tsaudit.lost_runs import alive, end_lost_runs
-from dagster_tsaudit.plan import JOB_TAG, Plan
+from dagster_tsaudit.plan import JOB_TAG, AssetPlan
 from tests.dagster_tsaudit.runs import a_plan, execute, fake_audits, write_config
 from tsaudit import run
 from tsaudit.history import lease
@@ -22,12 +22,12 @@ STARTED = dg.DagsterRunStatus.STARTED
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
+def plan(tmp_path: Path) -> AssetPlan:
     return a_plan(write_config(tmp_path, "a"))
 
 
 @pytest.fixture
-def store(plan: Plan) -> Iterator[Store]:
+def store(plan: AssetPlan) -> Iterator[Store]:
     with Store.open(plan.load().history.get_secret_value()) as opened:
         yield opened
 
@@ -43,14 +43,14 @@ def status(instance: dg.DagsterInstance, run_id: str) -> str:
     return found.status.value
 
 
-def look(plan: Plan, instance: dg.DagsterInstance, cursor: dict[str, tuple[str, float]], now: float):
+def look(plan: AssetPlan, instance: dg.DagsterInstance, cursor: dict[str, tuple[str, float]], now: float):
     said, after = end_lost_runs(plan, instance, cursor, now)
     # As Dagster keeps it.
     return said, json.loads(json.dumps(after))
 
 
 def test_run_that_beats_is_left_alone_and_one_that_stopped_is_ended(
-    plan: Plan, store: Store, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    plan: AssetPlan, store: Store, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = a_run(kept_instance, {JOB_TAG: "shop"})
     monkeypatch.setattr(lease, "BEAT_S", 0.05)
@@ -78,7 +78,7 @@ def test_run_that_beats_is_left_alone_and_one_that_stopped_is_ended(
 
 
 def test_what_the_lost_process_held_is_free_at_once(
-    plan: Plan, store: Store, kept_instance: dg.DagsterInstance
+    plan: AssetPlan, store: Store, kept_instance: dg.DagsterInstance
 ) -> None:
     run_id = a_run(kept_instance, {JOB_TAG: "shop"})
     name = lease.identity_of_run(run_id, plan.steps[0].name)
@@ -92,7 +92,9 @@ def test_what_the_lost_process_held_is_free_at_once(
     assert set(lease.beats(store, [held for held, _ in rows])) == {"database b", "database c"}
 
 
-def test_run_that_has_not_begun_gets_more_time(plan: Plan, store: Store, kept_instance: dg.DagsterInstance) -> None:
+def test_run_that_has_not_begun_gets_more_time(
+    plan: AssetPlan, store: Store, kept_instance: dg.DagsterInstance
+) -> None:
     run_id = a_run(kept_instance, {JOB_TAG: "shop"})
     _, cursor = look(plan, kept_instance, {}, 0.0)
     _, cursor = look(plan, kept_instance, cursor, lease.STALE_S + 29)
@@ -104,7 +106,7 @@ def test_run_that_has_not_begun_gets_more_time(plan: Plan, store: Store, kept_in
     assert status(kept_instance, run_id) == "FAILURE"
 
 
-def test_clock_that_was_set_back_ends_nothing(plan: Plan, store: Store, kept_instance: dg.DagsterInstance) -> None:
+def test_clock_that_was_set_back_ends_nothing(plan: AssetPlan, store: Store, kept_instance: dg.DagsterInstance) -> None:
     run_id = a_run(kept_instance, {JOB_TAG: "shop"})
     _, cursor = look(plan, kept_instance, {}, 10_000.0)
     _, cursor = look(plan, kept_instance, cursor, 0.0)
@@ -112,7 +114,7 @@ def test_clock_that_was_set_back_ends_nothing(plan: Plan, store: Store, kept_ins
     assert status(kept_instance, run_id) == "STARTED"
 
 
-def test_runs_of_others_are_left_alone(plan: Plan, store: Store, kept_instance: dg.DagsterInstance) -> None:
+def test_runs_of_others_are_left_alone(plan: AssetPlan, store: Store, kept_instance: dg.DagsterInstance) -> None:
     run_id = a_run(kept_instance, {JOB_TAG: "other"})
     said, cursor = look(plan, kept_instance, {run_id: ("", 0.0)}, 1e6)
     assert (said, cursor, status(kept_instance, run_id)) == ("no run is in progress", {}, "STARTED")
@@ -128,7 +130,7 @@ def test_history_that_cannot_be_read_ends_nothing(tmp_path: Path, kept_instance:
 
 
 def test_step_holds_its_lease_while_it_works_and_not_longer(
-    plan: Plan, store: Store, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    plan: AssetPlan, store: Store, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
 
@@ -144,7 +146,7 @@ def test_step_holds_its_lease_while_it_works_and_not_longer(
         assert connection.execute(lease.select(lease.lease)).all() == []
 
 
-def test_task_that_a_queue_hands_out_twice_audits_once(plan: Plan, store: Store) -> None:
+def test_task_that_a_queue_hands_out_twice_audits_once(plan: AssetPlan, store: Store) -> None:
     with (
         alive(store, "run", plan.steps[0]),
         pytest.raises(dg.Failure, match="is being audited by process"),

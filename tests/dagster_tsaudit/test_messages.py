@@ -28,7 +28,7 @@ from dagster._utils.error import SerializableErrorInfo
 from dagster_project.world import World
 from dagster_tsaudit import sensors
 from dagster_tsaudit.automation import definitions_of
-from dagster_tsaudit.plan import Plan
+from dagster_tsaudit.plan import AssetPlan
 from dagster_tsaudit.sensors import NotDeliveredError, is_evaluated
 from tests.alerts import slack_double
 from tests.alerts.slack_double import TOKEN, SlackDouble
@@ -50,7 +50,7 @@ def slack() -> Iterator[SlackDouble]:
         yield double
 
 
-def a_project(folder: Path, slack: SlackDouble, *names: str, channel: str = "") -> Plan:
+def a_project(folder: Path, slack: SlackDouble, *names: str, channel: str = "") -> AssetPlan:
     """Databases over their limit, with one channel for all."""
     for name in names:
         World(folder / f"{name}.duckdb").advance(DAY)
@@ -91,8 +91,8 @@ def a_run(location: str | None = None) -> dg.DagsterRun:
     )
 
 
-def tick(plan: Plan, instance: dg.DagsterInstance) -> str:
-    sensor = definitions_of(plan).get_repository_def().get_sensor_def("tell_shop")
+def tick(plan: AssetPlan, instance: dg.DagsterInstance) -> str:
+    sensor = definitions_of(plan).get_repository_def().get_sensor_def("notify_shop")
     with dg.build_sensor_context(instance=instance) as context:
         return sensor.evaluate_tick(context).skip_message or ""
 
@@ -110,7 +110,7 @@ def test_a_step_leaves_its_messages_to_the_sensor(
     tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble
 ) -> None:
     plan = a_project(tmp_path, slack, "a", "b")
-    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "notify_shop")
     ticks(kept_instance, "reactions_shop")
     assert execute(plan, kept_instance, day=str(DAY)).success
     assert slack.calls == []
@@ -135,7 +135,7 @@ def test_what_a_tick_has_no_time_for_the_next_one_sends(
 ) -> None:
     """Slack takes one message a second."""
     plan = a_project(tmp_path, slack, "a", "b", "c")
-    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "notify_shop")
     assert execute(plan, kept_instance, day=str(DAY)).success
     monkeypatch.setattr(sensors, "_SENDING_S", 0.9)
     said = [tick(plan, kept_instance) for _ in range(3)]
@@ -147,7 +147,7 @@ def test_a_tick_does_not_wait_for_another_sender(
     tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = a_project(tmp_path, slack, "a")
-    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "notify_shop")
     assert execute(plan, kept_instance, day=str(DAY)).success
     monkeypatch.setattr(sensors, "_SENDING_S", 0.2)
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store, deliveries.sole_sender(store.engine, 1) as alone:
@@ -165,10 +165,10 @@ def test_the_digest_comes_with_the_last_messages_of_a_day(
     plan = a_project(tmp_path, slack, "a")
     file = tmp_path / "tsaudit.yaml"
     file.write_text(file.read_text().replace("digest_weekday: never", "digest_weekday: daily"))
-    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "notify_shop")
     for day in (DAY, DAY + timedelta(days=1)):
         if is_killed:
-            run_audit(plan.load(), day=day, tell=False)
+            run_audit(plan.load(), day=day, notify=False)
         else:
             assert execute(plan, kept_instance, day=str(day)).success
             assert ("digest" in kinds_waiting(tmp_path)) is (day != DAY)
@@ -180,7 +180,7 @@ def test_a_message_that_cannot_be_delivered_fails_the_tick(
     tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble
 ) -> None:
     plan = a_project(tmp_path, slack, "a", channel="#nowhere")
-    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "notify_shop")
     assert execute(plan, kept_instance, day=str(DAY)).success
     with pytest.raises(NotDeliveredError, match=r"alert not delivered: .*#nowhere"):
         sensors.send_queued(plan, print)
@@ -190,7 +190,7 @@ def test_a_message_that_waits_for_too_long_fails_the_next_run(
     tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = a_project(tmp_path, slack, "a", channel="#nowhere")
-    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "notify_shop")
     assert execute(plan, kept_instance, day=str(DAY)).success
     with pytest.raises(NotDeliveredError):
         sensors.send_queued(plan, print)
@@ -217,8 +217,8 @@ def test_without_slack_messages_are_printed_by_the_step(
 ) -> None:
     asked: list[object] = []
     monkeypatch.setattr(run, "audit_targets", fake_audits())
-    monkeypatch.setattr(run, "tell", lambda *arguments: asked.append(arguments) or alerts.SendReport())
-    ticks(kept_instance, "tell_shop")
+    monkeypatch.setattr(run, "notify", lambda *arguments: asked.append(arguments) or alerts.SendReport())
+    ticks(kept_instance, "notify_shop")
     plan = a_plan(write_config(tmp_path, "a"))
     assert execute(plan, kept_instance).success
     assert len(asked) == 1
@@ -226,19 +226,19 @@ def test_without_slack_messages_are_printed_by_the_step(
 
 
 def test_a_sensor_counts_as_evaluated_only_while_a_daemon_does(kept_instance: dg.DagsterInstance) -> None:
-    assert not is_evaluated(kept_instance, "tell_shop", a_run())
-    ticks(kept_instance, "tell_other")
-    assert not is_evaluated(kept_instance, "tell_shop", a_run())
-    ticks(kept_instance, "tell_shop", ago_s=1_000)
-    assert not is_evaluated(kept_instance, "tell_shop", a_run())
+    assert not is_evaluated(kept_instance, "notify_shop", a_run())
+    ticks(kept_instance, "notify_other")
+    assert not is_evaluated(kept_instance, "notify_shop", a_run())
+    ticks(kept_instance, "notify_shop", ago_s=1_000)
+    assert not is_evaluated(kept_instance, "notify_shop", a_run())
 
 
 @pytest.mark.parametrize("status", list(InstigatorStatus))
 def test_a_sensor_that_is_switched_off_does_not_count(
     kept_instance: dg.DagsterInstance, status: InstigatorStatus
 ) -> None:
-    ticks(kept_instance, "tell_shop", status=status)
-    assert is_evaluated(kept_instance, "tell_shop", a_run()) is (status is not InstigatorStatus.STOPPED)
+    ticks(kept_instance, "notify_shop", status=status)
+    assert is_evaluated(kept_instance, "notify_shop", a_run()) is (status is not InstigatorStatus.STOPPED)
 
 
 @pytest.mark.parametrize(
@@ -254,13 +254,13 @@ def test_a_sensor_that_is_switched_off_does_not_count(
 def test_a_sensor_whose_last_tick_failed_does_not_count(
     kept_instance: dg.DagsterInstance, outcomes: tuple[TickStatus, ...], expected: bool
 ) -> None:
-    ticks(kept_instance, "tell_shop", outcomes=outcomes)
-    assert is_evaluated(kept_instance, "tell_shop", a_run()) is expected
+    ticks(kept_instance, "notify_shop", outcomes=outcomes)
+    assert is_evaluated(kept_instance, "notify_shop", a_run()) is expected
 
 
 def test_a_sensor_of_another_code_location_does_not_count(kept_instance: dg.DagsterInstance) -> None:
-    ticks(kept_instance, "tell_shop")
-    found = [is_evaluated(kept_instance, "tell_shop", a_run(location)) for location in ("here", "there", None)]
+    ticks(kept_instance, "notify_shop")
+    found = [is_evaluated(kept_instance, "notify_shop", a_run(location)) for location in ("here", "there", None)]
     assert found == [True, False, True]
 
 
@@ -269,7 +269,7 @@ def test_a_step_sends_them_itself_where_the_sensor_fails(
 ) -> None:
     """For example, because only runs have the token."""
     plan = a_project(tmp_path, slack, "a")
-    ticks(kept_instance, "tell_shop", outcomes=(TickStatus.FAILURE,))
+    ticks(kept_instance, "notify_shop", outcomes=(TickStatus.FAILURE,))
     assert execute(plan, kept_instance, day=str(DAY)).success
     assert (len(slack.messages), waiting(tmp_path)) == (1, 0)
 
@@ -279,7 +279,7 @@ def test_components_leave_messages_to_the_one_that_queued_them(
 ) -> None:
     """All share a history. One has no Slack and would print them; the other would send them to its own channel."""
     plan = a_project(tmp_path, slack, "a", channel="C0ALERTS")
-    ticks(kept_instance, "tell_shop")
+    ticks(kept_instance, "notify_shop")
     assert execute(plan, kept_instance, day=str(DAY)).success
     to_dba = f"slack: {{token: {TOKEN}, base_url: '{slack.base_url}'}}\nowners: {{default: {{channel: C0DBA}}}}"
     with monkeypatch.context() as patch:
@@ -303,13 +303,13 @@ def test_an_instance_that_cannot_tell_counts_as_having_no_daemon(
         raise NotImplementedError
 
     monkeypatch.setattr(type(instance), "all_instigator_state", broken)
-    assert not is_evaluated(instance, "tell_shop", a_run())
+    assert not is_evaluated(instance, "notify_shop", a_run())
 
 
 def test_a_killed_run_frees_its_pool(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     config = write_config(tmp_path, "a")
     names = [{s.name for s in definitions_of(a_plan(config, pool=pool)).sensors or ()} for pool in (None, "plant")]
-    assert names == [{"tell_shop", "watch_shop"}, {"tell_shop", "watch_shop", "free_shop"}]
+    assert names == [{"notify_shop", "watch_shop"}, {"notify_shop", "watch_shop", "free_shop"}]
     freed: list[str] = []
     plan = a_plan(write_config(tmp_path, "a", target_extra="password: ${TSAUDIT_NOT_SET}"), pool="plant")
     outcome = execute(plan, instance)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dagster_tsaudit.assets import audit_assets, freshness
 from dagster_tsaudit.automation import definitions_of
-from dagster_tsaudit.plan import AUTO_LIMIT, Plan, PlanError, make_plan
+from dagster_tsaudit.plan import AUTO_LIMIT, AssetPlan, PlanError, make_plan
 from tests.dagster_tsaudit.runs import a_plan, write_config
 from tsaudit.config.settings import Settings
 
 
-def many(count: int, **options: object) -> Plan:
+def many(count: int, **options: object) -> AssetPlan:
     targets = [
         {"name": f"t-{n}", "engine": "duckdb", "url": "duckdb:///x", "group": f"group {n % 3}"} for n in range(count)
     ]

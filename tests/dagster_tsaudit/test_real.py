@@ -42,7 +42,7 @@ def test_checks_carry_their_numbers_over_several_days(tmp_path: Path, instance: 
     assert "http" in str(last["cardinality"].metadata["findings"].value)
     (event,) = outcome.get_asset_materialization_events()
     found = event.materialization.metadata
-    assert found["verdict"].value in ("warn", "critical")
+    assert found["verdict"].value in ("warning", "critical")
     name = str(found["report"].value).split("`")[1]
     assert [file.name for file in tmp_path.rglob(name)] == [name]
     assert found["rows"].value == 3 * (6144 + 1920 + 960 + 1440 + 1728 + 480)

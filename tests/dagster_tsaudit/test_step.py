@@ -30,7 +30,7 @@ from tsaudit.model.finding import Severity
 
 @pytest.fixture(autouse=True)
 def _nothing_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=()))
     monkeypatch.setattr(run, "audit_targets", fake_audits())
 
 
@@ -74,7 +74,7 @@ def test_a_critical_finding_leaves_the_run_green(
 def test_an_alert_that_was_not_delivered_turns_the_run_red(
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=("#web: channel_not_found",)))
+    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=("#web: channel_not_found",)))
     outcome = execute(a_plan(write_config(tmp_path, "a")), instance)
     assert not outcome.success
     assert keys_of(outcome) == {"a"}

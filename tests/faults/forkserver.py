@@ -88,7 +88,7 @@ def _warm_up() -> None:
         os.chdir(folder)
         Path("tsaudit.yaml").write_text("targets: [{name: none, engine: sqlite, url: 'sqlite:///none.db'}]\n")
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), contextlib.suppress(SystemExit):
-            command(["audit", "--no-tell"], prog_name="tsaudit")
+            command(["audit", "--no-notify"], prog_name="tsaudit")
         os.chdir(here)
 
 

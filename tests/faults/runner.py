@@ -163,7 +163,7 @@ class Row:
             took = self._server.run(
                 folder=str(folder),
                 env={**_environment(), **self.engine.environment},
-                arguments=["audit", "--format", "json", "--no-tell", "--day", DAY],
+                arguments=["audit", "--format", "json", "--no-notify", "--day", DAY],
                 limit_s=deadline_s + GRACE_S + 5,
                 without_override=scene.without_override,
                 watch=scene.watch,

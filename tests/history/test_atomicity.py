@@ -33,7 +33,7 @@ def save(store: Store, number: int, *values: str) -> None:
     day = DAY + timedelta(days=number)
     remembered = RememberedValues(store, "t", day)
     remembered.keep(HOST, remembered.of(HOST).observe(values, day))
-    store.save(a_profile(target="t", day=day), audit("t", "warn", day), None, remembered)
+    store.save(a_profile(target="t", day=day), audit("t", "warning", day), None, remembered)
 
 
 def update(store: Store, number: int, sight: str) -> None:
@@ -56,7 +56,7 @@ STEPS: Final[dict[str, Callable[[Store], object]]] = {
 def test_step_that_is_killed_at_any_statement_changes_nothing(store: Store, step: Callable[[Store], object]) -> None:
     for number in (0, 1, 40, 100, 195, 196, 197, 200):
         save(store, number, "a", f"v{number}")
-        update(store, number, "warn")
+        update(store, number, "warning")
     before = content(store)
     for number in itertools.count(1):
         with killed_at(store, number) as seen:

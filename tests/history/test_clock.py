@@ -12,7 +12,7 @@ from tests.history.test_incidents_properties import HOST
 from tsaudit import alerts
 from tsaudit.config.settings import Incidents, Settings
 from tsaudit.history import clock, decision_log, decisions, incidents
-from tsaudit.history.incidents import ChangeKind, State
+from tsaudit.history.incidents import ChangeKind, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Verdict
 
@@ -32,14 +32,14 @@ def before(days: int) -> date:
     return TODAY - timedelta(days=days)
 
 
-def audited(store: Store, day: date, *, bad: bool) -> list[incidents.Change]:
+def audited(store: Store, day: date, *, bad: bool) -> list[incidents.IncidentChange]:
     result = a_result(*([a_rule_result(a_finding(HOST))] if bad else [a_rule_result()]), target="t", day=day)
     store.save(a_profile(target="t", day=day), result, None)
     return incidents.update(store, result, POLICY, lambda _finding, _rule: "default")
 
 
-def queued(store: Store, day: date, changes: list[incidents.Change]) -> list[str]:
-    context = alerts.RunContext("t", "duckdb", day, Verdict.WARN, None, None)
+def queued(store: Store, day: date, changes: list[incidents.IncidentChange]) -> list[str]:
+    context = alerts.RunContext("t", "duckdb", day, Verdict.WARNING, None, None)
     return alerts.queue(store, SETTINGS, changes, context)
 
 
@@ -58,7 +58,7 @@ def test_day_ahead_closes_nothing_and_silences_nothing(store: Store) -> None:
 def test_what_a_day_ahead_resolved_is_open(store: Store) -> None:
     audited(store, before(1), bad=True)
     audited(store, AHEAD, bad=False)
-    assert [i.state for i in incidents.current(store, "t")] == [State.OPEN]
+    assert [i.state for i in incidents.current(store, "t")] == [IncidentState.OPEN]
     (change,) = audited(store, TODAY, bad=True)
     assert (change.kind, change.incident.opened) == (ChangeKind.CONTINUED, before(1))
 
@@ -102,12 +102,12 @@ def test_today_is_closed_only_where_the_clock_is_behind_most_of_the_history(days
 
 
 def test_day_that_has_begun_somewhere_is_no_complaint() -> None:
-    assert clock.complaint("t", [before(1), TODAY, TODAY + timedelta(days=1)]) is None
-    line = clock.complaint("t", [*map(before, range(9)), TODAY + timedelta(days=2), AHEAD])
+    assert clock.future_days_warning("t", [before(1), TODAY, TODAY + timedelta(days=1)]) is None
+    line = clock.future_days_warning("t", [*map(before, range(9)), TODAY + timedelta(days=2), AHEAD])
     assert line is not None
     assert "2 days in the future (2026-05-22, 2027-06-24; the clock says 2026-05-20)" in line
     assert "`tsaudit history drop t 2026-05-22`" in line
-    behind = clock.complaint("t", [TODAY, *(TODAY + timedelta(days=d) for d in range(30, 60))])
+    behind = clock.future_days_warning("t", [TODAY, *(TODAY + timedelta(days=d) for d in range(30, 60))])
     assert behind is not None
     assert "the clock is behind" in behind
     assert "drop" not in behind
@@ -115,7 +115,7 @@ def test_day_that_has_begun_somewhere_is_no_complaint() -> None:
 
 def test_one_jump_ahead_makes_nothing_old() -> None:
     daily = [before(i) for i in range(60)]
-    assert clock.steady(daily, TODAY + timedelta(days=1)) == TODAY + timedelta(days=1)
-    assert clock.steady(daily, AHEAD) == before(6) + timedelta(days=31)
-    assert clock.steady([*daily, AHEAD], AHEAD + timedelta(days=1)) < TODAY + timedelta(days=31)
-    assert clock.steady([], AHEAD) == AHEAD
+    assert clock.compaction_date(daily, TODAY + timedelta(days=1)) == TODAY + timedelta(days=1)
+    assert clock.compaction_date(daily, AHEAD) == before(6) + timedelta(days=31)
+    assert clock.compaction_date([*daily, AHEAD], AHEAD + timedelta(days=1)) < TODAY + timedelta(days=31)
+    assert clock.compaction_date([], AHEAD) == AHEAD

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from sqlalchemy import event, func, insert, select
 
 from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result
-from tsaudit.analysis.growth.detection import judge
-from tsaudit.audit import audit as audit_profile
+from tsaudit.analysis.growth.detection import detect
 from tsaudit.config.settings import Incidents
+from tsaudit.degraded_rules import degraded_rules
+from tsaudit.evaluation import evaluate as audit_profile
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.compaction import EVERY, compact, is_due, kept_days
-from tsaudit.history.deliveries import Kind, MessageDraft
-from tsaudit.history.incidents import State
+from tsaudit.history.deliveries import DeliveryKind, MessageDraft
+from tsaudit.history.incidents import IncidentState
 from tsaudit.history.schema import decision, figure, incident_day, metadata, reaction, snapshot
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.subject import Subject
-from tsaudit.silenced_rules import silenced_rules
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)
 LASTING: Final = a_finding(Subject("main", "cpu", "host"))
@@ -184,8 +184,8 @@ def test_compact_keeps_the_day_an_incident_opened_and_that_it_was_resolved(store
     standing = incidents.current(store)
     assert compact(store, "demo", DAY) == 3
     assert incidents.current(store) == standing
-    assert [i.state for i in standing] == [State.RESOLVED]
-    assert [i.state for i in incidents.current(store, day=before(147))] == [State.OPEN]
+    assert [i.state for i in standing] == [IncidentState.RESOLVED]
+    assert [i.state for i in incidents.current(store, day=before(147))] == [IncidentState.OPEN]
     assert counts(store)["incident_day"] == 2
 
 
@@ -195,7 +195,7 @@ def test_compact_forgets_incidents_a_year_after_they_resolved(store: Store) -> N
     audit(store, before(366), a_rule_result())
     audit(store, before(1), a_rule_result())
     compact(store, "demo", before(1))
-    assert [i.state for i in incidents.current(store)] == [State.RESOLVED]
+    assert [i.state for i in incidents.current(store)] == [IncidentState.RESOLVED]
     audit(store, DAY, a_rule_result())
     compact(store, "demo", DAY)
     assert incidents.current(store) == []
@@ -204,29 +204,29 @@ def test_compact_forgets_incidents_a_year_after_they_resolved(store: Store) -> N
     assert left == [0, 0]
 
 
-def send(store: Store, day: date, kind: Kind, parent: str | None = None, *, target: str = "demo") -> str:
+def send(store: Store, day: date, kind: DeliveryKind, parent: str | None = None, *, target: str = "demo") -> str:
     """A message about the target that was sent on the day."""
-    thread = deliveries.thread_of("team", "" if kind is Kind.DIGEST else target)
+    thread = deliveries.thread_of("team", "" if kind is DeliveryKind.DIGEST else target)
     with deliveries.writing(store.engine) as connection:
         identity = deliveries.add(connection, MessageDraft(kind, thread, day, "#team", {"about": {}}, parent))
     sent = deliveries.find(store.engine, identity)
     assert sent is not None
-    deliveries.settle(store.engine, sent, deliveries.State.SENT)
+    deliveries.record_result(store.engine, sent, deliveries.DeliveryState.SENT)
     return identity
 
 
 def test_compact_drops_threads_that_were_closed_long_ago(store: Store) -> None:
     save(store, DAY)
-    closed, late, live = (send(store, before(200), Kind.ALERT) for _ in range(3))
+    closed, late, live = (send(store, before(200), DeliveryKind.ALERT) for _ in range(3))
     for alert in (closed, late, live):
-        send(store, before(150), Kind.EDIT, alert)
-    send(store, before(91), Kind.RESOLVE, closed)
-    send(store, before(90), Kind.RESOLVE, late)
-    corrected = send(store, before(200), Kind.ALERT)
-    send(store, before(91), Kind.RESOLVE, corrected)
-    send(store, before(5), Kind.EDIT, corrected)
-    other = send(store, before(200), Kind.ALERT, target="other")
-    send(store, before(91), Kind.RESOLVE, other, target="other")
+        send(store, before(150), DeliveryKind.EDIT, alert)
+    send(store, before(91), DeliveryKind.RESOLVE, closed)
+    send(store, before(90), DeliveryKind.RESOLVE, late)
+    corrected = send(store, before(200), DeliveryKind.ALERT)
+    send(store, before(91), DeliveryKind.RESOLVE, corrected)
+    send(store, before(5), DeliveryKind.EDIT, corrected)
+    other = send(store, before(200), DeliveryKind.ALERT, target="other")
+    send(store, before(91), DeliveryKind.RESOLVE, other, target="other")
     compact(store, "demo", DAY)
     found = [deliveries.find(store.engine, alert) is not None for alert in (closed, late, live, corrected, other)]
     assert found == [False, True, True, True, True]
@@ -235,19 +235,19 @@ def test_compact_drops_threads_that_were_closed_long_ago(store: Store) -> None:
 
 def test_compact_keeps_messages_that_still_wait(store: Store) -> None:
     save(store, DAY)
-    alert = send(store, before(200), Kind.ALERT)
-    send(store, before(150), Kind.RESOLVE, alert)
+    alert = send(store, before(200), DeliveryKind.ALERT)
+    send(store, before(150), DeliveryKind.RESOLVE, alert)
     with deliveries.writing(store.engine) as connection:
-        deliveries.add(connection, MessageDraft(Kind.REPLY, "team/demo", before(160), "#team", {}, alert))
+        deliveries.add(connection, MessageDraft(DeliveryKind.REPLY, "team/demo", before(160), "#team", {}, alert))
     compact(store, "demo", DAY)
     assert counts(store)["delivery"] == 3
 
 
 def test_compact_drops_old_digests(store: Store) -> None:
     save(store, DAY)
-    old = send(store, before(91), Kind.DIGEST)
-    send(store, before(91), Kind.EDIT, old, target="")
-    recent = send(store, before(90), Kind.DIGEST)
+    old = send(store, before(91), DeliveryKind.DIGEST)
+    send(store, before(91), DeliveryKind.EDIT, old, target="")
+    recent = send(store, before(90), DeliveryKind.DIGEST)
     compact(store, "demo", DAY)
     assert counts(store)["delivery"] == 1
     assert deliveries.find(store.engine, recent) is not None
@@ -272,8 +272,8 @@ def test_two_years_of_daily_audits_stay_bounded(store: Store) -> None:
             sizes.append(counts(store))
     for table in (snapshot.name, figure.name, incident_day.name):
         rows = [float(size[table]) for size in sizes]
-        assert judge(weeks[:13], rows[:13]).kind == "growth", "nothing is thinned out yet"
-        assert judge(weeks[-13:], rows[-13:]).kind == "flat", table
+        assert detect(weeks[:13], rows[:13]).kind == "growth", "nothing is thinned out yet"
+        assert detect(weeks[-13:], rows[-13:]).kind == "flat", table
     last = sizes[-1]
     assert last["snapshot"] <= 91 + 41 + 13
     assert last["incident_day"] <= 2 * (last["snapshot"] + 366), "states kept, and a year of resolved ones"
@@ -322,8 +322,8 @@ def judged(store: Store, target: str, day: date, one: Audited) -> tuple[object, 
     profile = a_profile(measured, target=target, day=day) if one.measured else None
     found = audit_profile(profile, timeline).results if profile else ()
     result = a_result(*found, SIGHTS[one.sight], target=target, day=day)
-    silenced = silenced_rules(result, store.rule_outcomes(target, day), NEWER.unknown_after)
-    result = replace(result, results=(*result.results, silenced)) if silenced else result
+    degraded = degraded_rules(result, store.rule_outcomes(target, day), NEWER.unknown_after)
+    result = replace(result, results=(*result.results, degraded)) if degraded else result
     store.save(profile, result, None)
     changes = incidents.update(store, result, NEWER, lambda _finding, _rule: "team")
     return result.verdict, result.results, changes, timeline.previous, dict(timeline.points), timeline.episodes
@@ -363,8 +363,8 @@ def _unnamed(found: object, target: str) -> str:
 
 def test_compact_forgets_reactions_with_their_messages(store: Store) -> None:
     save(store, DAY)
-    closed, live = send(store, before(200), Kind.ALERT), send(store, before(200), Kind.ALERT)
-    send(store, before(91), Kind.RESOLVE, closed)
+    closed, live = send(store, before(200), DeliveryKind.ALERT), send(store, before(200), DeliveryKind.ALERT)
+    send(store, before(91), DeliveryKind.RESOLVE, closed)
     rows = [
         {"delivery_id": closed, "gone_at": None},
         {"delivery_id": live, "gone_at": None},

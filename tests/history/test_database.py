@@ -30,7 +30,7 @@ A_DECISION: Final[dict[str, Any]] = {
     "owner": "ann",
     "reason": "why",
     "made_at": NOW.replace(tzinfo=None),
-    "severity": "warn",
+    "severity": "warning",
 }
 
 _OPENER = """

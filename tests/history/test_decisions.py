@@ -28,7 +28,7 @@ NOW: Final = BEGUN
 TODAY: Final = NOW.date()
 LATER: Final = TODAY + timedelta(days=30)
 QUICK: Final = Incidents(open_after=1, resolve_after=1)
-WARN, CRITICAL = Severity.WARN, Severity.CRITICAL
+WARN, CRITICAL = Severity.WARNING, Severity.CRITICAL
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def place(number: int) -> Subject:
     return Subject("main", f"m{number}")
 
 
-def mark_of(target: str, number: int = 0) -> str:
+def fingerprint_of(target: str, number: int = 0) -> str:
     return fingerprint(target, "CAR001", place(number))
 
 
@@ -98,7 +98,7 @@ def test_another_decision_is_refused_unless_it_is_to_replace_the_first(
     store: Store, kind: str, owner: str, reason: str, until: date | None
 ) -> None:
     with_findings(store, of_size(10))
-    mark = mark_of("shop")
+    mark = fingerprint_of("shop")
     decisions.decide(store, mark, "accept", "ann", "known", LATER)
     with pytest.raises(DecidedError, match=rf"shop CAR001 main/m0 is accepted by ann until {LATER} \(known\)"):
         decisions.decide(store, mark, kind, owner, reason, until)
@@ -111,7 +111,7 @@ def test_another_decision_is_refused_unless_it_is_to_replace_the_first(
 
 def test_the_same_decision_again_changes_nothing(store: Store) -> None:
     with_findings(store, of_size(10))
-    mark = mark_of("shop")
+    mark = fingerprint_of("shop")
     for _ in range(3):
         decisions.decide(store, mark, "accept", "ann", "known", LATER)
     assert len(decision_log.entries(store, {mark})) == 1
@@ -120,14 +120,14 @@ def test_the_same_decision_again_changes_nothing(store: Store) -> None:
 def test_a_decision_that_has_ended_is_in_nobodys_way(store: Store) -> None:
     before = TODAY - timedelta(days=9)
     with_findings(store, of_size(10), day=before)
-    decisions.decide(store, mark_of("shop"), "snooze", "ann", "on holiday", before + timedelta(days=2))
-    decisions.decide(store, mark_of("shop"), "accept", "bob", "known", LATER)
+    decisions.decide(store, fingerprint_of("shop"), "snooze", "ann", "on holiday", before + timedelta(days=2))
+    decisions.decide(store, fingerprint_of("shop"), "accept", "bob", "known", LATER)
     assert kind_of(store) == "accept"
 
 
 def test_the_log_says_who_decided_what_and_when(store: Store) -> None:
     with_findings(store, of_size(10))
-    mark = mark_of("shop")
+    mark = fingerprint_of("shop")
     decisions.decide(store, mark, "snooze", " ann ", "moving", LATER)
     decisions.reopen(store, IncidentSelection(), "bob", "moved")
     snoozed, reopened = decision_log.entries(store, {mark})
@@ -165,17 +165,17 @@ def test_a_decision_covers_what_is_not_much_worse(
     store: Store, kind: str, before: Finding, after: Finding, applies: bool
 ) -> None:
     with_findings(store, before, day=TODAY - timedelta(days=1))
-    decisions.decide(store, mark_of("shop"), kind, "ann", "known", LATER)
+    decisions.decide(store, fingerprint_of("shop"), kind, "ann", "known", LATER)
     assert kind_of(store) == kind
     with_findings(store, after)
     (found,) = incidents.current(store)
-    assert (found.decision is not None, found.lapsed is not None) == (applies, not applies)
+    assert (found.decision is not None, found.exceeded is not None) == (applies, not applies)
     assert bool(decisions.outgrown(found)) == (not applies)
 
 
 def test_what_came_back_says_what_was_covered(store: Store) -> None:
     with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
-    decisions.decide(store, mark_of("shop"), "accept", "ann", "known", LATER)
+    decisions.decide(store, fingerprint_of("shop"), "accept", "ann", "known", LATER)
     with_findings(store, of_size(1000))
     assert decisions.outgrown(standing(store)["m0"]) == "covers up to 150 series, now 1,000 series"
     with_findings(store, of_size(100))
@@ -184,9 +184,9 @@ def test_what_came_back_says_what_was_covered(store: Store) -> None:
 
 def test_what_came_back_can_be_accepted_again_without_replacing_anything(store: Store) -> None:
     with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
-    decisions.decide(store, mark_of("shop"), "accept", "ann", "known", LATER)
+    decisions.decide(store, fingerprint_of("shop"), "accept", "ann", "known", LATER)
     with_findings(store, of_size(1000))
-    decisions.decide(store, mark_of("shop"), "accept", "bob", "the new customer", LATER)
+    decisions.decide(store, fingerprint_of("shop"), "accept", "bob", "the new customer", LATER)
     assert kind_of(store) == "accept"
 
 
@@ -215,8 +215,8 @@ def test_baseline_with_critical_ones(store: Store) -> None:
 
 def test_baseline_leaves_what_somebody_decided_about_and_replaces_it_on_request(store: Store) -> None:
     with_findings(store, of_size(10, 0), of_size(10, 1), of_size(10, 2))
-    decisions.decide(store, mark_of("shop", 0), "snooze", "bob", "moving", LATER)
-    decisions.decide(store, mark_of("shop", 1), "ack", "cyd", "on it", None)
+    decisions.decide(store, fingerprint_of("shop", 0), "snooze", "bob", "moving", LATER)
+    decisions.decide(store, fingerprint_of("shop", 1), "ack", "cyd", "on it", None)
     found = decisions.accept_all(store, acceptance())
     assert (numbers(found.accepted), numbers(found.decided)) == (["m2"], ["m0", "m1"])
     found = decisions.accept_all(store, acceptance(replace=True))
@@ -283,7 +283,7 @@ def test_baseline_refuses_what_says_too_little(store: Store, changes: dict[str, 
 def test_reopen_ends_every_kind_of_decision_once(store: Store) -> None:
     with_findings(store, *(of_size(10, n) for n in range(4)), day=TODAY - timedelta(days=1))
     for number, (kind, until) in enumerate([("ack", None), ("snooze", LATER), ("accept", LATER)]):
-        decisions.decide(store, mark_of("shop", number), kind, "ann", "why", until)
+        decisions.decide(store, fingerprint_of("shop", number), kind, "ann", "why", until)
     assert numbers(decisions.reopen(store, IncidentSelection(), "bob", dry_run=True)) == ["m0", "m1", "m2"]
     found = decisions.reopen(store, IncidentSelection(), "bob")
     assert numbers(found) == ["m0", "m1", "m2"]
@@ -298,7 +298,7 @@ def test_reopen_of_one_target_or_incident_leaves_the_others_alone(store: Store) 
     for target in ("shop", "plant"):
         with_findings(store, of_size(10, 0), of_size(10, 1), target=target)
     decisions.accept_all(store, acceptance())
-    one = IncidentSelection(fingerprints=frozenset({mark_of("shop", 1)}))
+    one = IncidentSelection(fingerprints=frozenset({fingerprint_of("shop", 1)}))
     assert [(i.target, i.subject.measurement) for i in decisions.reopen(store, one, "bob")] == [("shop", "m1")]
     plant = IncidentSelection(targets=frozenset({"plant"}))
     assert numbers(decisions.reopen(store, plant, "bob")) == ["m0", "m1"]
@@ -332,7 +332,9 @@ def at_once(address: str, *calls: Callable[[Store], object]) -> list[object]:
 
 
 def deciding(owner: str, number: int = 0, **options: bool) -> Callable[[Store], object]:
-    return lambda store: decisions.decide(store, mark_of("shop", number), "snooze", owner, "moving", LATER, **options)
+    return lambda store: decisions.decide(
+        store, fingerprint_of("shop", number), "snooze", owner, "moving", LATER, **options
+    )
 
 
 def test_of_several_people_at_once_one_decides_and_the_others_hear_who(address: str) -> None:
@@ -345,7 +347,7 @@ def test_of_several_people_at_once_one_decides_and_the_others_hear_who(address: 
     assert len(refused) == 5
     assert {one.decision.owner for one in refused} == {won.decision.owner}
     with Store.open(address) as store:
-        assert [e.owner for e in decision_log.entries(store, {mark_of("shop")})] == [won.decision.owner]
+        assert [e.owner for e in decision_log.entries(store, {fingerprint_of("shop")})] == [won.decision.owner]
 
 
 def test_of_several_people_who_replace_at_once_every_decision_is_kept(address: str) -> None:
@@ -353,7 +355,7 @@ def test_of_several_people_who_replace_at_once_every_decision_is_kept(address: s
         with_findings(store, of_size(10))
     at_once(address, *(deciding(f"p{n}", replace=True) for n in range(6)))
     with Store.open(address) as store:
-        made = decision_log.entries(store, {mark_of("shop")})
+        made = decision_log.entries(store, {fingerprint_of("shop")})
         assert sorted(e.owner for e in made) == [f"p{n}" for n in range(6)]
         (found,) = incidents.current(store)
         assert found.decision is not None
@@ -366,8 +368,8 @@ def test_baselines_and_snoozes_at_once_decide_about_each_incident_once(address: 
     baselines = [lambda store, n=n: decisions.accept_all(store, acceptance(owner=f"a{n}")) for n in range(3)]
     done = at_once(address, *baselines, *(deciding("bob", number) for number in range(0, 8, 3)))
     with Store.open(address) as store:
-        made = decision_log.entries(store, {mark_of("shop", n) for n in range(8)})
-    assert sorted(e.fingerprint for e in made) == sorted(mark_of("shop", n) for n in range(8))
+        made = decision_log.entries(store, {fingerprint_of("shop", n) for n in range(8)})
+    assert sorted(e.fingerprint for e in made) == sorted(fingerprint_of("shop", n) for n in range(8))
     accepted = [i.fingerprint for one in done if isinstance(one, Baseline) for i in one.accepted]
     assert sorted(accepted) == sorted(e.fingerprint for e in made if e.kind == "accept")
     assert sum(isinstance(one, Incident) for one in done) == sum(e.kind == "snooze" for e in made)
@@ -419,7 +421,7 @@ def test_decisions_follow_the_model(store: Store) -> None:
 
 def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
     target = next(names)
-    only, mark = IncidentSelection(targets=frozenset({target})), mark_of(target)
+    only, mark = IncidentSelection(targets=frozenset({target})), fingerprint_of(target)
     model, written = Model(), 0
     day = TODAY - timedelta(days=len(steps))
 
@@ -478,11 +480,14 @@ def test_decisions_are_the_same_however_they_are_read(
     monkeypatch.setattr(decision_log, "_LOOKED_UP", looked_up)
     with_findings(store, *(of_size(10, number) for number in range(2)), target="first")
     with_findings(store, of_size(10), target="second")
-    decisions.decide(store, mark_of("first", 1), "snooze", "ann", "moving", LATER)
-    decisions.decide(store, mark_of("second"), "accept", "bob", "known", LATER)
-    decisions.decide(store, mark_of("second"), "accept", "ann", "known", LATER, replace=True)
+    decisions.decide(store, fingerprint_of("first", 1), "snooze", "ann", "moving", LATER)
+    decisions.decide(store, fingerprint_of("second"), "accept", "bob", "known", LATER)
+    decisions.decide(store, fingerprint_of("second"), "accept", "ann", "known", LATER, replace=True)
     first, second = standing(store, "first"), standing(store, "second")
     assert [first[name].decision is None for name in ("m0", "m1")] == [True, False]
     assert second["m0"].decision is not None
     assert second["m0"].decision.owner == "ann"
-    assert {i.fingerprint for i in incidents.current(store) if i.decision} == {mark_of("first", 1), mark_of("second")}
+    assert {i.fingerprint for i in incidents.current(store) if i.decision} == {
+        fingerprint_of("first", 1),
+        fingerprint_of("second"),
+    }

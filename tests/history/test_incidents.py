@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
 from tsaudit.history import decisions, incidents
-from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident, State
+from tsaudit.history.incidents import ChangeKind, DecisionKind, Incident, IncidentChange, IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, fingerprint
@@ -34,7 +34,7 @@ def a_gap(database: str | None = "main", measurement: str | None = "cpu") -> Gap
     return Gap("tag_values", Reason.DENIED, "no right", database, measurement)
 
 
-def not_judged(outcome: Outcome, *gaps: Gap) -> RuleResult:
+def not_evaluated(outcome: Outcome, *gaps: Gap) -> RuleResult:
     return a_rule_result(outcome=outcome, gaps=gaps)
 
 
@@ -46,7 +46,9 @@ def team(finding: Finding, rule: RuleResult) -> str:
     return f"owner of {finding.subject.measurement}"
 
 
-def run(store: Store, days: int, *rules: RuleResult, policy: Incidents = QUICK, target: str = "demo") -> list[Change]:
+def run(
+    store: Store, days: int, *rules: RuleResult, policy: Incidents = QUICK, target: str = "demo"
+) -> list[IncidentChange]:
     result = a_result(*rules, day=on(days), target=target)
     store.save(None, result, None)
     return incidents.update(store, result, policy, team)
@@ -70,8 +72,8 @@ def test_update_opens_continues_and_resolves(store: Store) -> None:
         code="CAR001",
         rule="high-series-cardinality",
         subject=HOST,
-        state=State.OPEN,
-        severity=Severity.WARN,
+        state=IncidentState.OPEN,
+        severity=Severity.WARNING,
         owner="owner of cpu",
         first_seen=DAY,
         opened=DAY,
@@ -85,7 +87,7 @@ def test_update_opens_continues_and_resolves(store: Store) -> None:
     assert resolved.kind is ChangeKind.RESOLVED
     assert resolved.incident.finding == BAD.findings[0]
     assert (resolved.incident.opened, resolved.incident.resolved) == (DAY, on(2))
-    assert only(store).state is State.RESOLVED
+    assert only(store).state is IncidentState.RESOLVED
     assert kinds(store, 3, GOOD) == []
 
 
@@ -95,7 +97,7 @@ def test_update_when_nothing_is_wrong(store: Store) -> None:
 
 
 def test_finding_of_severity_info_opens_nothing_and_counts_as_good(store: Store) -> None:
-    info = a_rule_result(a_finding(HOST, Severity.INFO))
+    info = a_rule_result(a_finding(HOST, Severity.NOTE))
     assert kinds(store, 0, info) == []
     assert incidents.current(store) == []
     run(store, 1, BAD)
@@ -107,7 +109,7 @@ def test_incident_opens_after_as_many_bad_runs_in_a_row_as_configured(store: Sto
     seen = [kinds(store, i, rule, policy=policy) for i, rule in enumerate([BAD, BAD, GOOD, BAD, BAD, BAD])]
     assert seen == [[], [], [], [], [], ["opened"]]
     assert (only(store).first_seen, only(store).opened) == (DAY, on(5))
-    assert only(store, on(4)).state is State.WATCHING
+    assert only(store, on(4)).state is IncidentState.WATCHING
     assert incidents.current(store, "demo", on(2)) == [], "it went away before it opened"
 
 
@@ -128,18 +130,18 @@ def test_incident_that_comes_back_opens_anew_and_keeps_its_first_day(store: Stor
 def test_severity_that_rises_and_falls_while_open(store: Store) -> None:
     seen = [kinds(store, i, rule) for i, rule in enumerate([BAD, CRITICAL, CRITICAL, BAD])]
     assert seen == [["opened"], ["raised"], ["continued"], ["lowered"]]
-    assert only(store).severity is Severity.WARN
+    assert only(store).severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
     "unknown",
     [
-        (not_judged(Outcome.ERROR),),
-        (not_judged(Outcome.NOT_APPLICABLE),),
-        (not_judged(Outcome.OPEN),),
-        (not_judged(Outcome.OPEN, a_gap()),),
-        (not_judged(Outcome.OPEN, a_gap(measurement=None)),),
-        (not_judged(Outcome.OPEN, a_gap(database=None, measurement=None)),),
+        (not_evaluated(Outcome.ERROR),),
+        (not_evaluated(Outcome.NOT_APPLICABLE),),
+        (not_evaluated(Outcome.OPEN),),
+        (not_evaluated(Outcome.OPEN, a_gap()),),
+        (not_evaluated(Outcome.OPEN, a_gap(measurement=None)),),
+        (not_evaluated(Outcome.OPEN, a_gap(database=None, measurement=None)),),
         (a_rule_result(a_finding(Subject("main", "disk")), gaps=(a_gap(),)),),
         (a_rule_result(a_finding(Subject()), code=UNREACHABLE_CODE, outcome=Outcome.ERROR),),
     ],
@@ -162,8 +164,8 @@ def test_day_that_tells_nothing_neither_opens_nor_resolves(store: Store, unknown
 @pytest.mark.parametrize(
     "good",
     [
-        not_judged(Outcome.OPEN, a_gap(measurement="disk")),
-        not_judged(Outcome.OPEN, a_gap(database="other", measurement=None)),
+        not_evaluated(Outcome.OPEN, a_gap(measurement="disk")),
+        not_evaluated(Outcome.OPEN, a_gap(database="other", measurement=None)),
         a_rule_result(a_finding(Subject("main", "disk")), gaps=(a_gap(measurement="disk"),)),
     ],
     ids=["other-measurement", "other-database", "other-fails"],
@@ -180,14 +182,14 @@ def test_incident_of_a_rule_that_was_retired_is_resolved(store: Store) -> None:
 
 def test_incident_of_a_rule_that_was_switched_off_is_resolved(store: Store) -> None:
     run(store, 0, BAD)
-    off = replace(not_judged(Outcome.NOT_APPLICABLE), switched_off=True)
+    off = replace(not_evaluated(Outcome.NOT_APPLICABLE), switched_off=True)
     assert [str(c.kind) for c in run(store, 1, off, a_rule_result(code="TAG001"))] == ["resolved"]
 
 
 def test_gap_in_any_part_keeps_an_incident_of_the_whole_open(store: Store) -> None:
     whole = a_rule_result(a_finding(Subject()))
     run(store, 0, whole)
-    assert kinds(store, 1, not_judged(Outcome.OPEN, a_gap())) == ["continued"]
+    assert kinds(store, 1, not_evaluated(Outcome.OPEN, a_gap())) == ["continued"]
     assert kinds(store, 2, GOOD) == ["resolved"]
 
 
@@ -230,7 +232,7 @@ def test_two_findings_alike_are_one_incident_of_the_worse_severity(store: Store)
 
 def test_changes_come_worst_first(store: Store) -> None:
     names = ("a", "b", "c")
-    severities = (Severity.WARN, Severity.CRITICAL, Severity.WARN)
+    severities = (Severity.WARNING, Severity.CRITICAL, Severity.WARNING)
     found = [a_finding(Subject("main", n), s) for n, s in zip(names, severities, strict=True)]
     changes = run(store, 0, a_rule_result(*found))
     assert [c.incident.subject.measurement for c in changes] == ["b", "a", "c"]
@@ -262,7 +264,7 @@ def test_what_an_earlier_run_of_the_day_opened_is_resolved_on_the_spot(store: St
 
 
 def test_later_run_of_the_day_that_learns_nothing_keeps_what_the_earlier_one_found(store: Store) -> None:
-    unknown = not_judged(Outcome.ERROR)
+    unknown = not_evaluated(Outcome.ERROR)
     assert kinds(store, 0, BAD) == ["opened"]
     assert kinds(store, 0, unknown) == ["opened"]
     assert kinds(store, 1, CRITICAL) == ["raised"]
@@ -278,7 +280,7 @@ def test_old_day_changes_no_incident(store: Store) -> None:
     assert run(store, 1, CRITICAL) == []
     assert run(store, 0, GOOD) == []
     assert incidents.current(store) == before
-    assert only(store, DAY).state is State.OPEN
+    assert only(store, DAY).state is IncidentState.OPEN
 
 
 def test_old_day_counts_as_old_when_the_newer_one_was_only_saved(store: Store) -> None:
@@ -430,7 +432,7 @@ def test_ack_needs_an_open_incident(store: Store) -> None:
     with pytest.raises(ValueError, match="is watching; only an open one can be acknowledged"):
         decisions.decide(store, MARK, "ack", "ann", "why", None)
     decisions.decide(store, MARK, "accept", "ann", "known before it opened", on(9))
-    assert replace(only(store), decision=None).state is State.WATCHING
+    assert replace(only(store), decision=None).state is IncidentState.WATCHING
     assert decided(store, 1, BAD) == "accept"
 
 

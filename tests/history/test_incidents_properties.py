@@ -15,7 +15,7 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.history.conftest import EXAMPLES
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
-from tsaudit.history.incidents import State
+from tsaudit.history.incidents import IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity
 from tsaudit.model.subject import Subject
@@ -23,7 +23,7 @@ from tsaudit.model.subject import Subject
 HOST: Final = Subject("main", "cpu", "host")
 
 RULES: Final[dict[str, RuleResult]] = {
-    "warn": a_rule_result(a_finding(HOST)),
+    "warning": a_rule_result(a_finding(HOST)),
     "critical": a_rule_result(a_finding(HOST, Severity.CRITICAL)),
     "good": a_rule_result(),
     "unknown": a_rule_result(outcome=Outcome.ERROR),
@@ -74,13 +74,13 @@ def audit(target: str, sight: str, day: date) -> AuditResult:
     return a_result(RULES[sight], target=target, day=day)
 
 
-def update(store: Store, target: str, sight: str, day: date, policy: Incidents) -> list[incidents.Change]:
+def update(store: Store, target: str, sight: str, day: date, policy: Incidents) -> list[incidents.IncidentChange]:
     return incidents.update(store, audit(target, sight, day), policy, lambda _finding, _rule: "team")
 
 
 def standing(store: Store, target: str) -> list[tuple[object, ...]]:
     found = incidents.current(store, target)
-    return [(i.state, i.opened, i.severity) for i in found if i.state is not State.RESOLVED]
+    return [(i.state, i.opened, i.severity) for i in found if i.state is not IncidentState.RESOLVED]
 
 
 def test_incident_follows_the_reference_and_replays_change_nothing(store: Store) -> None:
@@ -101,7 +101,7 @@ def test_incident_follows_the_reference_and_replays_change_nothing(store: Store)
                 (incident,) = kept
                 assert (incident.opened, incident.first_seen) == (reference.opened, reference.first_seen)
                 assert str(incident.severity) == reference.severity
-            assert all(i.state is not State.OPEN for i in kept) == (reference.opened is None)
+            assert all(i.state is not IncidentState.OPEN for i in kept) == (reference.opened is None)
 
     holds()
 

@@ -46,7 +46,7 @@ def test_plans_are_known_until_their_last_step_has_had_its_time(store: Store) ->
 
 
 def test_changes_that_a_note_asked_for_are_known_as_well(store: Store) -> None:
-    note = a_finding(AT, Severity.INFO, changes=(CHANGE,))
+    note = a_finding(AT, Severity.NOTE, changes=(CHANGE,))
     store.save(a_profile(day=DAY), a_result(a_rule_result(note, code="FLD002"), day=DAY), None)
     timeline = store.timeline("demo", before=DAY + timedelta(days=1))
     assert (timeline.plans, timeline.wanted) == ((), (Requested(CHANGE, ("FLD002",)),))

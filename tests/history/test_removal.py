@@ -19,7 +19,7 @@ from tsaudit.analysis.values import stored_value_sets
 from tsaudit.config.settings import Incidents
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.base_texts import Packers
-from tsaudit.history.deliveries import Kind, MessageDraft, State, thread_of
+from tsaudit.history.deliveries import DeliveryKind, DeliveryState, MessageDraft, thread_of
 from tsaudit.history.removal import remove_day
 from tsaudit.history.schema import figure, incident_day, value_set
 from tsaudit.history.store import Store
@@ -89,30 +89,30 @@ def test_removed_day_was_never_audited(store: Store) -> None:
 
 
 def test_removal_says_what_went_and_what_stays(store: Store) -> None:
-    for number, sight in enumerate(["good", "warn", "warn"]):
+    for number, sight in enumerate(["good", "warning", "warning"]):
         audited(store, "t", number, sight, ["a"])
     newest = DAY + timedelta(days=2)
     thread = thread_of("team", "t")
     with deliveries.writing(store.engine) as connection:
         alert = deliveries.add(
-            connection, MessageDraft(Kind.ALERT, thread, DAY + timedelta(days=1), "#c", {"about": {}})
+            connection, MessageDraft(DeliveryKind.ALERT, thread, DAY + timedelta(days=1), "#c", {"about": {}})
         )
-        deliveries.add(connection, MessageDraft(Kind.EDIT, thread, newest, "#c", {"about": {}}, alert))
-        reply = deliveries.add(connection, MessageDraft(Kind.REPLY, thread, newest, "#c", {"about": {}}, alert))
+        deliveries.add(connection, MessageDraft(DeliveryKind.EDIT, thread, newest, "#c", {"about": {}}, alert))
+        reply = deliveries.add(connection, MessageDraft(DeliveryKind.REPLY, thread, newest, "#c", {"about": {}}, alert))
     found = deliveries.find(store.engine, reply)
     assert found is not None
-    deliveries.settle(store.engine, found, State.SENT)
+    deliveries.record_result(store.engine, found, DeliveryState.SENT)
     removed = remove_day(store, "t", newest, POLICY, owner_of)
     assert (removed.states, removed.values, removed.values_left) == (1, 1, 0)
     assert (removed.unsent, removed.sent, removed.unreadable) == (1, 1, 0)
     assert removed.before == DAY + timedelta(days=1)
     (incident,) = incidents.current(store, "t")
     assert (incident.day, incident.opened) == (removed.before, removed.before)
-    assert [d.kind for d in deliveries.waiting(store.engine)] == [Kind.ALERT]
+    assert [d.kind for d in deliveries.waiting(store.engine)] == [DeliveryKind.ALERT]
 
 
 def test_day_that_was_not_audited_changes_nothing(store: Store) -> None:
-    audited(store, "t", 0, "warn", ["a"])
+    audited(store, "t", 0, "warning", ["a"])
     before = kept(store, "t")
     with pytest.raises(LookupError, match=r"t was not audited on 2026-04-01"):
         remove_day(store, "t", DAY + timedelta(days=1), POLICY, owner_of)

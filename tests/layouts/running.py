@@ -78,12 +78,12 @@ def score(layout: Layout, results: Mapping[str, AuditResult]) -> Score:
     found: list[Wanted] = []
     false: list[str] = []
     if dirty := results.get("dirty"):
-        told = [pair for pair in dirty.findings() if pair[1].severity is not Severity.INFO]
+        told = [pair for pair in dirty.findings() if pair[1].severity is not Severity.NOTE]
         found = [wanted for wanted in layout.wanted if any(_says(wanted, *pair) for pair in told)]
         known = (*layout.wanted, *layout.fine)
         false += [_line(*pair) for pair in told if not any(_says(wanted, *pair) for wanted in known)]
     if clean := results.get("clean"):
-        false += [f"clean: {_line(r, f)}" for r, f in clean.findings() if f.severity is not Severity.INFO]
+        false += [f"clean: {_line(r, f)}" for r, f in clean.findings() if f.severity is not Severity.NOTE]
     missed = tuple(wanted for wanted in layout.wanted if wanted not in found)
     most = max(len(list(result.findings())) for result in results.values())
     return Score(layout, tuple(found), missed, tuple(false), clean.verdict if clean else None, most)

@@ -35,7 +35,7 @@ def test_findings_come_by_severity_then_series_then_excess_then_rule_and_subject
         a_finding(Subject("main", "near"), observed=11.0, limit=LIMIT),
         a_finding(Subject("main", "a")),
         a_finding(Subject("main", "b")),
-        a_finding(Subject("main", "note"), Severity.INFO, affected_series=10.0**6),
+        a_finding(Subject("main", "note"), Severity.NOTE, affected_series=10.0**6),
     ]
     for found in (expected, expected[::-1]):
         assert [finding for _, finding in ordered([a_rule_result(*found)])] == expected

@@ -20,9 +20,9 @@ from tests.engines.greptimedb.ddl import execute as execute_greptimedb
 from tests.engines.influxdb3 import cli
 from tests.engines.mongodb import mongosh
 from tests.engines.timestream import proposals
-from tsaudit.audit import audit
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import Qualified, quote_identifier, quote_name
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Step
 from tsaudit.model.profile import Profile
@@ -51,7 +51,7 @@ class Place:
         profile = collected(self.target, day=day, now=self.now, previous=previous)
         plans, wanted = (asked.plans, tuple(asked.wanted())) if asked else ((), ())
         timeline = Timeline(previous=previous, plans=plans, wanted=wanted)
-        return profile, audit(profile, timeline, LimitPolicy(target=self.limits), self.rules)
+        return profile, evaluate(profile, timeline, LimitPolicy(target=self.limits), self.rules)
 
 
 class Server(Protocol):

@@ -15,7 +15,7 @@ from tsaudit.model.finding import AuditResult, Finding, RuleResult
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
-from tsaudit.planning import words
+from tsaudit.planning import describe
 
 LINES, COLUMNS = 40, 100
 """What fits on a screen."""
@@ -51,7 +51,7 @@ def misshapen(plan: Plan, profile: Profile, result: AuditResult) -> list[str]:
         wrong.append(f"steps {kinds}")
     if len(lines := printed(plan, result)) > LINES:
         wrong.append("\n".join([f"{len(lines)} lines:", *lines]))
-    if not words.behind(plan, result):
+    if not describe.behind(plan, result):
         wrong.append("no finding asks for it")
     writer = next((step for step in plan.steps if step.kind is StepKind.WRITER), None)
     if _is_about_a_tag(plan, profile) and (writer is None or not writer.text):
@@ -144,7 +144,7 @@ def _left(
         is_done = is_done and not any(step.kind is StepKind.VERIFY and step.language == "yaml" for step in plan.steps)
         if not is_done or any(name in step.text for step in plan.steps for name in new):
             continue
-        for rule, finding in words.behind(plan, result):
+        for rule, finding in describe.behind(plan, result):
             if _is_of(plan, finding) and (rule.code, finding.subject) in now:
                 yield _line(rule, now[rule.code, finding.subject], ENGINES[profile.engine].name)
 

@@ -13,7 +13,7 @@ from tsaudit.model.finding import Finding, Limit
 from tsaudit.model.plan import Effect, Loss
 from tsaudit.model.profile import Contribution, How, Measurement, RowsApart, SetApart, TagSets
 from tsaudit.model.subject import Subject
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.planning.effects import effect_of, tags_ended, together, with_next
 
 AT = Subject("main", "cpu")
@@ -43,7 +43,7 @@ def test_nothing_is_lost_where_no_two_series_become_one() -> None:
     effect = without("rack", measurement())
     assert (effect.series_now, effect.series_after, effect.is_exact, effect.loss) == (30, 30, True, None)
     assert effect.keeps_rows
-    assert words.effect(effect) == "Series: 30 now, 30 afterward."
+    assert describe.effect(effect) == "Series: 30 now, 30 afterward."
 
 
 def test_series_of_a_period_say_nothing_about_older_rows() -> None:
@@ -67,7 +67,7 @@ def test_part_of_the_series_proves_nothing(how: How, scope: str, sampled: int | 
 
 def test_series_of_a_part_are_compared_with_those_of_the_part() -> None:
     effect = without("rack", measurement(How.SAMPLED, PART))
-    assert words.effect(effect).startswith(f"Series: 30 now, 30 afterward ({PART}).")
+    assert describe.effect(effect).startswith(f"Series: 30 now, 30 afterward ({PART}).")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_rows_are_kept_only_if_all_of_them_were_compared(
     found = measurement(rows_apart=apart, rows_total=None if total is None else a_count(total))
     effect = without("host", found)
     assert effect.keeps_rows is keeps
-    assert words.effect(effect).endswith(said)
+    assert describe.effect(effect).endswith(said)
 
 
 def test_documents_have_no_key_that_others_could_share() -> None:
@@ -106,7 +106,7 @@ def test_documents_have_no_key_that_others_could_share() -> None:
 def test_changes_that_touch_no_tag_do_nothing() -> None:
     assert without("usage", measurement()) == Effect()
     assert Effect().keeps_rows
-    assert words.effect(Effect()) == ""
+    assert describe.effect(Effect()) == ""
 
 
 # --- What comes next --------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def _limited(limit: float, observed: float) -> Finding:
 def test_next_tag_is_named_if_most_series_are_left() -> None:
     effect = _next("id")
     assert (effect.series_after, effect.next_tag, effect.enough) == (59_000, "path", ("id", "path", "area"))
-    assert "That is still too many: change path next; id, path and area together suffice." in words.effect(effect)
+    assert "That is still too many: change path next; id, path and area together suffice." in describe.effect(effect)
 
 
 def test_nothing_is_next_if_few_series_are_left() -> None:
@@ -151,7 +151,7 @@ def test_limit_decides_whether_the_rest_is_too_much() -> None:
         effect_of("influxdb1", found, changes), found, tags_ended(found, changes), [_limited(10, observed=60_000)]
     )
     assert (effect.series_after, effect.limit, effect.next_tag, effect.enough) == (24, 10, "id", ("area", "path", "id"))
-    assert "That is still too many (the limit is 10): change id next" in words.effect(effect)
+    assert "That is still too many (the limit is 10): change id next" in describe.effect(effect)
 
 
 def test_other_measurements_take_their_share_of_a_limit() -> None:

@@ -18,16 +18,16 @@ from tests.builders import (
     a_tag,
 )
 from tests.planning.runner import misshapen, printed
-from tsaudit.audit import audit
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate
 from tsaudit.model.change import AddIndex, Change, DropIndex, Inspect, MakeField, Rename, SetOption, SetRetention
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Contribution, Index, Measurement, Profile, TagSets
 from tsaudit.model.subject import Subject
-from tsaudit.planning import words
-from tsaudit.planning.plans import plans_of, with_words
+from tsaudit.planning import describe
+from tsaudit.planning.plans import plans_of, with_advice
 
 SERVERS = [name for name in sorted(ENGINES) if not ENGINES[name].keeps_documents]
 
@@ -40,7 +40,7 @@ def _measurement(name: str, series: int = 500) -> Measurement:
     return a_measurement(name, series, tags=tags, fields=(a_field("usage"),), tag_sets=sets, rows=a_count(9_000))
 
 
-def _finding(name: str, *changes: Change, severity: Severity = Severity.WARN, database: str = "main") -> Finding:
+def _finding(name: str, *changes: Change, severity: Severity = Severity.WARNING, database: str = "main") -> Finding:
     at = Subject(database, name)
     return a_finding(at, severity, changes=changes or (MakeField(at, "host"),))
 
@@ -62,21 +62,21 @@ def test_one_tag_in_eighty_measurements_is_one_plan_on_a_screen(engine: str) -> 
     assert (plan.effect.series_now, plan.effect.series_after) == (40_000, 240)
     assert "main/cpu_00  " in printed(plan, result)[0]
     assert f"also for {len(names) - 1} others" in printed(plan, result)[0]
-    assert words.behind(plan, result) == list(result.findings())
+    assert describe.behind(plan, result) == list(result.findings())
     assert {step.kind for step in plan.steps} >= {StepKind.WRITER}
 
 
 @pytest.mark.parametrize("engine", SERVERS)
 def test_notes_have_no_plan_and_their_changes_are_in_no_other(engine: str) -> None:
     profile = a_profile(_measurement("cpu"), _measurement("mem"), engine=engine)
-    note = _finding("cpu", MakeField(Subject("main", "cpu"), "region"), severity=Severity.INFO)
-    result = _result(profile, _finding("cpu"), note, _finding("mem", severity=Severity.INFO))
+    note = _finding("cpu", MakeField(Subject("main", "cpu"), "region"), severity=Severity.NOTE)
+    result = _result(profile, _finding("cpu"), note, _finding("mem", severity=Severity.NOTE))
     (plan,) = result.plans
     assert [one.change for one in plan.changes] == [MakeField(Subject("main", "cpu"), "host")]
     assert plan.also == ()
-    assert words.of_finding(note, result.plans) is None
+    assert describe.of_finding(note, result.plans) is None
     # It says what would be better all the same.
-    said = with_words(profile, a_rule_result(note)).findings[0].fix
+    said = with_advice(profile, a_rule_result(note)).findings[0].fix
     assert "region" in said
     assert said.endswith(note.fix)
 
@@ -90,7 +90,7 @@ def test_findings_about_one_measurement_are_one_plan_and_databases_do_not_mix() 
     first, second = result.plans
     assert [one.change for one in first.changes] == [MakeField(at, "host"), MakeField(at, "region")]
     assert (second.subject, second.also) == (other, ())
-    assert words.behind(first, result) == [pair for pair in result.findings() if pair[1].subject.database == "main"]
+    assert describe.behind(first, result) == [pair for pair in result.findings() if pair[1].subject.database == "main"]
 
 
 def test_names_of_indexes_and_measurements_do_not_keep_plans_apart() -> None:
@@ -128,7 +128,7 @@ def test_what_the_engine_has_no_statement_for_is_left_out() -> None:
     assert [(one.change, one.reason) for one in plan.left_out] == [
         (unknown, "tsaudit knows no statement for this on influxdb1")
     ]
-    assert words.left_out(plan) == ["Left out: CAR001, because tsaudit knows no statement for this on influxdb1."]
+    assert describe.left_out(plan) == ["Left out: CAR001, because tsaudit knows no statement for this on influxdb1."]
     assert _result(profile, _finding("cpu", unknown)).plans == (), "a plan without a step is none"
 
 
@@ -139,7 +139,7 @@ def test_only_some_of_what_is_left_out_is_printed() -> None:
     relying = [MakeField(at, f"host_{key}", tags_kept=(key,)) for key in "abcdef"]
     (plan,) = _result(profile, _finding("cpu", *changes, *relying)).plans
     assert len(plan.left_out) == 6
-    assert words.left_out(plan)[-1] == "3 more changes left out."
+    assert describe.left_out(plan)[-1] == "3 more changes left out."
 
 
 def test_last_field_is_not_made_a_tag_where_rows_need_one() -> None:
@@ -185,16 +185,16 @@ def test_finding_of_a_plan_is_one_that_asks_for_some_of_it() -> None:
     profile = a_profile(_measurement("cpu"), engine="influxdb1")
     finding, other = _finding("cpu"), _finding("cpu", MakeField(at, "region"))
     (plan,) = _result(profile, finding).plans
-    assert words.of_finding(finding, (plan,)) is plan
-    assert words.of_finding(other, (plan,)) is None
+    assert describe.of_finding(finding, (plan,)) is plan
+    assert describe.of_finding(other, (plan,)) is None
     assert plan.makes(MakeField(at, "host", tags_kept=("region",)))
     assert not plan.makes(MakeField(Subject("main", "mem"), "host"))
-    assert words.anchor(plan) != words.anchor(Plan(at, (replace(plan.changes[0], change=other.changes[0]),), ()))
+    assert describe.anchor(plan) != describe.anchor(Plan(at, (replace(plan.changes[0], change=other.changes[0]),), ()))
 
 
 def test_audit_makes_the_plans() -> None:
     profile = a_profile(_measurement("cpu", 2_000_000), engine="influxdb1")
-    result = audit(profile)
+    result = evaluate(profile)
     assert result.plans
     for plan in result.plans:
         assert misshapen(plan, profile, result) == []
@@ -210,4 +210,4 @@ def test_audit_makes_the_plans() -> None:
     ],
 )
 def test_words_beside_a_finding_are_whole_sentences(said: str, kept: str) -> None:
-    assert words.brief(said) == kept
+    assert describe.brief(said) == kept

@@ -17,9 +17,9 @@ Install = Callable[..., None]
 
 
 def _forget() -> None:
-    entry_points.forget()
+    entry_points.clear_cache()
     ENGINES.forget()
-    rules.forget()
+    rules.clear_cache()
     queries.forget()
 
 

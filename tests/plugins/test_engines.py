@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.plugins.conftest import Install
-from tsaudit import Case, Finding, Severity, Subject, audit, collect, load_settings, rule
+from tsaudit import Case, Finding, Severity, Subject, evaluate, load_settings, measure
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.engines import queries
@@ -21,6 +21,7 @@ from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Verdict
+from tsaudit.rule import rule
 
 PACKAGE = Path(__file__).parent / "package"
 ENTRY = {"tsaudit.engines": {"acmedb": "acme_tsaudit:ENGINE"}}
@@ -71,7 +72,7 @@ def acme(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_engine_is_measured_by_its_own_queries_and_those_it_shares(acme: None, tsaudit: Command) -> None:
     settings = load_settings("tsaudit.yaml")
-    profile = collect(settings.targets[0])
+    profile = measure(settings.targets[0])
     assert profile.gaps == ()
     assert (profile.engine, profile.server_version) == ("acmedb", "7.0")
     (sales,) = profile.measurements  # its own query leaves drafts out
@@ -81,7 +82,7 @@ def test_engine_is_measured_by_its_own_queries_and_those_it_shares(acme: None, t
 
 
 def test_rules_of_ours_judge_it_by_what_it_declares(acme: None, tsaudit: Command) -> None:
-    result = audit(collect(load_settings("tsaudit.yaml").targets[0]))
+    result = evaluate(measure(load_settings("tsaudit.yaml").targets[0]))
     found = {r.code: [f.message for f in r.findings] for r in result.results if r.findings}
     assert "ledger" in found["NAM003"][0]  # a word of its own list
     reason = next(r.reason for r in result.results if r.code == "RET001")
@@ -156,16 +157,16 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
     assert "internal error" not in checked.output
 
 
-@rule(code="TST001", title="A column is left out", severity=Severity.WARN, requires={"measurements"})
+@rule(code="TST001", title="A column is left out", severity=Severity.WARNING, requires={"measurements"})
 def left_out(case: Case) -> Iterator[Finding]:
     """Wants a column gone."""
     for m in case.measurements:
         at = Subject(m.database, m.name)
-        yield Finding(at, Severity.WARN, "Nobody needs it.", "", changes=(LeaveOut(at, "shop"),))
+        yield Finding(at, Severity.WARNING, "Nobody needs it.", "", changes=(LeaveOut(at, "shop"),))
 
 
 def test_changes_are_said_as_by_the_engine_whose_class_it_extends(acme: None, tsaudit: Command) -> None:
-    result = audit(collect(load_settings("tsaudit.yaml").targets[0]), rules=[left_out])
+    result = evaluate(measure(load_settings("tsaudit.yaml").targets[0]), rules=[left_out])
     (plan,) = result.plans
     assert plan.steps
     assert "cannot say" not in plan.steps[0].words
@@ -182,9 +183,9 @@ class _Broken(Advice):
 def test_advice_that_breaks_is_a_step_that_says_so(
     acme: None, tsaudit: Command, monkeypatch: pytest.MonkeyPatch, advice: Callable[[], type[Advice]]
 ) -> None:
-    profile = collect(load_settings("tsaudit.yaml").targets[0])
+    profile = measure(load_settings("tsaudit.yaml").targets[0])
     monkeypatch.setattr(ENGINES["acmedb"], "advice", advice)
-    (plan,) = audit(profile, rules=[left_out]).plans
+    (plan,) = evaluate(profile, rules=[left_out]).plans
     (step,) = plan.steps
     assert step.words.startswith("acme 1.0 cannot say how acmedb makes this change: ")
 
@@ -218,7 +219,7 @@ def test_engine_that_nobody_brings_is_a_mistake_in_the_configuration(tsaudit: Co
 def test_module_that_brings_engine_and_rules_may_import_anything(install: Install, tsaudit: Command) -> None:
     """Whoever asks for engines first loads it, while tsaudit's own modules may be half loaded."""
     text = (
-        "from tsaudit import Engine, Target, Case, rule, Severity, Notice, collect\nimport tsaudit.run, tsaudit.rules\n"
+        "from tsaudit import Engine, Target, Case, rule, Severity, Notice, measure\nimport tsaudit.run, tsaudit.rules\n"
         "tsaudit.rules.all_rules()\n" + ENGINE.format("").partition("\n")[2]
     )
     install("acme", {"tsaudit.engines": {"acmedb": "acme_db:ENGINE"}}, acme_db=text)

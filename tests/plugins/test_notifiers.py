@@ -21,7 +21,7 @@ from tsaudit.alerts import notifiers
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.history import deliveries
-from tsaudit.history.deliveries import State
+from tsaudit.history.deliveries import DeliveryState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Finding, Severity
 
@@ -83,7 +83,7 @@ def states(history: History) -> set[str]:
 
 
 def test_notifier_is_told_what_slack_is_told(history: History, slack: SlackDouble, pager: Any) -> None:
-    audited(history, 0, a_finding(severity=Severity.WARN))
+    audited(history, 0, a_finding(severity=Severity.WARNING))
     report = told(history)
     assert (report.sent, report.errors, report.waiting) == (2, (), 0)
     assert len(slack.messages) == 1
@@ -93,11 +93,11 @@ def test_notifier_is_told_what_slack_is_told(history: History, slack: SlackDoubl
     assert "demo, 1 open incident" in notice.title
     assert a_finding().message.rstrip(".") in notice.text
     assert notice.text.startswith(notice.title)
-    assert list(notice.severities.values()) == ["warn"]
+    assert list(notice.severities.values()) == ["warning"]
 
 
 def test_notifier_is_told_news_and_the_end_and_nothing_twice(history: History, pager: Any) -> None:
-    warned, worse = a_finding(severity=Severity.WARN), a_finding(severity=Severity.CRITICAL)
+    warned, worse = a_finding(severity=Severity.WARNING), a_finding(severity=Severity.CRITICAL)
     for number, findings in enumerate(([warned], [warned], [worse], [])):
         audited(history, number, *findings)
         told(history)
@@ -206,7 +206,7 @@ def test_unusable_notifier_is_one_line_and_nothing_is_lost(
     assert reason in line
     assert "\n" not in line
     assert (report.sent, report.waiting) == (1, 1)
-    assert states(history) == {State.QUEUED}
+    assert states(history) == {DeliveryState.QUEUED}
     (tmp_path / "tsaudit.yaml").write_text(CONFIG)
     checked = CliRunner().invoke(main, ["check", "--config", str(tmp_path / "tsaudit.yaml")], prog_name="tsaudit")
     assert reason in checked.output
@@ -312,7 +312,7 @@ def editor(install: Install) -> Any:
 
 
 def test_notifier_that_edits_gets_edits_and_replies_as_slack_does(history: History, editor: Any) -> None:
-    warned, worse = a_finding(severity=Severity.WARN), a_finding(severity=Severity.CRITICAL)
+    warned, worse = a_finding(severity=Severity.WARNING), a_finding(severity=Severity.CRITICAL)
     for number, findings in enumerate(([warned], [worse], [])):
         audited(history, number, *findings)
         assert told(history).errors == ()
@@ -337,4 +337,4 @@ def test_notice_in_doubt_is_not_sent_again_where_it_can_be_found(history: Histor
         connection.exec_driver_sql("UPDATE delivery SET state = 'sending' WHERE notifier = 'pager'")
     assert told(history).sent == 1
     assert [n.id for n in editor.GOT] == [waiting.id]
-    assert states(history) == {State.SENT}
+    assert states(history) == {DeliveryState.SENT}

@@ -1,4 +1,4 @@
-"""Rules of other packages: they judge like tsaudit's own, and one that cannot is reported, never passed over."""
+"""Rules of other packages: evaluated like tsaudit's own; one that cannot be is reported, never passed over."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from tests.builders import DAY, a_measurement, a_profile
 from tests.plugins.conftest import Install
-from tsaudit.audit import audit, required_facts
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Incidents
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Verdict
@@ -31,7 +31,7 @@ from tsaudit.rule import Threshold, rule, subject_of
 @rule(
     code="ACME001",
     title="A name that the company does not use",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     requires={"measurements"},
     thresholds=(Threshold("max_length", 3, "characters", "our naming guide"),),
 )
@@ -44,13 +44,13 @@ def unloved_name(case):
     """
     for m in case.measurements:
         if len(m.name) > case.limit("max_length", m).value:
-            yield Finding(subject_of(m), Severity.WARN, f"{m.name} is too long a name", "Rename it.")
+            yield Finding(subject_of(m), Severity.WARNING, f"{m.name} is too long a name", "Rename it.")
 '''
 BROKEN = RULES.replace("ACME001", "ACME002").replace("unloved_name", "broken_rule")
 FAILING = {
     "raises": BROKEN.replace("for m in", "raise RuntimeError('no idea')\n    for m in"),
     "leaves": BROKEN.replace("for m in", "raise SystemExit(3)\n    for m in"),
-    "yields no finding": BROKEN.replace("yield Finding(", "yield (").replace("Severity.WARN, f", "f"),
+    "yields no finding": BROKEN.replace("yield Finding(", "yield (").replace("Severity.WARNING, f", "f"),
     "yields what cannot be stored": BROKEN.replace('f"{m.name} is too long a name"', "7"),
     "returns nothing": BROKEN.replace("    for m in case.measurements:", "    return None\n    for m in ():").replace(
         "            yield Finding", "            print(Finding"
@@ -67,7 +67,7 @@ UNUSABLE = {
     "a guideline there is not": (RULES.replace("requires", 'guidelines=("Z9",), requires'), "no guideline `Z9`"),
     "a name of ours": (RULES.replace("unloved_name", "sparse_table"), "tsaudit has one of that code or name, too"),
     "a family that is taken": (RULES.replace("requires", 'family="coverage", requires'), "the family `coverage`"),
-    "severity is no severity": (RULES.replace("severity=Severity.WARN", 'severity="warn"'), "is no Severity"),
+    "severity is no severity": (RULES.replace("severity=Severity.WARNING", 'severity="warning"'), "is no Severity"),
     "no docstring": (f"{RULES}\nunloved_name = replace(unloved_name, doc='')", "it needs a title, and a docstring"),
 }  # fmt: skip
 
@@ -84,7 +84,7 @@ def test_rule_of_another_package_judges(install: Install) -> None:
     install("acme", {"tsaudit.rules": {"acme": "acme_rules"}}, acme_rules=RULES)
     assert unusable() == ()
     assert families()[-1] == "acme"
-    found = result_of(audit(a_day()), "ACME001")
+    found = result_of(evaluate(a_day()), "ACME001")
     assert found is not None
     assert (found.outcome, found.family, found.why) == (Outcome.FAIL, "acme", "Dashboards look for the others.")
     assert [f.message for f in found.findings] == ["weather is too long a name"]
@@ -99,7 +99,7 @@ def test_rule_may_be_of_a_family_of_ours(install: Install) -> None:
 
 def test_rule_may_be_about_some_engines_only(install: Install) -> None:
     install("acme", {"tsaudit.rules": {"a": "r"}}, r=RULES.replace("requires", 'engines=("mongodb",), requires'))
-    found = result_of(audit(a_day()), "ACME001")
+    found = result_of(evaluate(a_day()), "ACME001")
     assert found is not None
     assert found.outcome is Outcome.NOT_APPLICABLE
 
@@ -114,9 +114,9 @@ def test_rule_that_does_not_return_is_unknown_and_the_others_judge(
     install(
         "acme", {"tsaudit.rules": {"bad": "acme_broken", "good": "acme_rules"}}, acme_broken=endless, acme_rules=RULES
     )
-    monkeypatch.setattr(import_module("tsaudit.audit"), "_PLUGIN_S", 0.3)
+    monkeypatch.setattr(import_module("tsaudit.evaluation"), "_PLUGIN_S", 0.3)
     began = time.monotonic()
-    audited = audit(a_day())
+    audited = evaluate(a_day())
     assert time.monotonic() - began < 5
     late, after, own = (result_of(audited, code) for code in ("ACME000", "ACME001", "NAM001"))
     assert late is not None
@@ -140,13 +140,13 @@ def test_rule_that_fails_is_unknown_and_the_others_judge(install: Install, how: 
     points = {"good": "acme_rules", "bad": "acme_broken"}
     install("acme", {"tsaudit.rules": points}, acme_rules=RULES, acme_broken=FAILING[how])
     assert unusable() == ()
-    audited = audit(a_day())
+    audited = evaluate(a_day())
     broken = result_of(audited, "ACME002")
     assert broken is not None
     assert (broken.outcome, broken.verdict) == (Outcome.ERROR, Verdict.UNKNOWN)
     assert broken.reason
     assert "\n" not in broken.reason
-    assert [f.severity for r in audited.results if r.code == "ACME001" for f in r.findings] == [Severity.WARN]
+    assert [f.severity for r in audited.results if r.code == "ACME001" for f in r.findings] == [Severity.WARNING]
 
 
 @pytest.mark.parametrize("how", UNUSABLE)
@@ -157,7 +157,7 @@ def test_rules_that_cannot_be_used_are_one_line_and_a_gap(install: Install, how:
     assert str(problem).startswith("the rule plug-in `acme` of acme 1.0 cannot be used: ")
     assert reason in str(problem)
     assert "\n" not in str(problem)
-    audited = audit(a_day())
+    audited = evaluate(a_day())
     found = result_of(audited, "TGT003")
     assert found is not None
     assert (found.outcome, found.verdict) == (Outcome.ERROR, Verdict.UNKNOWN)
@@ -191,7 +191,7 @@ def test_incidents_of_a_rule_stay_while_its_package_cannot_be_used(install: Inst
     policy = Incidents(resolve_after=1)
 
     def judged(store: Store, number: int) -> dict[str, str]:
-        audited = audit(a_day(number))
+        audited = evaluate(a_day(number))
         incidents.update(store, audited, policy, lambda *_: "default")
         known = incidents.current(store, day=audited.day)
         return {i.code: str(i.state) for i in known if i.code in ("ACME001", "TGT003")}

@@ -89,10 +89,10 @@ def test_findings_in_command_report_slack_and_pager(tsaudit: Command, slack: Sla
     assert done.returncode == 1, done.stdout + done.stderr
     (books,) = json.loads(done.stdout)
     found = {f["code"]: f for f in books["findings"]}
-    assert (found["ACME001"]["severity"], found["ACME002"]["severity"]) == ("warn", "critical")
+    assert (found["ACME001"]["severity"], found["ACME002"]["severity"]) == ("warning", "critical")
     assert found["ACME001"]["message"] == "SALES has 5 capital letters, more than 2"
     assert (books["engine"], books["verdict"], books["error"]) == ("acmedb", "critical", None)
-    assert books["not_judged"] == []
+    assert books["not_evaluated"] == []
 
     report = (tmp_path / ".tsaudit/reports/books/latest.html").read_text()
     assert "SALES has 5 capital letters, more than 2" in report

@@ -22,9 +22,9 @@ from tests.builders import (
     a_source,
     a_tag,
 )
-from tsaudit.audit import with_series
 from tsaudit.config.settings import Report
-from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
+from tsaudit.evaluation import with_series
+from tsaudit.history.incidents import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import (
     AuditResult,
@@ -97,7 +97,7 @@ def an_incident(code: str, subject: Subject, finding: Finding, **changes: Any) -
             "code": code,
             "rule": "high-series-cardinality",
             "subject": subject,
-            "state": State.OPEN,
+            "state": IncidentState.OPEN,
             "severity": finding.severity,
             "owner": "web-platform",
             "first_seen": date(2026, 3, 19),
@@ -252,7 +252,7 @@ def the_findings() -> dict[str, Finding]:
             unit="series",
             limit=a_limit(),
             baseline=74_100.0,
-            guilty="request_id",
+            main_contributor="request_id",
             share=0.977,
             samples=(FULL_KEY, "0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d11", "0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d12", "x"),
             evidence=(
@@ -269,7 +269,7 @@ def the_findings() -> dict[str, Finding]:
             message=f"Tag values of {HOSTILE} look like <script>alert(2)</script>",
             fix='DROP "<b>" -- \u202e',
             samples=("<script>alert(3)</script>", "a@example.com"),
-            guilty="host",
+            main_contributor="host",
             observed=0.31,
             unit="ratio",
             limit=a_limit(0.2, name="x.y", unit="ratio", source="our default: <i>so</i>", origin="default"),
@@ -296,7 +296,7 @@ def the_findings() -> dict[str, Finding]:
             fix="Write measurement cpu with tags host and region.",
         ),
         "RET001": a_finding(
-            Subject("shop"), Severity.INFO, message="shop never deletes data", fix="Set a retention policy."
+            Subject("shop"), Severity.NOTE, message="shop never deletes data", fix="Set a retention policy."
         ),
     }
 
@@ -363,7 +363,7 @@ def the_result(**changes: Any) -> AuditResult:
 def the_previous() -> AuditResult:
     findings = the_findings()
     gone = a_finding(Subject("telegraf", "mem"), message="mem had too many fields", fix="-")
-    car = a_finding(HTTP, Severity.WARN, message="http_requests has 74,100 series")
+    car = a_finding(HTTP, Severity.WARNING, message="http_requests has 74,100 series")
     blind = a_finding(Subject("telegraf", "disk"), message="disk mixes sources", fix="-")
     results = (
         a_rule_result(car, code="CAR001"),
@@ -381,12 +381,14 @@ def the_incidents() -> Sequence[Incident]:
     )
     return (
         an_incident("CAR001", HTTP, findings["CAR001"]),
-        an_incident("TAG001", findings["TAG001"].subject, findings["TAG001"], state=State.WATCHING, opened=None),
+        an_incident(
+            "TAG001", findings["TAG001"].subject, findings["TAG001"], state=IncidentState.WATCHING, opened=None
+        ),
         an_incident(
             "FLD001",
             findings["FLD001"].subject,
             findings["FLD001"],
-            decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None, Severity.WARN),
+            decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None, Severity.WARNING),
         ),
         an_incident("NAM001", findings["NAM001"].subject, findings["NAM001"], decision=accepted),
     )

@@ -118,7 +118,7 @@ def test_page_without_javascript_shows_every_finding(browser: Browser, reports: 
         article = page.locator(f"[id='f-{fingerprint(sample.TARGET, code, finding.subject)}']")
         assert article.count() == 1
         # Notes and what is accepted are folded: a click, no script, opens them.
-        assert article.is_visible() or page.locator("details.settled, details.notes", has=article).is_visible()
+        assert article.is_visible() or page.locator("details.muted, details.notes", has=article).is_visible()
     assert not page.locator("form.filter").is_visible()
     context.close()
 
@@ -172,8 +172,8 @@ def many_targets(tmp_path: Path) -> str:
         for n, (engine, owners, verdict) in enumerate(
             [
                 ("duckdb", ("iot", "web"), Verdict.CRITICAL),
-                ("duckdb", ("web",), Verdict.WARN),
-                ("sqlite", ("iot",), Verdict.WARN),
+                ("duckdb", ("web",), Verdict.WARNING),
+                ("sqlite", ("iot",), Verdict.WARNING),
                 ("sqlite", (), Verdict.OK),
             ]
         )

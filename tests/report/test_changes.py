@@ -35,8 +35,8 @@ def test_compare_tells_new_gone_and_severity_apart() -> None:
     )
     assert [c.finding.subject.measurement for c in changes.new] == ["disk"]
     assert [c.finding.subject.measurement for c in changes.gone] == ["mem"]
-    assert [(c.before, c.finding.severity) for c in changes.severity] == [(Severity.WARN, Severity.CRITICAL)]
-    assert (changes.verdict_before, changes.verdict) == (Verdict.WARN, Verdict.CRITICAL)
+    assert [(c.before, c.finding.severity) for c in changes.severity] == [(Severity.WARNING, Severity.CRITICAL)]
+    assert (changes.verdict_before, changes.verdict) == (Verdict.WARNING, Verdict.CRITICAL)
     assert changes.any
 
 
@@ -52,7 +52,7 @@ def test_compare_tells_new_gone_and_severity_apart() -> None:
 def test_compare_when_the_rule_was_not_judged_does_not_say_gone(now: RuleResult) -> None:
     changes = compare(before(a_rule_result(a_finding(MEM))), a_result(now))
     assert changes.gone == ()
-    assert [c.finding.subject for c in changes.not_judged] == [MEM]
+    assert [c.finding.subject for c in changes.not_evaluated] == [MEM]
 
 
 def test_compare_when_two_findings_are_alike_keeps_the_worse() -> None:

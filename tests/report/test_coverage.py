@@ -1,4 +1,4 @@
-"""What was not audited, and the bill."""
+"""What was not audited, and the query_cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Cost, Gap, Listed, Reason, UnusedSetting
 from tsaudit.model.subject import Subject
 from tsaudit.report import html
-from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, MissedRow, bill, coverage
+from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, MissedRow, coverage, query_cost
 
 GAP = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled", "main", "cpu")
 
@@ -73,9 +73,9 @@ def test_one_database_that_was_not_audited_is_named() -> None:
 
 
 def test_rules_that_no_longer_judge_are_a_finding_and_no_rule_that_judged() -> None:
-    silenced = a_rule_result(a_finding(Subject(), message="2 rules that worked before are unknown."), code="TGT002")
-    contents = sample.the_contents(result=a_result(a_rule_result(), silenced), profile=a_profile(), incidents=())
-    assert (contents.rules_judged, contents.rules_unknown) == (1, 0)
+    degraded = a_rule_result(a_finding(Subject(), message="2 rules that worked before are unknown."), code="TGT002")
+    contents = sample.the_contents(result=a_result(a_rule_result(), degraded), profile=a_profile(), incidents=())
+    assert (contents.rules_evaluated, contents.rules_unknown) == (1, 0)
     assert 'class="lead">2 rules that worked before are unknown</p>' in html.page(contents)
     assert not coverage(contents.result, a_profile()).complete
 
@@ -96,11 +96,11 @@ def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page
 
 
 def test_bill_adds_up_dearest_first() -> None:
-    found = bill(a_profile(costs=(Cost("a", 1, 0.5, 10, 100), Cost("b", 2, 2.0, 5, None)), reused=4))
+    found = query_cost(a_profile(costs=(Cost("a", 1, 0.5, 10, 100), Cost("b", 2, 2.0, 5, None)), reused=4))
     assert [c.fact for c in found.costs] == ["b", "a"]
     assert found.total == Cost("all", 3, 2.5, 15, 100)
     assert found.reused == 4
-    assert bill(a_profile()).total.bytes is None
+    assert query_cost(a_profile()).total.bytes is None
 
 
 def test_gaps_for_one_reason_are_told_apart_by_what_happened() -> None:

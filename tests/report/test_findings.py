@@ -8,7 +8,7 @@ from datetime import date
 
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
-from tsaudit.history.incidents import State
+from tsaudit.history.incidents import IncidentState
 from tsaudit.model.finding import Severity, fingerprint
 from tsaudit.model.subject import Subject
 from tsaudit.report import findings
@@ -63,17 +63,17 @@ def test_compact_names_the_database_only_where_there_are_several() -> None:
     assert names("main", "shop") == {"main", "shop"}
 
 
-def test_settled_findings_stand_apart_until_their_day_has_passed() -> None:
+def test_muted_findings_stand_apart_until_their_day_has_passed() -> None:
     incidents = sample.the_incidents()
     items = findings.items_of(sample.the_result(), None, incidents)
     view = findings.arrange(items)
-    assert [i.rule.code for i in view.settled] == ["NAM001"]
-    assert view.settled_count == 1
+    assert [i.rule.code for i in view.muted] == ["NAM001"]
+    assert view.muted_count == 1
     later = findings.items_of(replace(sample.the_result(), day=date(2026, 7, 1)), None, incidents)
-    assert findings.arrange(later).settled == ()
+    assert findings.arrange(later).muted == ()
 
 
-def test_state_is_told_in_words() -> None:
+def test_state_description() -> None:
     finding = a_finding()
 
     def state(**changes: object) -> str:
@@ -83,9 +83,9 @@ def test_state_is_told_in_words() -> None:
 
     assert state() == "Open since 2026-03-20, first seen 2026-03-19"
     assert state(first_seen=date(2026, 3, 20)) == "Open since 2026-03-20"
-    assert state(state=State.WATCHING) == "Watched since 2026-03-19, not yet an incident"
-    assert state(state=State.RESOLVED, resolved=date(2026, 3, 25)) == "Resolved on 2026-03-25"
-    note = a_result(a_rule_result(a_finding(severity=Severity.INFO)))
+    assert state(state=IncidentState.WATCHING) == "Watched since 2026-03-19, not yet an incident"
+    assert state(state=IncidentState.RESOLVED, resolved=date(2026, 3, 25)) == "Resolved on 2026-03-25"
+    note = a_result(a_rule_result(a_finding(severity=Severity.NOTE)))
     assert findings.items_of(note, None, ())[0].state == "For information, opens no incident"
     assert findings.items_of(a_result(a_rule_result(finding)), None, ())[0].state == "No incident"
 
@@ -125,5 +125,5 @@ def test_commands_fit_the_state() -> None:
     acknowledged = commands(decision=sample.the_incidents()[2].decision)
     assert [text.split()[1] for text in acknowledged] == ["reopen", "snooze", "accept"]
     assert [text.endswith("--replace") for text in acknowledged] == [False, True, True]
-    assert commands(state=State.RESOLVED) == []
+    assert commands(state=IncidentState.RESOLVED) == []
     assert findings.items_of(a_result(a_rule_result(a_finding())), None, ())[0].commands == ()

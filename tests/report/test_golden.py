@@ -32,11 +32,11 @@ def pages() -> dict[str, str]:
         run_url=None,
         previous=None,
     )
-    stories = (sample.the_contents(), lost)
-    entries = {f"{s.result.target}.json": index.to_json(index.entry_of(s)) for s in stories}
+    summaries = (sample.the_contents(), lost)
+    entries = {f"{s.result.target}.json": index.to_json(index.entry_of(s)) for s in summaries}
     return {
-        "report.html": html.page(stories[0]),
-        "report_unreachable.html": html.page(stories[1]),
+        "report.html": html.page(summaries[0]),
+        "report_unreachable.html": html.page(summaries[1]),
         "report_index.html": index.page(entries),
     }
 

@@ -37,7 +37,7 @@ SECTIONS = (
     "trend",
     "tables",
     "schema",
-    "settled",
+    "muted",
     "coverage",
     "cost",
     "definitions",
@@ -148,7 +148,7 @@ def page_about(database: str, measurement: str, column: str) -> str:
         subject,
         message=f"about {measurement} and {column}",
         fix=f"change {column}",
-        guilty=column,
+        main_contributor=column,
         evidence=(Evidence(column, measurement),),
         samples=(),
     )
@@ -218,19 +218,23 @@ def test_source_of_a_limit_is_a_link_only_where_it_is_an_address() -> None:
     assert "tsaudit&#39;s default: &lt;i&gt;so&lt;/i&gt;" in RICH
 
 
-def test_story_stands_on_top_with_its_first_step_and_links_to_the_rest() -> None:
-    story = sample.the_contents().story
+def test_summary_stands_on_top_with_its_first_step_and_links_to_the_rest() -> None:
+    summary = sample.the_contents().summary
     top = (
         RICH.split('id="verdict"')[1]
         .split("</section>")[0]
         .replace('<span class="day">2026-03-13</span>', "2026-03-13")
     )
-    parts = (story.headline, *(text for f in story.figures for text in (f.label, f.value, f.note)), story.first_step)
+    parts = (
+        summary.headline,
+        *(text for f in summary.figures for text in (f.label, f.value, f.note)),
+        summary.first_step,
+    )
     place = 0
     for part in parts:
         place = top.index(part, place)
-    assert f'href="#f-{story.fingerprint}">The finding' in top
-    assert [f.label for f in story.figures] == ["Now", "Limit", "Time left"]
+    assert f'href="#f-{summary.fingerprint}">The finding' in top
+    assert [f.label for f in summary.figures] == ["Now", "Limit", "Time left"]
 
 
 def test_top_says_in_one_line_what_was_not_measured() -> None:
@@ -360,7 +364,12 @@ def test_measure_names_when_rows_were_not_counted() -> None:
 def test_huge_values_do_not_make_a_huge_page() -> None:
     long = "x" * 300_000
     finding = a_finding(
-        Subject("d", long, long), message=long, fix=long, evidence=(Evidence(long, long),), guilty=long, samples=(long,)
+        Subject("d", long, long),
+        message=long,
+        fix=long,
+        evidence=(Evidence(long, long),),
+        main_contributor=long,
+        samples=(long,),
     )
     table = a_measurement(long, database="d", tags=(a_tag(long),), fields=(a_field(long),), statements={"x": long})
     gap = Gap("row_count", Reason.FAILED, long, "d", long)
@@ -380,7 +389,7 @@ def test_ten_thousand_findings_with_everything_stay_below_a_megabyte(name: str, 
     change = {at: (MakeField(Subject(at.database, at.measurement), "host"),) for at in places}
     found = [
         a_finding(at, fix="Write host as a field. " * 8, observed=3.0, unit="series", changes=change[at],
-                  samples=("a-value", "b-value"), evidence=(Evidence("Values", "12,345"),) * 6, guilty="host")
+                  samples=("a-value", "b-value"), evidence=(Evidence("Values", "12,345"),) * 6, main_contributor="host")
         for at in places
     ]  # fmt: skip
     made = tuple(

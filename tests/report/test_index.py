@@ -33,9 +33,9 @@ def an_entry(target: str = "demo", **changes: Any) -> index.IndexEntry:
             "engine": "duckdb",
             "day": DAY,
             "audited_at": datetime(2026, 3, 31, tzinfo=UTC),
-            "verdict": Verdict.WARN,
+            "verdict": Verdict.WARNING,
             "headline": "Something is wrong.",
-            "counts": {"critical": 0, "warn": 2, "info": 0},
+            "counts": {"critical": 0, "warning": 2, "note": 0},
             "series": 12,
             "trend": (1.0, 2.0, 3.0),
             "href": f"{target}/latest.html",
@@ -52,8 +52,8 @@ def test_entry_tells_what_the_report_tells() -> None:
     contents = sample.the_contents()
     entry = index.entry_of(contents)
     assert (entry.target, entry.day, entry.verdict) == (sample.TARGET, DAY, Verdict.CRITICAL)
-    assert entry.headline == contents.story.headline
-    assert entry.counts == {"critical": 1, "warn": 2, "info": 1}
+    assert entry.headline == contents.summary.headline
+    assert entry.counts == {"critical": 1, "warning": 2, "note": 1}
     assert entry.series == 83_906
     assert entry.trend[-1] == 83_906
     assert len(entry.trend) == 29
@@ -63,7 +63,7 @@ def test_page_lists_the_worst_first_and_says_who_is_behind() -> None:
     entries = [
         an_entry("fine", verdict=Verdict.OK),
         an_entry("lost", verdict=Verdict.UNKNOWN, series=None),
-        an_entry("bad", verdict=Verdict.CRITICAL, counts={"critical": 3, "warn": 1, "info": 0}),
+        an_entry("bad", verdict=Verdict.CRITICAL, counts={"critical": 3, "warning": 1, "note": 0}),
         an_entry("old", day=DAY - timedelta(days=3)),
     ]
     page = index.page({e.target + ".json": to_json(e) for e in entries})
@@ -79,7 +79,7 @@ def order(*entries: index.IndexEntry) -> list[str]:
 
 
 def test_most_urgent_come_first_by_verdict_then_time_left_then_series() -> None:
-    critical, warn = Verdict.CRITICAL, Verdict.WARN
+    critical, warn = Verdict.CRITICAL, Verdict.WARNING
     entries = [
         an_entry("big-index", verdict=warn, affected=9e6),
         an_entry("slow-runaway", verdict=warn, days_left=90.0, affected=10.0),

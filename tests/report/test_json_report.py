@@ -24,7 +24,7 @@ def test_twin_holds_result_figures_gaps_costs_and_incidents(tmp_path: Any) -> No
     _, twin = written(tmp_path)
     assert twin["schema_version"] == SCHEMA_VERSION == 1
     assert (twin["target"], twin["day"], twin["verdict"]) == (sample.TARGET, "2026-03-31", "critical")
-    assert twin["counts"] == {"critical": 1, "warn": 2, "info": 1}
+    assert twin["counts"] == {"critical": 1, "warning": 2, "note": 1}
     assert twin["report"] == "2026-03-31.html"
     assert twin["run_url"] == "https://dagster.example/runs/1"
     assert {"name": "series", "database": "telegraf", "measurement": "http_requests", "column": "", "value": 81412.0,
@@ -37,19 +37,19 @@ def test_twin_holds_result_figures_gaps_costs_and_incidents(tmp_path: Any) -> No
     assert set(twin["fingerprints"]) == set(sample.the_findings())
 
 
-def test_twin_tells_the_story_of_the_page(tmp_path: Any) -> None:
+def test_twin_shows_the_summary_of_the_page(tmp_path: Any) -> None:
     _, twin = written(tmp_path)
-    story = sample.the_contents().story
-    assert twin["story"] == {
-        "headline": story.headline,
-        "figures": [{"label": f.label, "value": f.value, "note": f.note} for f in story.figures],
-        "first_step": story.first_step,
-        "statement": story.statement,
-        "fingerprint": story.fingerprint,
+    summary = sample.the_contents().summary
+    assert twin["summary"] == {
+        "headline": summary.headline,
+        "figures": [{"label": f.label, "value": f.value, "note": f.note} for f in summary.figures],
+        "first_step": summary.first_step,
+        "statement": summary.statement,
+        "fingerprint": summary.fingerprint,
     }
-    assert len(story.figures) == 3
-    assert story.fingerprint in twin["fingerprints"]["CAR001"]
-    assert twin["headlines"]["CAR001"] == [story.headline]
+    assert len(summary.figures) == 3
+    assert summary.fingerprint in twin["fingerprints"]["CAR001"]
+    assert twin["headlines"]["CAR001"] == [summary.headline]
     lengths = {code: len(marks) for code, marks in twin["fingerprints"].items()}
     assert {code: len(texts) for code, texts in twin["headlines"].items()} == lengths
 

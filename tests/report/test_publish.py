@@ -93,7 +93,7 @@ def test_error_never_shows_a_password() -> None:
 def test_read_what_is_not_there_is_nothing(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
     assert folder.read("absent.json") is None
-    assert folder.marks("absent", ".json") == {}
+    assert folder.versions("absent", ".json") == {}
     assert folder.read_all("absent", ["x"]) == {}
     (tmp_path / "d").mkdir()
     with pytest.raises(ReportError, match="cannot read"):
@@ -110,7 +110,7 @@ def test_read_all_when_the_folder_refuses_is_one_clear_line(tmp_path: Path, monk
 
     monkeypatch.setattr("os.scandir", refuse)
     with pytest.raises(ReportError, match=r"cannot read .*: Permission denied"):
-        folder.marks("d", ".json")
+        folder.versions("d", ".json")
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(ReportError, match=r"cannot read .*: Permission denied"):
         folder.read_all("d", ["x"])

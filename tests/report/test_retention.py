@@ -36,7 +36,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
 
 def days(folder: Folder, target: str = "a") -> set[int]:
     """How many days before the newest each report is."""
-    names = [name for name in folder.marks(target, "") if name not in OTHERS]
+    names = [name for name in folder.versions(target, "") if name not in OTHERS]
     return {(DAY - date.fromisoformat(name.partition(".")[0])).days for name in names}
 
 
@@ -47,7 +47,7 @@ def remove(folder: Folder, target: str, newest: date, **settings: int) -> None:
 def test_reports_older_than_the_limit_are_deleted_and_no_other_file(folder: Folder) -> None:
     remove(folder, "a", DAY, keep_days=30)
     assert days(folder) == {0, 1, 29, 30}
-    assert {name for name in folder.marks("a", "") if name in OTHERS} == set(OTHERS)
+    assert {name for name in folder.versions("a", "") if name in OTHERS} == set(OTHERS)
     assert folder.read("a/2026-01-01/2020-01-01.html") == b"x"
     assert (folder.read("b/2020-01-01.html"), folder.read("2020-01-01.html")) == (b"x", b"x")
 

@@ -139,11 +139,11 @@ def test_more_entries_than_a_listing_holds(bucket: Any, monkeypatch: pytest.Monk
     client, asked = s3._client(), list[dict[str, Any]]()
     client.meta.events.register("provide-client-params.s3.ListObjectsV2", lambda params, **_: params | {"MaxKeys": 3})
     client.meta.events.register("before-call.s3.ListObjectsV2", lambda params, **_: asked.append(params))
-    marks = folder.marks("d", ".json")
+    marks = folder.versions("d", ".json")
     assert list(marks) == [f"{n}.json" for n in range(7)]
     assert len(asked) > 2
     folder.write("d/3.json", b"changed")
-    assert {name for name, mark in folder.marks("d", ".json").items() if mark != marks[name]} == {"3.json"}
+    assert {name for name, mark in folder.versions("d", ".json").items() if mark != marks[name]} == {"3.json"}
     assert folder.read_all("d", ["3.json", "absent.json"]) == {"3.json": b"changed"}
 
 
@@ -158,7 +158,7 @@ def test_old_reports_are_deleted(bucket: Any) -> None:
 def test_what_is_not_there_is_nothing(bucket: Any) -> None:
     folder = Folder(FOLDER)
     assert folder.read("absent.json") is None
-    assert folder.marks("absent", ".json") == {}
+    assert folder.versions("absent", ".json") == {}
     assert folder.read_all("absent", []) == {}
     folder.delete("absent.json")
 
@@ -196,7 +196,7 @@ def test_names_with_special_characters_stay_as_they_are(bucket: Any, prefix: str
     folder, name = Folder(f"s3://reports/{prefix}"), "t+1 ä%20.json"
     folder.write(f"d/{name}", b"1")
     assert keys(bucket) == {f"{prefix}/d/{name}"}
-    assert list(folder.marks("d", ".json")) == [name]
+    assert list(folder.versions("d", ".json")) == [name]
     assert folder.read_all("d", [name]) == {name: b"1"}
     folder.delete(f"d/{name}")
     assert keys(bucket) == set()

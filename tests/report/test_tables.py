@@ -33,10 +33,10 @@ def overview(profile: Profile, *found: object, timeline: Timeline | None = None)
 
 def test_overview_is_worst_first_then_by_series() -> None:
     profile = a_profile(*(a_measurement(name, series) for name, series in (("a", 1), ("b", 9), ("c", 5), ("d", 2))))
-    found = a_finding(Subject("main", "a", "host")), a_finding(Subject("main", "d"), Severity.INFO)
+    found = a_finding(Subject("main", "a", "host")), a_finding(Subject("main", "d"), Severity.NOTE)
     rows = overview(profile, *found).rows
     assert [(r.measurement.name, r.verdict) for r in rows] == [
-        ("a", Verdict.WARN),
+        ("a", Verdict.WARNING),
         ("b", Verdict.OK),
         ("c", Verdict.OK),
         ("d", Verdict.OK),
@@ -62,7 +62,7 @@ def test_overview_of_a_family_of_collections() -> None:
         "empty": Verdict.OK
     }
     told = overview(profile, a_finding(Subject("main", "visits_{day}"))).rows
-    assert {r.verdict for r in told} == {Verdict.WARN, Verdict.OK}
+    assert {r.verdict for r in told} == {Verdict.WARNING, Verdict.OK}
 
 
 def test_overview_when_very_long_says_how_many_are_left_out() -> None:

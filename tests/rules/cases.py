@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
-from tsaudit.audit import audit
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Profile
@@ -29,8 +29,8 @@ class Case:
     keeps: Dataset
     subject: Subject
     """Of a finding on the database that breaks it; a name of the database that is not given is filled in."""
-    severity: Severity = Severity.WARN
-    guilty: str | None = None
+    severity: Severity = Severity.WARNING
+    main_contributor: str | None = None
     engines: frozenset[str] = frozenset()
     limits: Mapping[str, float] = field(default_factory=dict)
     before: Dataset | None = None
@@ -102,13 +102,13 @@ def plans(
     rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None, timeline: Timeline | None = None
 ) -> tuple[Plan, ...]:
     """The plans that come of what one rule finds in the profile, as they would if its notes were warnings."""
-    result = judge(rule, profile, limits, timeline)
+    result = run_rule(rule, profile, limits, timeline)
     return plans_of(profile, [replace(result, findings=tuple(map(as_warning, result.findings)))])
 
 
 def as_warning(finding: Finding) -> Finding:
     """The finding, at least as a warning."""
-    return replace(finding, severity=max(finding.severity, Severity.WARN, key=lambda one: one.rank))
+    return replace(finding, severity=max(finding.severity, Severity.WARNING, key=lambda one: one.rank))
 
 
 def text_of(kind: StepKind, rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None) -> str:
@@ -127,7 +127,7 @@ def with_steps(
     rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None, timeline: Timeline | None = None
 ) -> tuple[Finding, ...]:
     """What one rule finds, each finding with the steps of its own changes below its words."""
-    result = judge(rule, profile, limits, timeline)
+    result = run_rule(rule, profile, limits, timeline)
     found = []
     for finding in result.findings:
         own = replace(result, findings=(as_warning(finding),))
@@ -137,10 +137,10 @@ def with_steps(
     return tuple(found)
 
 
-def judge(
+def run_rule(
     rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None, timeline: Timeline | None = None
 ) -> RuleResult:
     """What one rule says of the profile; `limits` by the threshold's own name."""
     policy = LimitPolicy(target={f"{rule.name}.{name}": value for name, value in (limits or {}).items()})
-    (result,) = audit(profile, timeline, policy, [rule]).results
+    (result,) = evaluate(profile, timeline, policy, [rule]).results
     return result

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tests.rules.cases import judge
+from tests.rules.cases import run_rule
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Profile
@@ -19,7 +19,7 @@ from tsaudit.rules import all_rules, rule_named
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.rules.tags.identifier_tag import identifier_tag
 
-INFO, WARN, CRITICAL = Severity.INFO, Severity.WARN, Severity.CRITICAL
+INFO, WARN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.CRITICAL
 
 
 def _rule(code: str, **follows_from: Reach) -> Rule:
@@ -151,7 +151,7 @@ def test_label_of_some_metrics_is_named_with_the_metric() -> None:
     ):
         label = a_tag("request_id", 2000, ids, metrics=metrics)
         profile = a_profile(a_measurement("phy", 2000, tags=(label,)), engine="influxdb1")
-        (finding,) = judge(identifier_tag, profile).findings
+        (finding,) = run_rule(identifier_tag, profile).findings
         assert finding.subject == Subject("main", subject, "request_id")
         assert finding.message.endswith(ends)
 

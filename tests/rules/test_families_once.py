@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
 from tsaudit.analysis.shapes import name_families, name_readings
-from tsaudit.audit import audit
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile
 
@@ -47,7 +47,7 @@ def _asked(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[f
     with monkeypatch.context() as patch:
         patch.setattr(name_families, "name_families", counting)
         patch.setattr(name_families, "readings", reading)
-        outcomes = {result.code: result.outcome for result in audit(profile).results}
+        outcomes = {result.code: result.outcome for result in evaluate(profile).results}
     assert [outcomes[code] for code in ("NAM001", "NAM002", "NAM003")] == [Outcome.FAIL] * 3
     assert Outcome.ERROR not in outcomes.values()
     return searched, read

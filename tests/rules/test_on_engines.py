@@ -19,11 +19,11 @@ from tests.planning import runner
 from tests.planning.places import server_of
 from tests.rules.cases import Case, History, as_warning
 from tests.servers import without_unsupported
-from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
@@ -102,7 +102,7 @@ def _judge(
     timeline = history(profile) if history else Timeline(previous=before)
 
     def audited(one: Profile) -> AuditResult:
-        return audit(one, timeline, LimitPolicy(target=case.limits), [rule])
+        return evaluate(one, timeline, LimitPolicy(target=case.limits), [rule])
 
     return audited(profile), profile, audited
 
@@ -118,7 +118,7 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, database: Data
     found = [f for f in result.findings if f.subject == subject]
     assert found, [(f.subject, f.message) for f in result.findings]
     assert found[0].severity is case.severity, found[0].message
-    assert case.guilty is None or found[0].guilty == case.guilty
+    assert case.main_contributor is None or found[0].main_contributor == case.main_contributor
     for finding in result.findings:
         _complete(finding, rule)
     if engine in _ONLY_READS:
@@ -126,7 +126,7 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, database: Data
     # A note has no plan, but its changes are the same as those of a worse case: their steps have to be right as well.
     worse = dataclasses.replace(result, findings=tuple(map(as_warning, result.findings)))
     plans = plans_of(profile, [worse])
-    assert not audited.plans or any(finding.severity is not Severity.INFO for finding in result.findings)
+    assert not audited.plans or any(finding.severity is not Severity.NOTE for finding in result.findings)
     _fit(dataclasses.replace(audited, results=(worse,), plans=plans), profile, database, again)
 
 
@@ -186,6 +186,6 @@ def test_no_warning_when_the_database_is_healthy(engine: str, database: Database
     wanted = required_facts(engine)
     before = database.collected(HEALTHY, engine, None, wanted)
     profile = database.collected(HEALTHY, engine, before, wanted)
-    result = audit(profile, Timeline(previous=before))
-    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
+    result = evaluate(profile, Timeline(previous=before))
+    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.NOTE] == []
     assert {r.code: r.reason for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}

@@ -37,23 +37,23 @@ def test_the_schema_that_was_exported_has_no_difference() -> None:
 @pytest.mark.parametrize(
     ("measurement", "finding"),
     [
-        (a_measurement(tags=(a_tag(), a_tag("region"))), ("warn", "Tag region is not declared.")),
-        (a_measurement(tags=()), ("info", "Tag host is declared but missing.")),
+        (a_measurement(tags=(a_tag(), a_tag("region"))), ("warning", "Tag region is not declared.")),
+        (a_measurement(tags=()), ("note", "Tag host is declared but missing.")),
         (
             a_measurement(fields=(a_field(), a_field("error", types=("string",)))),
-            ("warn", "Field error is not declared."),
+            ("warning", "Field error is not declared."),
         ),
         (
             a_measurement(fields=(a_field(types=("float", "string")),)),
-            ("warn", "usage is declared as a field of type float and is a field of type float and string."),
+            ("warning", "usage is declared as a field of type float and is a field of type float and string."),
         ),
         (
             a_measurement(tags=(), fields=(a_field(), a_field("host", types=("string",)))),
-            ("warn", "host is declared as a tag and is a field of type string."),
+            ("warning", "host is declared as a tag and is a field of type string."),
         ),
         (
             a_measurement(time_column="ts"),
-            ("warn", "Timestamp ts is not declared."),
+            ("warning", "Timestamp ts is not declared."),
         ),
     ],
 )
@@ -65,14 +65,14 @@ def test_a_field_without_a_data_type_is_a_string() -> None:
     declared = {("main", "cpu"): (*CPU[:2], FileColumn("usage", "field"))}
     assert said(live(a_measurement(fields=(a_field(types=("string",)),))), declared) == []
     assert said(live(a_measurement()), declared) == [
-        ("warn", "usage is declared as a field of type string and is a field of type float.")
+        ("warning", "usage is declared as a field of type string and is a field of type float.")
     ]
 
 
 def test_measurements_that_are_not_declared_or_not_there() -> None:
     assert said(live(a_measurement("mem"))) == [
-        ("warn", "mem is not declared."),
-        ("info", "cpu is declared but missing."),
+        ("warning", "mem is not declared."),
+        ("note", "cpu is declared but missing."),
     ]
 
 
@@ -125,4 +125,4 @@ def test_other_engines_have_their_own_words_and_no_such_limits() -> None:
 def test_findings_say_both_sides() -> None:
     ((_, finding),) = compare(DECLARED, live(a_measurement(tags=(a_tag(), a_tag("region"))))).findings()
     assert [(e.label, e.value) for e in finding.evidence] == [("declared", "-"), ("live", "a tag")]
-    assert (finding.severity, finding.guilty) == (Severity.WARN, "region")
+    assert (finding.severity, finding.main_contributor) == (Severity.WARNING, "region")

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.audit import audit
 from tsaudit.engines.engine import Statements
 from tsaudit.engines.mongodb.kinds import UseAsId
+from tsaudit.evaluation import evaluate
 from tsaudit.model.change import (
     Change,
     ChangeType,
+    ColumnPart,
     LeaveOut,
     MakeField,
     MakeTag,
     Merged,
     MergeMeasurements,
-    Part,
     Rename,
     SplitColumn,
     SplitMeasurement,
@@ -34,7 +34,7 @@ from tsaudit.rules.drift.schema_drift import schema_drift as rule
 
 AT = Subject("main", "cpu")
 DATABASE = Subject("main")
-PARTS = SplitColumn(AT, "host", ".", (Part("site", "a"), Part("rack", "b")), "a.b")
+PARTS = SplitColumn(AT, "host", ".", (ColumnPart("site", "a"), ColumnPart("rack", "b")), "a.b")
 
 
 def plan(*changes: Change, steps: tuple[Step, ...] = ()) -> Plan:
@@ -47,12 +47,12 @@ def wanted(plans: Iterable[Plan]) -> tuple[Requested, ...]:
 
 
 def found(before: Profile, after: Profile, *plans: Plan) -> list[Finding]:
-    (result,) = audit(after, Timeline(previous=before, plans=plans, wanted=wanted(plans)), rules=[rule]).results
+    (result,) = evaluate(after, Timeline(previous=before, plans=plans, wanted=wanted(plans)), rules=[rule]).results
     return list(result.findings)
 
 
 def warned(before: Profile, after: Profile, *plans: Plan) -> list[str]:
-    return [f.message for f in found(before, after, *plans) if f.severity is not Severity.INFO]
+    return [f.message for f in found(before, after, *plans) if f.severity is not Severity.NOTE]
 
 
 def cpu(**changes: Any) -> Measurement:
@@ -227,7 +227,7 @@ def test_a_measurement_that_a_plan_makes_or_ends_is_planned(engine: str, made: s
     steps = (Step(StepKind.STORED, "Copy.", made), Step(StepKind.STORED, "Drop.", ended))
     asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
     old, new = (a_profile(a_measurement(name), engine=engine) for name in ("cpu", "cpu_new"))
-    assert [f.severity for f in found(old, new)] != [Severity.INFO, Severity.INFO]
+    assert [f.severity for f in found(old, new)] != [Severity.NOTE, Severity.NOTE]
     assert all("as planned for X001" in f.message for f in found(old, new, asked))
     # Names that only look alike are not made or ended.
     for name in ("cpu_newer", "new", "cpu_new.x"):

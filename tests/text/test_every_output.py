@@ -12,12 +12,12 @@ from datetime import timedelta
 import dagster as dg
 import pytest
 
-from dagster_tsaudit.audited import Audited
+from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import check_results
 from tests.alerts.builders import a_context, an_incident
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tests.report import sample
-from tsaudit import story
+from tsaudit import summary
 from tsaudit.alerts.blocks import texts
 from tsaudit.alerts.message import alert
 from tsaudit.cli import block, results
@@ -27,7 +27,7 @@ from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.report import html
 from tsaudit.report.json_report import json_report
 from tsaudit.run import AuditRun
@@ -42,7 +42,7 @@ GROWING = a_finding(
     observed=250_000.0,
     limit=LIMIT,
     unit="series",
-    guilty="request_id",
+    main_contributor="request_id",
     share=0.9996,
     since=ONSET,
     forecast=FORECAST,
@@ -50,8 +50,8 @@ GROWING = a_finding(
 PROFILE = a_profile(a_measurement("http_requests", series=250_000))
 
 
-def audited(result: AuditResult, profile: Profile) -> Audited:
-    return Audited(AuditRun(result.target, result.day, result, profile, (), None, 1.0, None), (Point(DAY, 1.0),))
+def audited(result: AuditResult, profile: Profile) -> AuditedTarget:
+    return AuditedTarget(AuditRun(result.target, result.day, result, profile, (), None, 1.0, None), (Point(DAY, 1.0),))
 
 
 def contents(result: AuditResult, profile: Profile) -> html.ReportContents:
@@ -91,15 +91,15 @@ def outputs(result: AuditResult, profile: Profile, capsys: pytest.CaptureFixture
         "slack": slack(result),
         "cli": cli(result, profile, capsys),
         "dagster": dagster(result, profile),
-        "json": json.dumps(results.of_result(result, profile)["story"], ensure_ascii=False).replace('\\"', '"'),
-        "json report": json.dumps(json.loads(twin_of(contents(result, profile)))["story"], ensure_ascii=False),
+        "json": json.dumps(results.of_result(result, profile)["summary"], ensure_ascii=False).replace('\\"', '"'),
+        "json report": json.dumps(json.loads(twin_of(contents(result, profile)))["summary"], ensure_ascii=False),
     }
     return {output: " ".join(text.split()) for output, text in said.items()}
 
 
 def twin_of(told: html.ReportContents) -> bytes:
     return json_report(
-        told.result, told.profile, (), None, {}, story=told.story, moved=None, full_values=False, run_url=None
+        told.result, told.profile, (), None, {}, summary=told.summary, moved=None, full_values=False, run_url=None
     )
 
 
@@ -107,7 +107,7 @@ AT = Subject("main", "http_requests")
 CHANGE = MakeField(AT, "request_id")
 LOOK = Step(StepKind.FIND, "Find what writes it.", "SELECT count(*) FROM t;", "sql")
 PLAN = Plan(AT, (Requested(CHANGE, ("CAR004",)),), (LOOK, Step(StepKind.STORED, "Drop it.", "DROP TABLE t;", "sql")))
-STORIES = {
+SUMMARIES = {
     "growth": dataclasses.replace(GROWING, changes=(CHANGE,), severity_reason="47 times as many", per_day=9.0),
     "over its limit": dataclasses.replace(GROWING, forecast=None, since=None),
     "a long message": a_finding(AT, message="One two; " * 20, observed=0.25, unit="share of the rows", since=ONSET),
@@ -116,10 +116,10 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_every_output_tells_the_same_story_in_the_same_order(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    result = a_result(a_rule_result(STORIES[name], code="CAR004"), plans=(PLAN,))
-    told = story.of_result(result, PROFILE)
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_every_output_shows_the_same_summary_in_the_same_order(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    result = a_result(a_rule_result(SUMMARIES[name], code="CAR004"), plans=(PLAN,))
+    told = summary.of_result(result, PROFILE)
     parts = [told.headline, *(part for f in told.figures for part in (f.value, f.note) if part), told.first_step]
     for output, text in outputs(result, PROFILE, capsys).items():
         at = 0
@@ -133,8 +133,8 @@ def bare(text: str) -> str:
     return re.sub(r"[\s`]", "", text)
 
 
-def test_growth_has_all_that_an_owner_needs_in_its_story() -> None:
-    told = story.of_result(a_result(a_rule_result(STORIES["growth"], code="CAR004"), plans=(PLAN,)), PROFILE)
+def test_growth_has_all_that_an_owner_needs_in_its_summary() -> None:
+    told = summary.of_result(a_result(a_rule_result(SUMMARIES["growth"], code="CAR004"), plans=(PLAN,)), PROFILE)
     assert [figure.label for figure in told.figures] == ["Now", "Why critical", "Time left"]
     assert told.statement == LOOK.text
     assert told.rest == "tsaudit plan demo http_requests"
@@ -142,7 +142,7 @@ def test_growth_has_all_that_an_owner_needs_in_its_story() -> None:
 
 def findings(count: int = 6) -> Sequence[Finding]:
     """Findings with names that say nothing of their order, among them one just over its limit and one far over it."""
-    severities = (Severity.WARN, Severity.CRITICAL)
+    severities = (Severity.WARNING, Severity.CRITICAL)
     return [
         a_finding(
             Subject("main", f"m{n * 5 % count}x"),
@@ -228,6 +228,6 @@ def test_every_output_begins_with_the_same_step(
 
 def test_slack_leads_to_the_plan_in_the_report() -> None:
     result = planned_result(SEE, DROP)
-    anchor = words.anchor(result.plans[0])
+    anchor = describe.anchor(result.plans[0])
     assert f"#{anchor}|" in slack(result)
     assert f'id="{anchor}"' in html.page(contents(result, PROFILE))

@@ -17,7 +17,7 @@ LIMIT = Limit("x.y", 100.0, "series", "house", "default")
 
 def test_sentence_adds_what_the_message_leaves_out() -> None:
     assert sentence(a_finding()) == "Tag host has too many values."
-    assert sentence(a_finding(guilty="pid", share=0.97, forecast=FORECAST)) == (
+    assert sentence(a_finding(main_contributor="pid", share=0.97, forecast=FORECAST)) == (
         "Tag host has too many values; main contributor pid (97%); growing since 2026-03-26; "
         "at this rate the limit of 10 values is reached in about 9 days (80% range 7 or more)."
     )
@@ -29,10 +29,10 @@ def test_sentence_adds_what_the_message_leaves_out() -> None:
 
 def test_sentence_says_nothing_twice() -> None:
     message = "Series of cpu grow since 2026-03-26; tag pid makes 97% of it."
-    finding = a_finding(message=message, guilty="pid", share=0.97, since=DAY - timedelta(days=5))
+    finding = a_finding(message=message, main_contributor="pid", share=0.97, since=DAY - timedelta(days=5))
     assert sentence(finding) == message
-    assert "main contributor it" not in sentence(replace(finding, guilty="it"))
-    assert "main contributor i " in sentence(replace(finding, guilty="i"))
+    assert "main contributor it" not in sentence(replace(finding, main_contributor="it"))
+    assert "main contributor i " in sentence(replace(finding, main_contributor="i"))
     told = sentence(a_finding(forecast=FORECAST))
     assert sentence(a_finding(message=told, forecast=FORECAST)) == told
 

@@ -28,12 +28,15 @@ def a(message: str, **changes: object) -> Finding:
         (a("16 tags, more than 15."), "main/requests: 16 tags, more than 15"),
         (a("host is both a tag and a field of requests."), "host is both a tag and a field of requests"),
         (a_finding(Subject(), message="5 databases are alike."), "5 databases are alike"),
-        (a("Too many series.", guilty="pod", share=0.97), "main/requests: Too many series, main contributor pod (97%)"),
+        (
+            a("Too many series.", main_contributor="pod", share=0.97),
+            "main/requests: Too many series, main contributor pod (97%)",
+        ),
         (a("Too many series.", since=SINCE), "main/requests: Too many series, since 2026-03-01"),
         (a("Series grew since 2026-03-01.", since=SINCE), "main/requests: Series grew since 2026-03-01"),
         # A name that needs quotes is not a contributor: it has no share.
-        (a("2 names need quotes.", guilty="group", share=None), "main/requests: 2 names need quotes"),
-        (a("A long story.", headline="Rows are lost"), "main/requests: Rows are lost"),
+        (a("2 names need quotes.", main_contributor="group", share=None), "main/requests: 2 names need quotes"),
+        (a("A long summary.", headline="Rows are lost"), "main/requests: Rows are lost"),
     ],
 )
 def test_headline_when_all_of_it_fits(finding: Finding, expected: str) -> None:
@@ -63,11 +66,15 @@ WORDS = st.lists(st.sampled_from(["a", "bb", "x,", "y;", "z.", "(q", "r)", "w:",
 @given(
     words=WORDS,
     name=st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=400),
-    guilty=st.none() | st.text(min_size=1, max_size=300),
+    main_contributor=st.none() | st.text(min_size=1, max_size=300),
 )
-def test_headline_when_anything_is_said_is_short_and_one_line(words: list[str], name: str, guilty: str | None) -> None:
-    finding = replace(a(" ".join(words)), subject=Subject("d", name), guilty=guilty, share=0.5, since=SINCE)
+def test_headline_when_anything_is_said_is_short_and_one_line(
+    words: list[str], name: str, main_contributor: str | None
+) -> None:
+    finding = replace(
+        a(" ".join(words)), subject=Subject("d", name), main_contributor=main_contributor, share=0.5, since=SINCE
+    )
     shown = headline(finding)
     assert len(shown) <= MOST_CHARACTERS
-    own = len(name.split()) + len((guilty or "")[:60].split())
+    own = len(name.split()) + len((main_contributor or "")[:60].split())
     assert len(shown.split()) <= MOST_WORDS + own

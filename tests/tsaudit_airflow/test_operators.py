@@ -70,8 +70,13 @@ def test_audit_when_it_finds_something_is_an_event_with_verdict_and_figures(fold
 
     assert found == task.audits
     (one,) = found.values()
-    assert (one["target"], one["verdict"], one["error"], one["day"]) == ("metrics", "warn", None, f"{TODAY:%Y-%m-%d}")
-    assert one["findings"]["warn"] >= 1
+    assert (one["target"], one["verdict"], one["error"], one["day"]) == (
+        "metrics",
+        "warning",
+        None,
+        f"{TODAY:%Y-%m-%d}",
+    )
+    assert one["findings"]["warning"] >= 1
     assert one["opened"]
     assert one["measurements"] == 1
     (event,) = events_of(context).values()
@@ -89,15 +94,15 @@ def test_audit_when_a_target_is_lost_fails_after_the_others(folder: Path, python
     with pytest.raises(AirflowException, match=r"^lost: ") as raised:
         task.execute(context)
     assert "\n" not in str(raised.value)
-    assert {name: one["verdict"] for name, one in task.audits.items()} == {"metrics": "warn", "lost": "unknown"}
+    assert {name: one["verdict"] for name, one in task.audits.items()} == {"metrics": "warning", "lost": "unknown"}
     assert sorted(events_of(context)) == ["tsaudit/lost", "tsaudit/metrics"]
 
 
 def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None:
     with pytest.raises(AirflowFailException, match="metrics is warning: "):
-        an_operator(folder, fail_on="warn").execute(context_of())
+        an_operator(folder, fail_on="warning").execute(context_of())
     an_operator(folder, fail_on="critical").execute(context_of())
-    with pytest.raises(ValueError, match="fail_on is 'bad'; write warn, critical"):
+    with pytest.raises(ValueError, match="fail_on is 'bad'; write warning, critical"):
         an_operator(folder, fail_on="bad")
 
 
@@ -146,7 +151,7 @@ def test_audit_when_the_history_cannot_be_written_is_tried_again(folder: Path, p
 def test_audit_when_the_other_environment_has_another_version_or_none(folder: Path) -> None:
     other = folder / "python"
     for script, expected in (
-        ('echo \'[{"target": "metrics", "story": {}}]\'', "does not report 'measured'; install the same version"),
+        ('echo \'[{"target": "metrics", "summary": {}}]\'', "does not report 'measured'; install the same version"),
         ("echo 'No module named tsaudit' >&2; exit 1", "python ended with exit code 1: No module named tsaudit$"),
         ("readlink /proc/self/fd/0 >&2; exit 1", ": /dev/null$"),
     ):
@@ -188,7 +193,7 @@ def test_day_when_it_is_not_set_is_that_of_the_logical_date_in_utc(folder: Path)
 
 def test_messages_when_they_wait_are_sent_with_the_next_audit(folder: Path, python: str | None, caplog: Any) -> None:
     with pytest.raises(AirflowException, match="lost"):
-        an_operator(folder, python=python, target="lost", tell=False).execute(context_of())
+        an_operator(folder, python=python, target="lost", notify=False).execute(context_of())
     assert "lost" in " ".join(waiting(folder))
     an_operator(folder, python=python).execute(context_of())
     assert waiting(folder) == []
@@ -329,10 +334,10 @@ def said() -> list[str]:
     return []
 
 
-def test_notifier_when_an_audit_found_something_tells_its_story(folder: Path, said: list[str]) -> None:
+def test_notifier_when_an_audit_found_something_shows_its_summary(folder: Path, said: list[str]) -> None:
     task, context = an_operator(folder), context_of()
     task.execute(context)
-    AuditNotifier(Told("{{ audits | length }}: {{ audit_story }}", said))(context | {"task": task})
+    AuditNotifier(Told("{{ audits | length }}: {{ audit_summary }}", said))(context | {"task": task})
     (text,) = said
     assert text.startswith("1: metrics: warning. ")
     assert f"\n{task.audits['metrics']['first_step']}\n" in text
@@ -341,15 +346,15 @@ def test_notifier_when_an_audit_found_something_tells_its_story(folder: Path, sa
 
 
 def test_notifier_when_a_name_looks_like_a_template_does_not_render_it(said: list[str]) -> None:
-    one = {"verdict": "warn", "error": None, "headline": "{{ 6 * 7 }}", "figures": {"Now": "{% raw %}"},
+    one = {"verdict": "warning", "error": None, "headline": "{{ 6 * 7 }}", "figures": {"Now": "{% raw %}"},
            "first_step": "", "statement": "", "report": None}  # fmt: skip
-    AuditNotifier(Told("{{ audit_story }}", said))({"task": SimpleNamespace(audits={"m": one})})
+    AuditNotifier(Told("{{ audit_summary }}", said))({"task": SimpleNamespace(audits={"m": one})})
     assert said == ["m: warning. {{ 6 * 7 }}\nNow: {% raw %}"]
 
 
 def test_notifier_when_all_is_well_or_nothing_was_audited(said: list[str]) -> None:
     one = {"verdict": "ok"}
-    told = AuditNotifier(Told("{{ audit_story }}", said))
+    told = AuditNotifier(Told("{{ audit_summary }}", said))
     told({"task": SimpleNamespace(audits={"m": one})})
     assert said == []
     told({"task": SimpleNamespace(audits={}), "exception": AirflowException("the file is gone")})
@@ -369,7 +374,7 @@ class Mailbox(socketserver.StreamRequestHandler):
             self.wfile.write(b"221 bye\r\n" if line.upper().startswith(b"QUIT") else b"250 OK\r\n")
 
 
-def test_notifier_when_it_is_that_of_email_mails_the_story_escaped(
+def test_notifier_when_it_is_that_of_email_mails_the_summary_escaped(
     example: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = {"verdict": "critical", "error": None, "headline": "<script> & co.", "figures": {}, "first_step": "",

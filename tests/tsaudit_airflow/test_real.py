@@ -190,9 +190,12 @@ def test_run_when_scheduled_leaves_assets_with_figures_and_a_link_to_the_report(
     events = served.get("/api/v2/assets/events?order_by=-timestamp")["asset_events"]
     extra = {one["name"]: one["extra"] for one in reversed(events)}
     assert {one["day"] for one in extra.values()} == {day}
-    assert {name: one["verdict"] for name, one in extra.items()} == {"tsaudit/metrics": "warn", "tsaudit/quiet": "ok"}
+    assert {name: one["verdict"] for name, one in extra.items()} == {
+        "tsaudit/metrics": "warning",
+        "tsaudit/quiet": "ok",
+    }
     assert extra["tsaudit/metrics"]["series"] == 3
-    assert extra["tsaudit/metrics"]["findings"]["warn"] >= 1
+    assert extra["tsaudit/metrics"]["findings"]["warning"] >= 1
 
     index = task["map_index"]
     link = served.get(f"{run}/taskInstances/audit/links?map_index={index}")["extra_links"]["Audit report"]
@@ -254,7 +257,7 @@ def test_audit_when_run_by_command_dagster_and_airflow_is_the_same(
 
     expected = tested.left
     assert [outcome(folder, tested.day) for folder in folders.values()] == [expected, expected]
-    assert expected["verdicts"] == {"metrics": "warn", "quiet": "ok"}
+    assert expected["verdicts"] == {"metrics": "warning", "quiet": "ok"}
     assert len(expected["incidents"]) >= 1
     assert len(expected["messages"]) == 1
 

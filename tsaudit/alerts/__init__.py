@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tsaudit.alerts.digest import queue_digest, queue_due_digest
 from tsaudit.alerts.message import RunContext
-from tsaudit.alerts.outbox import mark_printed, queue
+from tsaudit.alerts.outbox import queue, record_printed
 from tsaudit.alerts.pace import SendingPace, at_most
 from tsaudit.alerts.reactions import ReactionReport, read_reactions
 from tsaudit.alerts.routing import Share, owner_of
@@ -17,11 +17,11 @@ __all__ = [
     "SendingPace",
     "Share",
     "at_most",
-    "mark_printed",
     "owner_of",
     "queue",
     "queue_digest",
     "queue_due_digest",
     "read_reactions",
+    "record_printed",
     "send",
 ]

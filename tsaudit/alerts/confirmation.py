@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.alerts.blocks import Message, markup
 from tsaudit.alerts.escape import code, inert
-from tsaudit.history.decisions import in_words
+from tsaudit.history.decisions import describe
 from tsaudit.history.incidents import Incident
 from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.text import many, number, plural, short_fingerprint
@@ -50,7 +50,7 @@ def decided(reaction: StoredReaction, name: str, outcome: ReactionOutcome, until
         title = f"Not accepted: {what}, critical or about the audit itself. Accept {them}: {command}"
         groups.append([title, *_listed(outcome.by_name_only)])
     groups += [
-        [f"Unchanged: {_name(incident)} is {inert(in_words(incident.decision), 200)}"]
+        [f"Unchanged: {_name(incident)} is {inert(describe(incident.decision), 200)}"]
         for incident in outcome.other[:_OTHERS]
         if incident.decision is not None
     ]

@@ -28,16 +28,16 @@ from tsaudit.alerts.blocks import (
 )
 from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.figures import by_badness
-from tsaudit.alerts.message import SIGNS, is_told_of, notification
+from tsaudit.alerts.message import SIGNS, is_active, notification
 from tsaudit.alerts.routing import channel_of, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Kind, MessageDraft, State, split_thread, thread_of
+from tsaudit.history.deliveries import SLACK, DeliveryKind, DeliveryState, MessageDraft, split_thread, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
     by_owner: dict[str, list[Incident]] = {}
     for incident in incidents.current(store, day=day):
         ended = incident.resolved is not None and since < incident.resolved <= day
-        if incident.target in configured and (is_told_of(incident) or ended):
+        if incident.target in configured and (is_active(incident) or ended):
             by_owner.setdefault(incident.owner, []).append(incident)
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
@@ -91,7 +91,7 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
                 message = digest(day, rest, reports, reported=len(found) - len(rest))
                 channel = channel_of(settings, owner) if notifier == SLACK else ""
                 draft = MessageDraft(
-                    Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), notifier=notifier
+                    DeliveryKind.DIGEST, thread_of(owner), day, channel, message.to_payload(), notifier=notifier
                 )
                 queued += _queue_one(connection, draft)
     return queued
@@ -108,9 +108,9 @@ class _Said:
 
 
 def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, notifier: str) -> _Said:
-    rows = deliveries.loud_on(connection, [thread_of(owner, target) for target in targets], day, notifier)
-    ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is Kind.RESOLVE)
-    return _Said(frozenset(mark for row in rows for mark in row.payload["about"]), ended)
+    rows = deliveries.notifications_on(connection, [thread_of(owner, target) for target in targets], day, notifier)
+    ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is DeliveryKind.RESOLVE)
+    return _Said(frozenset(fingerprint for row in rows for fingerprint in row.payload["about"]), ended)
 
 
 def _is_said(incident: Incident, said: _Said, day: date, *, edits: bool) -> bool:
@@ -124,7 +124,7 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
     """The message for one owner. `reports`: target to the address of its newest report. `reported`: incidents that are
     left out because other messages of the day report them.
     """
-    still = [i for i in found if is_told_of(i)]
+    still = [i for i in found if is_active(i)]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
     title = f"tsaudit {day}: {many(len(still), 'open incident')} on {many(len(targets), 'target')}"
     groups = (_target_blocks(t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
@@ -134,7 +134,7 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
         blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
     if reported:
         blocks.append(small(f"Not counted: {many(reported, 'incident')} in today's other messages."))
-    lines = (f"{severity_word(i.severity)} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
+    lines = (f"{i.severity} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines, len(still)), tuple(blocks))
 
 
@@ -144,7 +144,7 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
 
 
 def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
-    still = sorted((i for i in found if is_told_of(i)), key=by_badness)
+    still = sorted((i for i in found if is_active(i)), key=by_badness)
     parts = list(filter(None, [tally(i.severity for i in still)]))
     parts += [f"{number(n)} resolved" for n in [sum(i.resolved is not None for i in found)] if n]
     if report:
@@ -158,14 +158,14 @@ def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -
 
 
 def _queue_one(connection: Connection, draft: MessageDraft) -> list[str]:
-    before = deliveries.newest(connection, draft.thread, Kind.DIGEST, draft.notifier)
-    if before is None or before.day != draft.day or before.state is State.FAILED:
+    before = deliveries.newest(connection, draft.thread, DeliveryKind.DIGEST, draft.notifier)
+    if before is None or before.day != draft.day or before.state is DeliveryState.FAILED:
         return [deliveries.add(connection, draft)]
     if deliveries.family(connection, before.id)[-1].payload == draft.payload:
         return []
     if deliveries.rewrite(connection, before, draft.payload):
         return [before.id]
-    return [deliveries.add(connection, replace(draft, kind=Kind.EDIT, parent_id=before.id))]
+    return [deliveries.add(connection, replace(draft, kind=DeliveryKind.EDIT, parent_id=before.id))]
 
 
 def _report_urls(connection: Connection, day: date) -> dict[str, str]:

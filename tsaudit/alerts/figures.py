@@ -8,11 +8,11 @@ from typing import Final
 
 from tsaudit.alerts.blocks import Block, Run, rich
 from tsaudit.alerts.escape import clean, cut
-from tsaudit.analysis.shapes.kind_words import in_words as kinds_in_words
+from tsaudit.analysis.shapes.kind_descriptions import describe as describe_kinds
 from tsaudit.history import decisions
 from tsaudit.history.incidents import Incident
 from tsaudit.model.finding import worst_first
-from tsaudit.story import Story
+from tsaudit.summary import Summary
 from tsaudit.text.headline import is_shortened
 
 SLACK_ID: Final = re.compile(r"[UW][A-Z0-9]{2,30}")
@@ -33,17 +33,17 @@ def by_badness(incident: Incident) -> tuple[object, ...]:
     return worst_first(incident.code, incident.finding, incident.severity)
 
 
-def story_block(incident: Incident, story: Story, sign: str, *, full_values: bool, with_step: bool) -> Block:
-    """The story as one block; at most 6,000 characters, however long the names are."""
-    runs = [Run(f"{sign} "), Run(cut(story.headline, _LINE), "bold")]
-    for figure in story.figures:
+def summary_block(incident: Incident, summary: Summary, sign: str, *, full_values: bool, with_step: bool) -> Block:
+    """The summary as one block; at most 6,000 characters, however long the names are."""
+    runs = [Run(f"{sign} "), Run(cut(summary.headline, _LINE), "bold")]
+    for figure in summary.figures:
         runs += _labeled(cut(f"{figure.label}: {figure.text}", _FIGURE))
     runs += _notes(incident, full_values=full_values)
-    if with_step and story.first_step:
-        step = cut(story.first_step, _STEP)
+    if with_step and summary.first_step:
+        step = cut(summary.first_step, _STEP)
         # That of a plan says which one it is.
-        runs += _labeled(step) if story.rest else [Run(f"\n{step}")]
-    return rich(runs, _shown(story.statement) if with_step else "")
+        runs += _labeled(step) if summary.rest else [Run(f"\n{step}")]
+    return rich(runs, _shown(summary.statement) if with_step else "")
 
 
 def by_reaction(name: str) -> str:
@@ -69,7 +69,7 @@ def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
     samples = incident.finding.samples[:_SAMPLES]
     if full_values and samples:
         yield _line("Samples: " + ", ".join(dict.fromkeys(sample[:_SAMPLE] for sample in samples)))
-    elif kinds := kinds_in_words(samples):
+    elif kinds := describe_kinds(samples):
         yield _line("Kind of values: " + ", ".join(kinds))
     if incident.decision is not None:
         # Only acknowledged incidents are shown; snoozed and accepted ones are not.
@@ -82,8 +82,8 @@ def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
             yield Run(reaction[1], "emoji")
         else:
             yield Run(f": {cut(incident.decision.reason, _WHY)}")
-    if incident.lapsed is not None:
-        back = f"Back, although {decisions.in_words(incident.lapsed)}: that {decisions.outgrown(incident)}"
+    if incident.exceeded is not None:
+        back = f"Back, although {decisions.describe(incident.exceeded)}: that {decisions.outgrown(incident)}"
         yield Run(f"\n{cut(back, _WHO + _WHY)}")
 
 

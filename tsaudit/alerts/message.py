@@ -21,18 +21,18 @@ from tsaudit.alerts.blocks import (
     small,
 )
 from tsaudit.alerts.escape import code, inert, link, plain, size
-from tsaudit.alerts.figures import SLACK_ID, by_badness, story_block
+from tsaudit.alerts.figures import SLACK_ID, by_badness, summary_block
 from tsaudit.config.slack import Reactions
-from tsaudit.history.incidents import Incident, State
+from tsaudit.history.incidents import Incident, IncidentState
 from tsaudit.model.finding import Verdict
 from tsaudit.model.plan import Plan
-from tsaudit.planning import words
-from tsaudit.story import Story, of_finding
+from tsaudit.planning import describe
+from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 from tsaudit.text.headline import headline
 
-SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
+SIGNS: Final = {"critical": "🔴", "warning": "🟠", "unknown": "⚪", "ok": "🟢", "note": "🔵"}
 _FOOTER_CHARACTERS: Final = 1_200
 """Reserved for what follows the incidents."""
 _FOOTER_BLOCKS: Final = 5
@@ -78,7 +78,7 @@ def alert(
     ranked = sorted(incidents, key=by_badness)
     if ranked:
         worst = ranked[0].severity
-        word = severity_word(worst).capitalize()
+        word = worst.capitalize()
         title = f"{SIGNS[worst]} {word}: {context.target}, {many(len(ranked), 'open incident')}"
     else:
         title = f"{SIGNS['ok']} {context.target}: all clear"
@@ -136,9 +136,7 @@ def _message(
     blocks += [block for group in shown for block in group]
     blocks += _footer(context, ranked[len(shown) :], closed)
     blocks.append(small(_circumstances(context)))
-    text = notification(
-        title, (f"{severity_word(i.severity)} {headline(i.finding)}" for i in ranked), len(ranked), mention
-    )
+    text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
     about = {i.fingerprint: str(i.severity) for i in ranked}
     return Message(text, tuple(blocks), about, _hint(context.reactions) if ranked else None)
 
@@ -176,7 +174,7 @@ def _hint(reactions: Reactions | None) -> Block | None:
 
 
 def _circumstances(context: RunContext) -> str:
-    whole = f"{inert(context.target, 100)} as a whole: {severity_word(context.verdict)}"
+    whole = f"{inert(context.target, 100)} as a whole: {context.verdict}"
     parts = [context.engine, f"audited day {context.day}", whole]
     if context.report_url:
         parts.append(link(context.report_url, "report"))
@@ -189,25 +187,25 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
     """The blocks of each incident. The first step of a plan stands below the first incident that it is about."""
     begun: set[str] = set()
     for incident in ranked:
-        story = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
-        plan = words.of_finding(incident.finding, context.plans)
-        step = words.anchor(plan) if plan else story.first_step
+        summary = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
+        plan = describe.of_finding(incident.finding, context.plans)
+        step = describe.anchor(plan) if plan else summary.first_step
         is_first = step not in begun
         begun.add(step)
         sign = SIGNS[incident.severity]
-        block = story_block(incident, story, sign, full_values=full_values, with_step=is_first)
-        yield [block, small(_references(incident, story, context, plan if is_first else None))]
+        block = summary_block(incident, summary, sign, full_values=full_values, with_step=is_first)
+        yield [block, small(_references(incident, summary, context, plan if is_first else None))]
 
 
-def _references(incident: Incident, story: Story, context: RunContext, plan: Plan | None) -> str:
+def _references(incident: Incident, summary: Summary, context: RunContext, plan: Plan | None) -> str:
     """How to name the incident, and where the rest of it is. `plan`: None if there is none, or if it is named above."""
     parts = [f"{incident.code} {inert(incident.rule, 100)}", code(short_fingerprint(incident.fingerprint), 40)]
     page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
     if page:
         parts.append(link(f"{page}#f-{incident.fingerprint}", "details"))
     if plan is not None:
-        whole = link(f"{page}#{words.anchor(plan)}", "whole plan") if page else "whole plan"
-        parts.append(f"{whole}: {code(story.rest, 300)}")
+        whole = link(f"{page}#{describe.anchor(plan)}", "whole plan") if page else "whole plan"
+        parts.append(f"{whole}: {code(summary.rest, 300)}")
     return " · ".join(parts)
 
 
@@ -231,7 +229,7 @@ def _ended(how: str) -> str:
     return f"{done} {address(who)}" if done == "accepted by" and SLACK_ID.fullmatch(who) else plain(how, 40)
 
 
-def is_told_of(incident: Incident) -> bool:
+def is_active(incident: Incident) -> bool:
     """Whether it is open and not muted."""
-    quiet = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
-    return incident.state == State.OPEN and not quiet
+    muted = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
+    return incident.state == IncidentState.OPEN and not muted

@@ -43,7 +43,7 @@ class Notice:
     text: str
     """The complete notice as plain text, including the title."""
     severities: Mapping[str, str]
-    """Fingerprint of each incident in the notice to its severity, `warn` or `critical`."""
+    """Fingerprint of each incident in the notice to its severity, `warning` or `critical`."""
     queued_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     place: MessagePlace = MessagePlace()
     """The owner's channel, and the message to reply to if it names one. For `edit`, the message to replace."""

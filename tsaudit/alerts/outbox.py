@@ -16,12 +16,12 @@ from sqlalchemy import Connection
 
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.message import Closed, RunContext, is_told_of
+from tsaudit.alerts.message import Closed, RunContext, is_active
 from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import SLACK, Delivery, Kind, MessageDraft, State, thread_of
-from tsaudit.history.incidents import Change, ChangeKind, Incident
+from tsaudit.history.deliveries import SLACK, Delivery, DeliveryKind, DeliveryState, MessageDraft, thread_of
+from tsaudit.history.incidents import ChangeKind, Incident, IncidentChange
 from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _WAIT_S: Final = 5.0
 """For another process that sends."""
 
 
-def queue(store: Store, settings: Settings, changes: Sequence[Change], context: RunContext) -> list[str]:
+def queue(store: Store, settings: Settings, changes: Sequence[IncidentChange], context: RunContext) -> list[str]:
     """Queue the messages to the owners of a target after an audit; returns their IDs.
 
     One message per owner, edited while any of its incidents is open. New and worse incidents notify with a reply in its
@@ -48,7 +48,7 @@ def queue(store: Store, settings: Settings, changes: Sequence[Change], context: 
         for change in changes:
             if change.kind is ChangeKind.RESOLVED:
                 known.setdefault(change.incident.fingerprint, change.incident)
-        fresh = {thread_of(i.owner, context.target) for i in known.values() if is_told_of(i)}
+        fresh = {thread_of(i.owner, context.target) for i in known.values() if is_active(i)}
         for notifier in notifiers_of(settings):
             for thread in sorted(fresh | set(deliveries.threads_about(connection, context.target, notifier))):
                 queued += _Thread(connection, settings, context, thread, known, notifier).queue()
@@ -68,7 +68,7 @@ class _Thread:
 
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
-        self.open = [i for i in self.known.values() if i.owner == self.owner and is_told_of(i)]
+        self.open = [i for i in self.known.values() if i.owner == self.owner and is_active(i)]
         self.channel = channel_of(self.settings, self.owner) if self.notifier == SLACK else ""
         self.full_values = self.settings.report.values == "full"
         slack = self.settings.slack
@@ -79,7 +79,7 @@ class _Thread:
         alert = self._live_alert()
         if alert is None:
             return self._start(self._news({}))
-        if self.channel and alert.state is State.SENT and alert.channel != self.channel:
+        if self.channel and alert.state is DeliveryState.SENT and alert.channel != self.channel:
             return self._move(alert)
         return self._go_on(alert)
 
@@ -88,35 +88,39 @@ class _Thread:
 
         If there is nothing to notify about, it continues where it is, so that its end is reported there.
         """
-        fresh = self._news({}) or self._news(self._told(deliveries.family(self.connection, alert.id)))
+        fresh = self._news({}) or self._news(self._notified(deliveries.family(self.connection, alert.id)))
         if not fresh:
             return self._go_on(alert)
-        return [self._add(Kind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
+        return [self._add(DeliveryKind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
 
     def _live_alert(self) -> Delivery | None:
         """The thread's alert that has not been closed, as far as its owner can have seen it."""
-        alert = deliveries.newest(self.connection, self.thread, Kind.ALERT, self.notifier)
-        if alert is None or not self._was_told(alert):
+        alert = deliveries.newest(self.connection, self.thread, DeliveryKind.ALERT, self.notifier)
+        if alert is None or not self._was_notified(alert):
             return None
-        closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE, self.notifier)
+        closing = deliveries.newest(self.connection, self.thread, DeliveryKind.RESOLVE, self.notifier)
         return None if closing is not None and closing.parent_id == alert.id else alert
 
-    def _was_told(self, delivery: Delivery) -> bool:
+    def _was_notified(self, delivery: Delivery) -> bool:
         """Sent or still to be sent; printed in a terminal counts only as long as there is no Slack."""
         slack = self.settings.slack.token or self.settings.slack.webhook
         is_set_up = self.notifier != SLACK or slack
-        return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and is_set_up)
+        return delivery.state is not DeliveryState.FAILED and not (
+            delivery.state is DeliveryState.NOT_SENT and is_set_up
+        )
 
-    def _told(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
+    def _notified(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
         """What the messages of a thread have notified about, if its owner can have seen them."""
-        return told_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_told(row))
+        return notified_by(
+            row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT) or self._was_notified(row)
+        )
 
     def _back(self, rows: Sequence[Delivery]) -> frozenset[str]:
         """Incidents that outgrew a decision: that is news, whatever was sent before somebody made it."""
         return frozenset(
             i.fingerprint
             for i in self.open
-            if i.lapsed is not None and not _told_since(rows, i.fingerprint, i.lapsed.made_at)
+            if i.exceeded is not None and not _notified_since(rows, i.fingerprint, i.exceeded.made_at)
         )
 
     def _start(self, fresh: Sequence[Incident]) -> list[str]:
@@ -124,40 +128,40 @@ class _Thread:
             return []
         mention = self._mention(fresh)
         text = message.alert(self.context, self.open, full_values=self.full_values, mention=mention)
-        return [self._add(Kind.ALERT, text)]
+        return [self._add(DeliveryKind.ALERT, text)]
 
     def _go_on(self, alert: Delivery) -> list[str]:
         rows = deliveries.family(self.connection, alert.id)
-        shown = [row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT)]
-        told = self._told(rows)
+        shown = [row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT)]
+        notified = self._notified(rows)
         closed = self._closed(shown)
         queued = []
         edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
         if edit.to_payload() != shown[-1].payload:
-            queued.append(self._add(Kind.EDIT, edit, alert))
-            self._forget(shown)
+            queued.append(self._add(DeliveryKind.EDIT, edit, alert))
+            self._prune(shown)
         back = self._back(rows)
-        fresh = self._news(told, back)
+        fresh = self._news(notified, back)
         if not self.open:
-            queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert))
+            queued.append(self._add(DeliveryKind.RESOLVE, message.over(self.context, closed), alert))
         elif fresh:
-            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*told, *back})
+            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
             mention = self._mention(fresh)
             reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
-            queued.append(self._add(Kind.REPLY, reply, alert))
+            queued.append(self._add(DeliveryKind.REPLY, reply, alert))
         return queued
 
-    def _forget(self, shown: Sequence[Delivery]) -> None:
+    def _prune(self, shown: Sequence[Delivery]) -> None:
         """A message that is edited every day for years must not fill the history with its old texts."""
         for row in shown:
             if row.payload["blocks"]:
                 deliveries.drop_content(self.connection, row)
 
-    def _news(self, told: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
+    def _news(self, notified: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
         """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse."""
         fresh = []
         for incident in self.open:
-            before = told.get(incident.fingerprint)
+            before = notified.get(incident.fingerprint)
             if before is None:
                 if incident.decision is None:
                     fresh.append(incident)
@@ -179,35 +183,37 @@ class _Thread:
             return None
         return settings_of(self.settings, self.owner).mention
 
-    def _add(self, kind: Kind, text: Message, parent: Delivery | None = None) -> str:
-        where = parent.channel if parent and parent.state is State.SENT else self.channel
+    def _add(self, kind: DeliveryKind, text: Message, parent: Delivery | None = None) -> str:
+        where = parent.channel if parent and parent.state is DeliveryState.SENT else self.channel
         identity = parent.id if parent else None
         draft = MessageDraft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.notifier)
         return deliveries.add(self.connection, draft)
 
 
-def told_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
+def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
     """Which incidents, at which severity, a message and its replies have notified about, in the order they were queued.
 
     An edit notifies nobody, but an incident that it shows as milder or closed may notify again.
     """
-    told: dict[str, Severity] = {}
+    notified: dict[str, Severity] = {}
     for row in rows:
         about = {f: Severity(s) for f, s in row.payload["about"].items()}
-        if row.kind is Kind.EDIT:
-            told = {f: min(s, about[f], key=lambda x: x.rank) for f, s in told.items() if f in about}
+        if row.kind is DeliveryKind.EDIT:
+            notified = {f: min(s, about[f], key=lambda x: x.rank) for f, s in notified.items() if f in about}
         else:
-            told |= about
-    return told
+            notified |= about
+    return notified
 
 
-def _told_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
-    loud = (row for row in rows if row.kind is not Kind.EDIT)
-    return any(fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in loud)
+def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
+    notifications = (row for row in rows if row.kind is not DeliveryKind.EDIT)
+    return any(
+        fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in notifications
+    )
 
 
 def _how(incident: Incident, owner: str) -> str:
-    if incident.state != incidents.State.OPEN:
+    if incident.state != incidents.IncidentState.OPEN:
         return "resolved"
     if incident.owner != owner:
         return f"now with {incident.owner}"
@@ -216,8 +222,8 @@ def _how(incident: Incident, owner: str) -> str:
     return f"snoozed until {incident.decision.until}" if incident.decision else "resolved"
 
 
-def mark_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
-    """Without Slack: settle the queued messages about these targets and days, as if they had been printed.
+def record_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
+    """Without Slack: close the queued messages about these targets and days, as if they had been printed.
 
     `shown`: target to its audited day. With Slack, or while somebody else sends, nothing changes. Returns how many.
     """
@@ -231,6 +237,6 @@ def mark_printed(store: Store, settings: Settings, shown: Mapping[str, date]) ->
             for delivery in batch:
                 target = deliveries.split_thread(delivery.thread)[1]
                 if shown.get(target) == delivery.day:
-                    deliveries.settle(store.engine, delivery, State.NOT_SENT)
+                    deliveries.record_result(store.engine, delivery, DeliveryState.NOT_SENT)
                     count += 1
     return count

@@ -30,7 +30,7 @@ class SendingPace:
     """Minimum for the last call of a run, however little time is left: cutting it short leaves its message in doubt."""
     blocks_s: float = 3600.0
     """How long a message is tried with its blocks, at least: during an outage, many attempts fail within a minute."""
-    settle_s: float = 5.0
+    doubt_s: float = 5.0
     """How long after a broken call its message may still appear."""
     lock_wait_s: float = 300.0
     """How long another sender, which sends our messages too, may make no progress."""

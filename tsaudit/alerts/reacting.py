@@ -14,8 +14,8 @@ from tsaudit.alerts.confirmation import ReactionOutcome
 from tsaudit.alerts.figures import by_badness, by_reaction
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, decision_log, decisions, deliveries, reaction_log
-from tsaudit.history.deliveries import Delivery, Kind, MessageDraft
-from tsaudit.history.incidents import DecisionKind, Incident, State
+from tsaudit.history.deliveries import Delivery, DeliveryKind, MessageDraft
+from tsaudit.history.incidents import DecisionKind, Incident, IncidentState
 from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.model.finding import RULELESS_CODES, Severity
 
@@ -78,7 +78,7 @@ class Reacting:
     def _made_by(self, one: StoredReaction) -> list[Incident]:
         """The incidents whose decision is the reaction's, and applies: nobody has decided otherwise since."""
         behind = decision_log.reactions_behind(self.connection)
-        return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.lapsed)]
+        return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.exceeded)]
 
     def _undo(self, one: StoredReaction) -> list[Incident]:
         undone = self._made_by(one)
@@ -115,7 +115,7 @@ class Reacting:
     ) -> list[Incident]:
         """The list of the outcome that the incident belongs to."""
         made = incident.decision
-        if incident.state is not State.OPEN or (until is not None and until < incident.day):
+        if incident.state is not IncidentState.OPEN or (until is not None and until < incident.day):
             return outcome.over
         if made is not None and not (again and behind == one.id):
             if made.kind == one.kind:
@@ -148,5 +148,7 @@ class Reacting:
         """In the thread of the alert, as Slack has no threads within threads."""
         alert = self.message.parent_id or self.message.id
         channel = self.message.sent_channel or self.message.channel
-        draft = MessageDraft(Kind.CONFIRM, self.message.thread, clock.today(), channel, text.to_payload(), alert)
+        draft = MessageDraft(
+            DeliveryKind.CONFIRM, self.message.thread, clock.today(), channel, text.to_payload(), alert
+        )
         deliveries.add(self.connection, draft)

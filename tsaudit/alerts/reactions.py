@@ -31,8 +31,8 @@ from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents, reaction_log
 from tsaudit.history.database import lock
 from tsaudit.history.decisions import LOCK
-from tsaudit.history.deliveries import Delivery, Kind
-from tsaudit.history.incidents import Incident, State
+from tsaudit.history.deliveries import Delivery, DeliveryKind
+from tsaudit.history.incidents import Incident, IncidentState
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -153,16 +153,16 @@ def _messages(connection: Connection) -> list[Covered]:
 def _matters(incident: Incident) -> bool:
     if incident.resolved is not None:
         return incident.resolved > clock.today() - _CLOSED_FOR
-    return incident.state is State.OPEN
+    return incident.state is IncidentState.OPEN
 
 
 def _covered(rows: Iterable[Delivery]) -> list[Covered]:
     """Alerts and replies, each with what it covers: of an alert, whatever its newest edit shows that shows anything."""
     messages: dict[str, Covered] = {}
     for row in rows:
-        identity = row.parent_id if row.kind is Kind.EDIT and row.parent_id else row.id
+        identity = row.parent_id if row.kind is DeliveryKind.EDIT and row.parent_id else row.id
         about = tuple(row.payload.get("about", {}))
-        if row.kind is not Kind.EDIT:
+        if row.kind is not DeliveryKind.EDIT:
             messages[identity] = Covered(row, about)
         elif about and identity in messages:
             messages[identity] = Covered(messages[identity].message, about)

@@ -58,7 +58,7 @@ def channel_of(settings: Settings, name: str) -> str:
 
 
 def notifiers_of(settings: Settings) -> tuple[str, ...]:
-    """Where owners are told. Slack is among them unless only others are configured: its messages go to a terminal."""
+    """Where owners are notified: in Slack, too, unless only others are configured: its messages go to a terminal."""
     others = tuple(sorted(settings.notifiers))
     return (SLACK, *others) if settings.slack.token or settings.slack.webhook or not others else others
 

@@ -26,7 +26,7 @@ from tsaudit.alerts.pace import SendingPace, TimeBudget
 from tsaudit.alerts.routing import Share, channel_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
-from tsaudit.history.deliveries import SLACK, Delivery, Kind, State
+from tsaudit.history.deliveries import SLACK, Delivery, DeliveryKind, DeliveryState
 from tsaudit.text import many
 
 if TYPE_CHECKING:
@@ -138,14 +138,14 @@ class _Sender:
             self._show(delivery)
             return
         if isinstance(notifier, SetupError):
-            self.postpone(delivery, owner, notifier, doubt=delivery.state is State.SENDING)
+            self.postpone(delivery, owner, notifier, doubt=delivery.state is DeliveryState.SENDING)
             return
         place = self._place(notifier, delivery, owner)
         if place is None:
-            self._settle(delivery, State.SUPERSEDED)
+            self._record_result(delivery, DeliveryState.SUPERSEDED)
         elif name == SLACK and self.settings.slack.token and not place.channel:
             line = f"owner `{owner}` has no channel; set `owners.{owner}.channel` (or that of `default`)"
-            self.postpone(delivery, owner, NotifyError(line), doubt=delivery.state is State.SENDING)
+            self.postpone(delivery, owner, NotifyError(line), doubt=delivery.state is DeliveryState.SENDING)
         else:
             _Attempt(self, notifier, delivery, owner, place).run()
 
@@ -158,8 +158,8 @@ class _Sender:
         return self.notifiers[name]
 
     def _show_removed(self, delivery: Delivery) -> None:
-        if delivery.kind is Kind.EDIT:
-            self._settle(delivery, State.SUPERSEDED)
+        if delivery.kind is DeliveryKind.EDIT:
+            self._record_result(delivery, DeliveryState.SUPERSEDED)
             return
         self.out(f"{delivery.notifier} is no longer among `notifiers` in tsaudit.yaml; not sent:")
         self._show(delivery)
@@ -167,8 +167,8 @@ class _Sender:
     def _show(self, delivery: Delivery) -> None:
         """Printed text cannot be edited: for an edit, which should notify nobody, only a line is printed."""
         message = Message.from_payload(delivery.payload)
-        self.out(f"edited: {message.text}" if delivery.kind is Kind.EDIT else message.readable())
-        self._settle(delivery, State.NOT_SENT)
+        self.out(f"edited: {message.text}" if delivery.kind is DeliveryKind.EDIT else message.readable())
+        self._record_result(delivery, DeliveryState.NOT_SENT)
         self.counts["not_sent"] += 1
 
     def _place(self, notifier: Notifier, delivery: Delivery, owner: str) -> MessagePlace | None:
@@ -176,18 +176,18 @@ class _Sender:
         parent = deliveries.find(self.store.engine, delivery.parent_id) if delivery.parent_id else None
         if notifier.edits and parent and parent.sent_id:
             return MessagePlace(parent.sent_channel or "", parent.sent_id)
-        return None if delivery.kind is Kind.EDIT else self.begins_at(delivery, owner)
+        return None if delivery.kind is DeliveryKind.EDIT else self.begins_at(delivery, owner)
 
     def begins_at(self, delivery: Delivery, owner: str) -> MessagePlace:
         """Where a message goes that replies to no other."""
         return MessagePlace(channel_of(self.settings, owner) if delivery.notifier == SLACK else "")
 
-    def _settle(self, delivery: Delivery, state: State, error: str | None = None) -> None:
-        deliveries.settle(self.store.engine, delivery, state, error=error)
+    def _record_result(self, delivery: Delivery, state: DeliveryState, error: str | None = None) -> None:
+        deliveries.record_result(self.store.engine, delivery, state, error=error)
 
     def postpone(self, delivery: Delivery, owner: str, error: NotifyError, *, doubt: bool) -> None:
         """Leave it, and the following messages in its channel, to the next run."""
-        self._settle(delivery, State.SENDING if doubt else State.QUEUED, str(error))
+        self._record_result(delivery, DeliveryState.SENDING if doubt else DeliveryState.QUEUED, str(error))
         self.errors[str(error)] = None
         self.blocked.add(self._line(delivery.notifier, owner))
         if error.everywhere:
@@ -220,7 +220,7 @@ class _Attempt:
     place: MessagePlace
 
     def __post_init__(self) -> None:
-        self.doubt = self.delivery.state is State.SENDING and self.delivery.kind is not Kind.EDIT
+        self.doubt = self.delivery.state is DeliveryState.SENDING and self.delivery.kind is not DeliveryKind.EDIT
         """A call was made and its outcome is not known. An edit can be repeated as it is."""
         self.warned = False
         # Slack fails on some blocks without rejecting them; one message must not block its channel forever.
@@ -285,8 +285,8 @@ class _Attempt:
 
     def _starts_anew(self, error: NotifyError) -> bool:
         """Without its parent message, a reply becomes a separate message, and an edit is dropped."""
-        if self.delivery.kind is Kind.EDIT:
-            self._settle(State.SUPERSEDED, error=str(error))
+        if self.delivery.kind is DeliveryKind.EDIT:
+            self._record_result(DeliveryState.SUPERSEDED, error=str(error))
             return False
         if self.place.message_id is None:
             self._give_up(error)
@@ -308,13 +308,13 @@ class _Attempt:
         self.delivery = claimed
         notice = _notice(claimed, self.place, as_text=self.as_text)
         try:
-            if claimed.kind is Kind.EDIT:
+            if claimed.kind is DeliveryKind.EDIT:
                 self.notifier.edit(notice, timeout_s)
                 found = self.place
             else:
                 found = self.notifier.notify(notice, timeout_s) or MessagePlace()
         except CallFailedError as error:
-            self.doubt = self.doubt or (error.stored and claimed.kind is not Kind.EDIT)
+            self.doubt = self.doubt or (error.stored and claimed.kind is not DeliveryKind.EDIT)
             raise
         self._arrived(found)
 
@@ -327,7 +327,7 @@ class _Attempt:
         if self.delivery.claimed_at is not None:
             age = (datetime.now(UTC).replace(tzinfo=None) - self.delivery.claimed_at).total_seconds()
             # The time of the call may come from another machine whose clock is ahead of ours.
-            if (rest := self.sender.budget.pace.settle_s - max(0.0, age)) > 0:
+            if (rest := self.sender.budget.pace.doubt_s - max(0.0, age)) > 0:
                 self.sender.budget.sleep(rest)
         is_reply = self.place.message_id is not None
         sent_to = self.place if is_reply or not self.delivery.channel else MessagePlace(self.delivery.channel)
@@ -346,25 +346,27 @@ class _Attempt:
         return found is not None
 
     def _arrived(self, place: MessagePlace) -> None:
-        self._settle(State.SENT, place=place)
-        self.sender.counts["edited" if self.delivery.kind is Kind.EDIT else "sent"] += 1
+        self._record_result(DeliveryState.SENT, place=place)
+        self.sender.counts["edited" if self.delivery.kind is DeliveryKind.EDIT else "sent"] += 1
 
     def _give_up(self, error: NotifyError) -> None:
-        self._settle(State.FAILED, error=str(error))
+        self._record_result(DeliveryState.FAILED, error=str(error))
         self.sender.counts["failed"] += 1
         target = deliveries.split_thread(self.delivery.thread)[1] or "the digest"
         self.sender.errors[f"the message about {target} to `{self.owner}` was not taken: {error}"] = None
 
-    def _settle(self, state: State, *, error: str | None = None, place: MessagePlace | None = None) -> None:
+    def _record_result(
+        self, state: DeliveryState, *, error: str | None = None, place: MessagePlace | None = None
+    ) -> None:
         where = (place.channel, place.message_id) if place and place.message_id else None
-        deliveries.settle(self.sender.store.engine, self.delivery, state, error=error, sent_to=where)
+        deliveries.record_result(self.sender.store.engine, self.delivery, state, error=error, sent_to=where)
 
 
 def _notice(delivery: Delivery, place: MessagePlace, *, as_text: bool) -> Notice:
     owner, target = deliveries.split_thread(delivery.thread)
     message = Message.from_payload(delivery.payload)
     text = message.readable()
-    is_edit = delivery.kind is Kind.EDIT
+    is_edit = delivery.kind is DeliveryKind.EDIT
     return Notice(
         id=(delivery.parent_id if is_edit else None) or delivery.id,
         kind=str(delivery.kind),

@@ -27,7 +27,7 @@ _COMMANDS: Final = {
     "snooze": ("decide", "Mute an incident until a given day."),
     "accept": ("accept", "Record that you will live with an incident until a given day."),
     "reopen": ("reopen", "Undo `ack`, `snooze`, and `accept`."),
-    "history": ("history", "List, thin out, or remove audited days; list decisions."),
+    "history": ("history", "List, prune, or remove audited days; list decisions."),
     "backtest": ("backtest", "Show on which audited days a rule would have fired."),
     "what-if": ("what_if", "Show how many series would remain after dropping or bucketing tags."),
     "schema": ("schema", "Declare the schema in files, and compare the live one with them."),

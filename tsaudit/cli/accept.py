@@ -25,9 +25,9 @@ _REASON = "baseline"
 @many_incidents.selection_options
 @click.option(
     "--up-to",
-    type=click.Choice(("warn", "critical")),
+    type=click.Choice(("warning", "critical")),
     default=None,
-    help="With --all: the highest severity to accept.  [default: warn]",
+    help="With --all: the highest severity to accept.  [default: warning]",
 )
 @click.option("--dry-run", is_flag=True, help="With --all: show what would be accepted, and save nothing.")
 @owner_option
@@ -81,7 +81,7 @@ def accept(
 
     with options.open_store(settings) as store:
         selection = many_incidents.selected(store, targets, rules)
-        severity = Severity(up_to or "warn")
+        severity = Severity(up_to or "warning")
         text = _REASON if reason is None else reason
         wanted = decisions.Acceptance(owner or somebody(), text, last, severity, replace, selection)
         try:
@@ -93,7 +93,7 @@ def accept(
 
 def _print(found: Baseline, wanted: Acceptance, *, dry_run: bool) -> None:
     """What was accepted, then what was left and how to accept it, too."""
-    from tsaudit.history.decisions import in_words
+    from tsaudit.history.decisions import describe
 
     many_incidents.print_groups(found.accepted)
     if found.accepted:
@@ -101,14 +101,14 @@ def _print(found: Baseline, wanted: Acceptance, *, dry_run: bool) -> None:
         where = many(len({i.target for i in found.accepted}), "target")
         count = many(len(found.accepted), "finding")
         show.line(f"{done} {count} of {where} until {wanted.until}: {wanted.reason}")
-        replaced = Counter(in_words(i.decision) for i in found.accepted if i.decision)
+        replaced = Counter(describe(i.decision) for i in found.accepted if i.decision)
         for what, number in sorted(replaced.items()):
             show.line(f"{'would replace' if dry_run else 'replaced'} {many(number, 'decision')}: {what}")
     else:
         show.line("nothing to accept")
     if found.too_severe:
         show.line(f"left {len(found.too_severe)} critical; pass --up-to critical to accept what is critical, too")
-    left = Counter(in_words(i.decision) for i in found.decided if i.decision)
+    left = Counter(describe(i.decision) for i in found.decided if i.decision)
     for what, number in sorted(left.items()):
         show.line(f"left {number} {what}" + ("" if wanted.replace else "; pass --replace to replace that"))
     if found.about_audit:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult, Verdict
     from tsaudit.model.profile import Profile
 
-FAIL_ON = ("warn", "critical", "unknown", "never")
+FAIL_ON = ("warning", "critical", "unknown", "never")
 
 
 @click.command()
@@ -30,11 +30,11 @@ FAIL_ON = ("warn", "critical", "unknown", "never")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
-    default="warn",
+    default="warning",
     show_default=True,
     help="The lowest verdict that causes exit code 1 (3 for unknown).",
 )
-@click.option("--no-tell", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
+@click.option("--no-notify", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only targets that are not ok, and no progress.")
 @click.option(
@@ -52,7 +52,7 @@ def audit(
     day: date | None,
     form: str,
     fail_on: str,
-    no_tell: bool,
+    no_notify: bool,
     everything: bool,
     quiet: bool,
     workers: int,
@@ -85,7 +85,7 @@ def audit(
     with at_once_on_interrupt(), AuditSession.open(settings) as session:
         with progress.shown(total=len(chosen), quiet=quiet) as watched:
             printer = _Printer(form, watched, everything=everything, quiet=quiet)
-            for one in session.audit(
+            for one in session.run(
                 chosen, day=day or options.today(), workers=workers, run_url=run_url, progress=watched.say
             ):
                 watched.end(one.target)
@@ -94,12 +94,12 @@ def audit(
         printer.end([t.name for t in chosen])
         code = _exit_code([one.verdict for one in session.runs], fail_on)
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
-        if no_tell:
+        if no_notify:
             return code
-        alerts.mark_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})
+        alerts.record_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})
         with progress.shown(quiet=quiet) as watched:
             watched.say("messages", "sending")
-            session.tell(_terminal(form, watched))
+            session.notify(_terminal(form, watched))
         return max(code, _said(session.not_delivered, Exit.NOT_DELIVERED))
 
 
@@ -138,9 +138,9 @@ class _Printer:
 
 def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     """The verdicts on a stored profile, with the limits of its target if it is in the configuration."""
-    from tsaudit.audit import audit as judge
     from tsaudit.config import file as config_file
     from tsaudit.config.plans import limit_policy, rule_policy
+    from tsaudit.evaluation import evaluate as evaluate
     from tsaudit.model.jsonfile import from_json
     from tsaudit.model.profile import Profile
 
@@ -153,11 +153,11 @@ def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     except config_file.ConfigError:
         if config is not None:
             raise
-        return profile, judge(profile)
+        return profile, evaluate(profile)
     target = next((t for t in settings.targets if t.name == profile.target), None)
     if target is None:
-        return profile, judge(profile)
-    return profile, judge(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
+        return profile, evaluate(profile)
+    return profile, evaluate(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
 
 
 def _first_problem(error: ValueError) -> str:
@@ -190,9 +190,14 @@ def _summary(verdicts: Iterable[str]) -> str:
 
 
 def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
-    """FINDINGS for warn and critical, NOT_AUDITED for unknown, depending on `fail_on`."""
+    """FINDINGS for warning and critical, NOT_AUDITED for unknown, depending on `fail_on`."""
     found = set(verdicts)
-    bad = {"warn": {"warn", "critical"}, "critical": {"critical"}, "unknown": {"warn", "critical"}, "never": set()}
+    bad = {
+        "warning": {"warning", "critical"},
+        "critical": {"critical"},
+        "unknown": {"warning", "critical"},
+        "never": set(),
+    }
     code = Exit.FINDINGS if found & bad[fail_on] else Exit.OK
     return max(code, Exit.NOT_AUDITED) if fail_on == "unknown" and "unknown" in found else code
 

@@ -10,10 +10,9 @@ import click
 from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
 from tsaudit.text import in_full, many
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
-    from tsaudit.backtest import JudgedDay
+    from tsaudit.backtest import EvaluatedDay
     from tsaudit.config.settings import Settings
     from tsaudit.history.store import Store
     from tsaudit.rule import Rule
@@ -33,18 +32,19 @@ def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str,
     Runs the rule, given by its code or name, on the history with the limits that tsaudit.yaml sets now. Change a limit,
     and see which findings you would have got. Nothing is measured, saved, or sent.
 
-    Exits with 1 if the rule would have fired with warn or critical, and with 3 if not a single day could be evaluated.
+    Exits with 1 if the rule would have fired with a warning or critical, and with 3 if not a single day could be
+    evaluated.
     """
     settings = options.load_settings(config)
     chosen = _rule(rule)
     with options.open_store(settings) as store:
-        judged = _judged(chosen, settings, store, targets, days)
-    found = [_as_dict(one) for one in judged]
+        evaluated = _evaluated(chosen, settings, store, targets, days)
+    found = [_as_dict(one) for one in evaluated]
     if form == "json":
         show.as_json(found)
     else:
         _print(chosen, found)
-    return _exit_code(judged)
+    return _exit_code(evaluated)
 
 
 def _rule(word: str) -> Rule:
@@ -58,17 +58,17 @@ def _rule(word: str) -> Rule:
     return found
 
 
-def _judged(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[JudgedDay]:
+def _evaluated(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[EvaluatedDay]:
     """All targets' days, one target after the other. A usage error for a named target without audits."""
-    from tsaudit.backtest import backtest as judged_days
+    from tsaudit.backtest import backtest as evaluated_days
     from tsaudit.config.plans import limit_policy
 
-    found: list[JudgedDay] = []
+    found: list[EvaluatedDay] = []
     chosen = options.chosen(settings, names)
     with progress.shown(total=len(chosen)) as watched:
         for target in chosen:
             of_target = []
-            for one in judged_days(rule, store, target.name, limit_policy(settings, target), days):
+            for one in evaluated_days(rule, store, target.name, limit_policy(settings, target), days):
                 of_target.append(one)
                 watched.say(target.name, f"evaluated {one.day}")
             watched.end(target.name)
@@ -78,13 +78,13 @@ def _judged(rule: Rule, settings: Settings, store: Store, names: Sequence[str], 
     return found
 
 
-def _as_dict(judged: JudgedDay) -> dict[str, Any]:
-    result = judged.result
+def _as_dict(evaluated: EvaluatedDay) -> dict[str, Any]:
+    result = evaluated.result
     return {
-        "target": judged.target,
-        "day": judged.day.isoformat(),
+        "target": evaluated.target,
+        "day": evaluated.day.isoformat(),
         "outcome": str(result.outcome) if result else None,
-        "reason": judged.reason,
+        "reason": evaluated.reason,
         "limits": [
             {"name": limit.name, "value": limit.value, "unit": limit.unit, "origin": limit.origin}
             for limit in (result.limits if result else ())
@@ -112,7 +112,7 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
         show.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:
         for finding in one["findings"]:
-            click.echo(f"  {one['day']}  {show.word(severity_word(finding['severity']), 8)}  ", nl=False)
+            click.echo(f"  {one['day']}  {show.word(finding['severity'], 8)}  ", nl=False)
             show.line(finding["subject"])
             show.paragraph(finding["message"], "    ")
         if one["reason"]:
@@ -120,8 +120,8 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
             show.line(f"  {one['day']}  {what}: {one['reason']}")
 
 
-def _exit_code(judged: Sequence[JudgedDay]) -> int:
-    verdicts = {one.result.verdict if one.result else "unknown" for one in judged}
-    if verdicts & {"warn", "critical"}:
+def _exit_code(evaluated: Sequence[EvaluatedDay]) -> int:
+    verdicts = {one.result.verdict if one.result else "unknown" for one in evaluated}
+    if verdicts & {"warning", "critical"}:
         return Exit.FINDINGS
     return Exit.NOT_AUDITED if verdicts == {"unknown"} else Exit.OK

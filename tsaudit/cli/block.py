@@ -1,4 +1,4 @@
-"""One target on one screen: the story of its worst finding, the others in one line each, and where the rest is."""
+"""One target on one screen: the summary of its worst finding, the others in one line each, and where the rest is."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import click
 
 from tsaudit.cli import show
 from tsaudit.text import listed, many, number, plural, short_fingerprint, size
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 
 if TYPE_CHECKING:
-    from tsaudit.story import Story
+    from tsaudit.summary import Summary
 
 MOST_LINES: Final = 20
 """Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
 _FEWEST_OTHERS: Final = 3
-"""Findings below the worst one that are listed however long its story is."""
+"""Findings below the worst one that are listed however long its summary is."""
 _CAUSES: Final = 2
 """Reasons why rules could not be evaluated that are listed without `--all`."""
 _RESOLVED: Final = 3
@@ -26,7 +26,7 @@ _RESOLVED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a block lists below its story, and how much it leaves out."""
+    """What a block lists below its summary, and how much it leaves out."""
 
     listed: Sequence[dict[str, Any]]
     left_out: str
@@ -41,31 +41,31 @@ def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True)
 
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> list[str]:
     """The block as lines, of which a terminal may still break the one with the statement."""
-    above, below = [*_heading(found), *_story(found["story"])], list(_below(found, everything, stored=stored))
+    above, below = [*_heading(found), *_summary(found["summary"])], list(_below(found, everything, stored=stored))
     room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
     rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
-    others = [show.fitted(_other(one), "  ", mark=severity_word(one["severity"])) for one in rest.listed]
+    others = [show.fitted(_other(one), "  ", severity=one["severity"]) for one in rest.listed]
     if rest.left_out:
         others.append(f"  {joined_by(found)}{rest.left_out}: {lists_all(found, stored=stored)}")
     return [*above, *others, *below]
 
 
 def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
-    """The findings that the story is not about. `everything`: also notes, and those that are accepted or snoozed."""
-    worst = told(found)
+    """The findings that the summary is not about. `everything`: also notes, and those that are accepted or snoozed."""
+    worst = summarized(found)
     others = [one for one in found["findings"] if one is not worst]
     if everything:
         return Rest(others, "")
-    settled = sum(one["settled"] for one in others)
-    notes = sum(one["severity"] == "info" and not one["settled"] for one in others)
-    bad = [one for one in others if one["severity"] != "info" and not one["settled"]]
-    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (settled, "accepted or snoozed"))
+    muted = sum(one["muted"] for one in others)
+    notes = sum(one["severity"] == "note" and not one["muted"] for one in others)
+    bad = [one for one in others if one["severity"] != "note" and not one["muted"]]
+    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (muted, "accepted or snoozed"))
     return Rest(bad[:most], ", ".join(f"{number(count)} {word}" for count, word in counts if count > 0))
 
 
-def told(found: dict[str, Any]) -> dict[str, Any] | None:
-    """The finding that the story is about; None if it is about none."""
-    return next((one for one in found["findings"] if one["fingerprint"] == found["story"]["fingerprint"]), None)
+def summarized(found: dict[str, Any]) -> dict[str, Any] | None:
+    """The finding that the summary is about; None if it is about none."""
+    return next((one for one in found["findings"] if one["fingerprint"] == found["summary"]["fingerprint"]), None)
 
 
 def lists_all(found: dict[str, Any], *, stored: bool) -> str:
@@ -75,7 +75,7 @@ def lists_all(found: dict[str, Any], *, stored: bool) -> str:
 
 def joined_by(found: dict[str, Any]) -> str:
     """Before what is left out, if a finding stands above it."""
-    return "and " if told(found) else ""
+    return "and " if summarized(found) else ""
 
 
 def changed(found: dict[str, Any]) -> str:
@@ -92,12 +92,12 @@ def changed(found: dict[str, Any]) -> str:
     return "; ".join(filter(None, (counts, f"resolved: {listed(gone, _RESOLVED)}" if gone else "")))
 
 
-def not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
+def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
     """Reason to the codes of the rules that could not be evaluated because of it, without those that are findings
     already.
     """
     alike: dict[str, list[str]] = {}
-    for one in found["not_judged"]:
+    for one in found["not_evaluated"]:
         reason = one["reason"] or one["outcome"]
         # A database that was not audited is a finding itself.
         if not any(f["code"] == one["code"] and one["outcome"] == "error" for f in found["findings"]):
@@ -107,34 +107,32 @@ def not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
 
 def _heading(found: dict[str, Any]) -> Iterator[str]:
     engine = f"{found['engine']} {found['server_version']}".strip()
-    counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
+    counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
     after = "  ".join(show.clean(part) for part in (engine, found["day"], counts) if part)
-    yield f"{click.style(found['target'], bold=True)}  {show.word(severity_word(found['verdict']))}  {after}"
+    yield f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {after}"
 
 
-def _story(story: dict[str, Any]) -> Iterator[str]:
-    if not story["headline"]:
+def _summary(summary: dict[str, Any]) -> Iterator[str]:
+    if not summary["headline"]:
         return
-    from tsaudit.story import Story
+    from tsaudit.summary import Summary
 
-    yield from brief(Story.from_dict(story))
-    if story["first_step"]:
-        yield from show.wrapped(story["first_step"], "  ")
-    if story["statement"]:
-        yield show.whole(story["statement"], "    ")
+    yield from brief(Summary.from_dict(summary))
+    if summary["first_step"]:
+        yield from show.wrapped(summary["first_step"], "  ")
+    if summary["statement"]:
+        yield show.whole(summary["statement"], "    ")
 
 
-def brief(story: Story) -> Iterator[str]:
+def brief(summary: Summary) -> Iterator[str]:
     """What is wrong: the headline of a finding, and its figures."""
-    yield from show.wrapped(story.headline, "  ")
-    yield from show.figures(((figure.label, figure.text) for figure in story.figures), "    ")
+    yield from show.wrapped(summary.headline, "  ")
+    yield from show.figures(((figure.label, figure.text) for figure in summary.figures), "    ")
 
 
 def _other(one: dict[str, Any]) -> str:
-    said = (
-        f"{severity_word(one['severity']):8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
-    )
-    return f"{said} (accepted or snoozed)" if one["settled"] else said
+    said = f"{one['severity']:8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
+    return f"{said} (accepted or snoozed)" if one["muted"] else said
 
 
 def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
@@ -143,29 +141,29 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
     yield from _unknown(found, everything)
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         yield f"  cost    {_charged(cost)}"
-    if found["first"] and any(one["severity"] != "info" for one in found["findings"]):
+    if found["first"] and any(one["severity"] != "note" for one in found["findings"]):
         offer = f"`tsaudit accept --all --target {found['target']} --dry-run` shows what a baseline would cover"
         yield from show.wrapped(f"first audit: {offer}", "  ")
-    if worst := told(found):
-        what = f"({worst['code']} {worst['name']}, {severity_word(worst['severity'])})"
-        mark = short_fingerprint(worst["fingerprint"])
-        yield show.fitted(f"more    tsaudit show {mark}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
+    if worst := summarized(found):
+        what = f"({worst['code']} {worst['name']}, {worst['severity']})"
+        short = short_fingerprint(worst["fingerprint"])
+        yield show.fitted(f"more    tsaudit show {short}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
     if found["plans"]:
-        whole = found["story"]["rest"] or f"tsaudit plan {found['target']}"
-        others = len(found["plans"]) - bool(found["story"]["rest"])
+        whole = found["summary"]["rest"] or f"tsaudit plan {found['target']}"
+        others = len(found["plans"]) - bool(found["summary"]["rest"])
         more = f"  ({many(others, 'other plan')}: tsaudit plan {found['target']})" if others else ""
-        yield show.whole(f"plan    {whole}{more if found['story']['rest'] else ''}", "  ")
+        yield show.whole(f"plan    {whole}{more if found['summary']['rest'] else ''}", "  ")
     if found["report"]:
         yield show.whole(f"report  {found['report']}", "  ")
 
 
 def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
-    if not found["complete"] and not found["not_judged"] and not found["error"]:
+    if not found["complete"] and not found["not_evaluated"] and not found["error"]:
         yield "  incomplete: not everything was measured, though no rule lacked it; the report lists the gaps"
-    causes = not_judged(found)
+    causes = not_evaluated(found)
     for reason, codes in list(causes.items())[: None if everything else _CAUSES]:
         text = f"{'unknown':8}  {', '.join(codes)}: {reason}"
-        yield from show.wrapped(text, "  ") if everything else [show.fitted(text, "  ", mark="unknown")]
+        yield from show.wrapped(text, "  ") if everything else [show.fitted(text, "  ", severity="unknown")]
     if not everything and len(causes) > _CAUSES:
         codes = [code for some in list(causes.values())[_CAUSES:] for code in some]
         rules, reasons = plural(len(codes), "rule"), many(len(causes) - _CAUSES, "other reason")

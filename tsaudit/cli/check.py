@@ -45,7 +45,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also how the audit
     reads each table, with the setting that changes it. Nothing is audited and nothing is sent.
     """
-    from tsaudit.config import exposure, several_machines
+    from tsaudit.config import distributed_deployment, insecure_connections
     from tsaudit.config import file as config_file
     from tsaudit.config.plans import rule_policy
     from tsaudit.config.unused_routes import unused_routes
@@ -58,7 +58,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
         _line("", "warning", advice)
-    for line in (*exposure.warnings(settings, chosen), *several_machines.warnings(settings, chosen)):
+    for line in (*insecure_connections.warnings(settings, chosen), *distributed_deployment.warnings(settings, chosen)):
         _line("", "warning", line)
     usable = _plugins()
     surroundings = [_history(settings), _report(settings), _slack(settings.slack), _notifiers(settings)]
@@ -113,13 +113,13 @@ def _history(settings: Settings) -> bool:
 
 def _clock(settings: Settings, names: Iterable[str]) -> bool:
     """Whether no target's history contains days in the future."""
-    from tsaudit.history.clock import complaint
+    from tsaudit.history.clock import future_days_warning
 
     with options.open_store(settings) as store:
-        complaints = [line for name in names if (line := complaint(name, store.days(name)))]
-    for line in complaints:
+        warnings = [line for name in names if (line := future_days_warning(name, store.days(name)))]
+    for line in warnings:
         _line("clock", "failed", line)
-    return not complaints
+    return not warnings
 
 
 def _report(settings: Settings) -> bool:
@@ -134,7 +134,7 @@ def _report(settings: Settings) -> bool:
         folder.write(name, b"tsaudit check\n")
         try:
             folder.read(name)
-            folder.marks(ENTRIES, ".json")
+            folder.versions(ENTRIES, ".json")
         finally:
             folder.delete(name)
     except ReportError as error:
@@ -237,11 +237,11 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     gaps = [gap for gap in profile.gaps if gap.database not in gone]
     # A gap in a single measurement makes no rule unknown as a whole.
     lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
-    judged = _judged(target.engine, switches)
-    judged -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
+    evaluated = _evaluated(target.engine, switches)
+    evaluated -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
         version = f"{target.engine} {profile.server_version}"
-        _line(target.name, "ok", f"{version}: {many(len(judged), 'rule')} can be evaluated")
+        _line(target.name, "ok", f"{version}: {many(len(evaluated), 'rule')} can be evaluated")
     _cannot_read(profile)
     shown = [gap for gap in gaps if (gap.database, gap.measurement) not in unread]
     for line in _missing(target.engine, shown, switches):
@@ -286,10 +286,10 @@ def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
     from tsaudit.model.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
 
-    judged = _judged(profile.engine, switches)
+    evaluated = _evaluated(profile.engine, switches)
     found = []
     for rule in all_rules():
-        if rule.code in judged:
+        if rule.code in evaluated:
             gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in)
             outcome = Outcome.OPEN if gaps else Outcome.PASS
             found.append(RuleResult(rule.code, rule.name, rule.title, rule.family, rule.guidelines, outcome, gaps=gaps))
@@ -311,7 +311,7 @@ def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator
         yield f"{fact}{place}{more} {reason}: {first.detail} ({codes})"
 
 
-def _judged(engine: str, switches: RulePolicy) -> set[str]:
+def _evaluated(engine: str, switches: RulePolicy) -> set[str]:
     """Codes of the rules that apply to the engine with these facts and are not switched off."""
     from tsaudit.engines.queries import query_files
     from tsaudit.model.facts import offered
@@ -326,5 +326,5 @@ def _rules_without(engine: str, fact: str, switches: RulePolicy) -> set[str]:
     """Codes of the rules that are unknown if the fact is missing."""
     from tsaudit.rules import all_rules
 
-    judged = _judged(engine, switches)
-    return {r.code for r in all_rules() if r.code in judged and fact in r.gaps_matter_in}
+    evaluated = _evaluated(engine, switches)
+    return {r.code for r in all_rules() if r.code in evaluated and fact in r.gaps_matter_in}

@@ -69,9 +69,9 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
 
 
 def _measured(target: Target, day: date) -> Profile:
-    from tsaudit.audit import required_facts
     from tsaudit.collect import collect as measure
     from tsaudit.engines.opening import with_connection
+    from tsaudit.evaluation import required_facts
     from tsaudit.run import as_of
 
     wanted, now = required_facts(target.engine), as_of(day)

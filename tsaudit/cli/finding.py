@@ -13,7 +13,6 @@ import click
 from tsaudit.cli import block, options, plan, results, stored
 from tsaudit.cli import show as screen
 from tsaudit.text import short_fingerprint
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -75,7 +74,7 @@ def _print_target(store: Store, result: AuditResult, form: str) -> None:
     from tsaudit.history import incidents
 
     profile = store.profile(result.target, result.day)
-    found = results.of_result(result, profile, incidents.settled(store, result.target, result.day))
+    found = results.of_result(result, profile, incidents.muted(store, result.target, result.day))
     if form == "json":
         screen.as_json(found)
     else:
@@ -97,23 +96,23 @@ def _of_fingerprint(store: Store, prefix: str, day: date | None) -> list[Shown]:
     """The findings with the one fingerprint that starts so: usually one; a rule may have several about one place."""
     from tsaudit.model.finding import fingerprint
 
-    marks: dict[str, AuditResult] = {}
+    matches: dict[str, AuditResult] = {}
     for result in _results(store, prefix, day):
         for rule, finding in result.findings():
-            mark = fingerprint(result.target, rule.code, finding.subject)
-            if prefix and mark.startswith(prefix.lower()):
-                marks.setdefault(mark, result)
-    if not marks:
+            key = fingerprint(result.target, rule.code, finding.subject)
+            if prefix and key.startswith(prefix.lower()):
+                matches.setdefault(key, result)
+    if not matches:
         when = f" on {day}" if day else ""
         text = f"no target and no finding{when} is called `{prefix}`; `tsaudit incidents` lists incidents"
         raise click.BadParameter(text, param_hint="FINGERPRINT")
-    if len(marks) > 1:
-        some = ", ".join(sorted(marks)[:_MATCHES])
+    if len(matches) > 1:
+        some = ", ".join(sorted(matches)[:_MATCHES])
         raise click.BadParameter(
             f"`{prefix}` matches several findings: {some}; add more characters", param_hint="FINGERPRINT"
         )
-    ((mark, result),) = marks.items()
-    return [one for one in _findings(store, result) if one.item.fingerprint == mark]
+    ((key, result),) = matches.items()
+    return [one for one in _findings(store, result) if one.item.fingerprint == key]
 
 
 def _results(store: Store, prefix: str, day: date | None) -> Iterator[AuditResult]:
@@ -131,13 +130,13 @@ def _results(store: Store, prefix: str, day: date | None) -> Iterator[AuditResul
                 yield result
 
 
-def _last_bad(store: Store, target: str, days: list[date], mark: str) -> date:
+def _last_bad(store: Store, target: str, days: list[date], key: str) -> date:
     """The last of the days on which the finding was there; the last day of all if it is too long ago."""
     from tsaudit.model.finding import fingerprint
 
     for day in reversed(days[-30:]):
         result = store.result(target, day)
-        if result and any(fingerprint(target, r.code, f.subject) == mark for r, f in result.findings()):
+        if result and any(fingerprint(target, r.code, f.subject) == key for r, f in result.findings()):
             return day
     return days[-1]
 
@@ -152,20 +151,20 @@ def _findings(store: Store, result: AuditResult) -> list[Shown]:
 
 
 def _plan_of(one: Shown) -> Plan | None:
-    from tsaudit.planning import words
+    from tsaudit.planning import describe
 
-    return words.of_finding(one.item.finding, one.result.plans)
+    return describe.of_finding(one.item.finding, one.result.plans)
 
 
 def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
     from tsaudit.cli.incidents import as_dict
     from tsaudit.model.jsonfile import to_json
     from tsaudit.report.findings import statements
-    from tsaudit.report.foreign import shown
+    from tsaudit.report.untrusted import shown
 
     item, steps = one.item, _plan_of(one)
     source = item.finding.source
-    return results.of_finding(one.result, item.rule, item.finding, item.settled) | {
+    return results.of_finding(one.result, item.rule, item.finding, item.muted) | {
         "target": one.result.target,
         "day": one.result.day.isoformat(),
         "evidence": [{"label": e.label, "value": e.value} for e in item.finding.evidence],
@@ -178,17 +177,17 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
 
 
 def _print(one: Shown, *, full_values: bool) -> None:
-    from tsaudit.story import of_finding
+    from tsaudit.summary import of_finding
 
     item, result = one.item, one.result
     finding = item.finding
-    told = of_finding(finding, item.rule.code, result.plans, result.target, result.day)
-    mark = short_fingerprint(item.fingerprint)
-    click.echo(f"{screen.word(severity_word(finding.severity))}  {item.rule.code} {item.rule.name}  {mark}")
+    summary = of_finding(finding, item.rule.code, result.plans, result.target, result.day)
+    key = short_fingerprint(item.fingerprint)
+    click.echo(f"{screen.word(finding.severity)}  {item.rule.code} {item.rule.name}  {key}")
     screen.line(f"{result.target}  {finding.subject}  {result.day}")
-    for line in block.brief(told):
+    for line in block.brief(summary):
         click.echo(line)
-    if finding.message.strip().rstrip(".") not in told.headline:
+    if finding.message.strip().rstrip(".") not in summary.headline:
         screen.paragraph(finding.message, "  ")
     _section("state", _state(one))
     _section("evidence", _evidence(one, full_values=full_values))
@@ -211,7 +210,7 @@ def _section(title: str, lines: Iterator[str]) -> None:
 
 
 def _state(one: Shown) -> Iterator[str]:
-    from tsaudit.history.decisions import in_words, outgrown
+    from tsaudit.history.decisions import describe, outgrown
 
     item = one.item
     yield item.state
@@ -219,13 +218,13 @@ def _state(one: Shown) -> Iterator[str]:
         return
     yield f"owner {incident.owner}"
     if item.decision:
-        yield in_words(item.decision)
-    if incident.lapsed:
-        yield f"{in_words(incident.lapsed)}, which no longer applies: it {outgrown(incident)}"
+        yield describe(item.decision)
+    if incident.exceeded:
+        yield f"{describe(incident.exceeded)}, which no longer applies: it {outgrown(incident)}"
 
 
 def _evidence(one: Shown, *, full_values: bool) -> Iterator[str]:
-    from tsaudit.report.foreign import shown
+    from tsaudit.report.untrusted import shown
 
     finding = one.item.finding
     yield from (f"{e.label}: {e.value}" for e in finding.evidence)
@@ -257,13 +256,13 @@ def _print_measured(one: Shown) -> None:
 
 def _commands(one: Shown) -> Iterator[str]:
     item, target = one.item, one.result.target
-    mark = short_fingerprint(item.fingerprint)
+    key = short_fingerprint(item.fingerprint)
     if item.incident is not None and not item.incident.resolved:
         if item.decision is not None:
-            yield f"tsaudit reopen {mark}"
+            yield f"tsaudit reopen {key}"
         else:
-            yield f'tsaudit ack {mark} --reason "..."'
-            yield f'tsaudit snooze {mark} --until 7d --reason "..."'
-            yield f'tsaudit accept {mark} --until 90d --reason "..."'
+            yield f'tsaudit ack {key} --reason "..."'
+            yield f'tsaudit snooze {key} --until 7d --reason "..."'
+            yield f'tsaudit accept {key} --until 90d --reason "..."'
     yield f"tsaudit explain {item.rule.code}"
     yield f"tsaudit backtest {item.rule.code} {target}"

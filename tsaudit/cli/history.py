@@ -1,4 +1,4 @@
-"""`tsaudit history`: list, thin out, or remove audited days; list people's decisions."""
+"""`tsaudit history`: list, prune, or remove audited days; list people's decisions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import click
 from tsaudit.cli import options, show
 from tsaudit.cli.groups import CommandGroup
 from tsaudit.text import many, short_fingerprint
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
@@ -24,7 +23,7 @@ _NEAREST: Final = 3
 
 @click.group(cls=CommandGroup)
 def history() -> None:
-    """List, thin out, or remove audited days; list decisions."""
+    """List, prune, or remove audited days; list decisions."""
 
 
 @history.command("list")
@@ -96,12 +95,12 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
 @options.targets_argument
 @options.config_option
 def compact(targets: tuple[str, ...], config: str | None) -> None:
-    """Thin out old days: every day is kept for 90 days, one a week up to a year, then one a month."""
+    """Prune old days: every day is kept for 90 days, one a week up to a year, then one a month."""
     with options.open_store(options.load_settings(config)) as store:
-        from tsaudit.history.compaction import compact as thin_out
+        from tsaudit.history.compaction import compact as prune
 
         for target in _known(store, targets):
-            show.line(f"{target}: {many(thin_out(store, target, options.today()), 'day')} dropped")
+            show.line(f"{target}: {many(prune(store, target, options.today()), 'day')} dropped")
 
 
 @history.command()
@@ -117,7 +116,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
     after it.
 
     It keeps messages that were sent, the report file, and people's decisions. It does not restore days that were
-    thinned out while the clock was wrong. Exits with 2 if the day was not audited, or if you do not confirm.
+    pruned while the clock was wrong. Exits with 2 if the day was not audited, or if you do not confirm.
     """
     settings = options.load_settings(config)
     with options.open_store(settings) as store:
@@ -132,7 +131,9 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
         what = _outcome(store.result(target, day))
         if not yes and not _agreed(f"Drop {day} of {target} (verdict {_word(what['verdict']) or 'unreadable'})?"):
             raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
-        show.line(_told(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target))))
+        show.line(
+            _removal_line(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target)))
+        )
 
 
 def _agreed(question: str) -> bool:
@@ -153,7 +154,7 @@ def _owners(settings: Settings, target: str) -> Callable[[Finding, RuleResult], 
     return owner_of(settings, configured or Target.model_validate(gone))
 
 
-def _told(target: str, day: date, removed: Removed) -> str:
+def _removal_line(target: str, day: date, removed: Removed) -> str:
     parts = [
         f"{many(removed.states, 'incident state')}",
         f"{many(removed.values, 'set')} of stored values",
@@ -180,7 +181,7 @@ def _cell(row: dict[str, Any], head: str) -> object:
 
 
 def _word(verdict: str | None) -> str:
-    return severity_word(verdict) if verdict else ""
+    return verdict if verdict else ""
 
 
 def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:

@@ -8,7 +8,6 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.text import short_fingerprint
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
@@ -30,7 +29,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     """
     settings = options.load_settings(config)
 
-    from tsaudit.history.incidents import State, current
+    from tsaudit.history.incidents import IncidentState, current
 
     with options.open_store(settings) as store:
         found = [i for i in current(store) if not targets or i.target in targets]
@@ -38,9 +37,9 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     for name in targets:
         if name not in known:
             raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
-    rows = [i for i in found if everything or i.state is not State.RESOLVED]
+    rows = [i for i in found if everything or i.state is not IncidentState.RESOLVED]
     # Those of one target stay in the order of every output.
-    rows.sort(key=lambda i: (i.state is not State.OPEN, -i.severity.rank, i.target))
+    rows.sort(key=lambda i: (i.state is not IncidentState.OPEN, -i.severity.rank, i.target))
     if form == "json":
         show.as_json([as_dict(i) for i in rows])
     elif rows:
@@ -51,7 +50,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
 
 
 def as_dict(incident: Incident) -> dict[str, Any]:
-    """An incident for JSON. `decision` is None if no decision applies; `lapsed` is one that it has outgrown."""
+    """An incident for JSON. `decision` is None if no decision applies; `exceeded` is one that it has outgrown."""
     return {
         "fingerprint": incident.fingerprint,
         "state": str(incident.state),
@@ -66,7 +65,7 @@ def as_dict(incident: Incident) -> dict[str, Any]:
         "resolved": incident.resolved and incident.resolved.isoformat(),
         "message": incident.finding.message,
         "decision": incident.decision and _decision(incident.decision),
-        "lapsed": incident.lapsed and _decision(incident.lapsed),
+        "exceeded": incident.exceeded and _decision(incident.exceeded),
     }
 
 
@@ -85,12 +84,12 @@ def _decision(decision: Decision) -> dict[str, Any]:
 
 def _row(incident: Incident) -> tuple[str, ...]:
     return (
-        severity_word(incident.severity),
+        incident.severity,
         short_fingerprint(incident.fingerprint),
         incident.target,
         incident.code,
         incident.owner,
-        incident.state_in_words,
+        incident.state_description,
     )
 
 
@@ -102,13 +101,13 @@ def _below(incident: Incident) -> tuple[str, ...]:
 
 
 def _decided(incident: Incident) -> str:
-    decision = incident.decision or incident.lapsed
+    decision = incident.decision or incident.exceeded
     if decision is None:
         return ""
-    from tsaudit.history.decisions import in_words, outgrown
+    from tsaudit.history.decisions import describe, outgrown
 
     return (
-        f"{in_words(decision)}, which no longer applies: it {outgrown(incident)}"
-        if incident.lapsed
-        else in_words(decision)
+        f"{describe(decision)}, which no longer applies: it {outgrown(incident)}"
+        if incident.exceeded
+        else describe(decision)
     )

@@ -11,7 +11,6 @@ import click
 
 from tsaudit.cli import show
 from tsaudit.text import number
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.history.decisions import IncidentSelection
@@ -74,5 +73,5 @@ def print_groups(found: Iterable[Incident]) -> None:
         listed = list(members)
         places = ", ".join(str(i.subject) for i in listed[:_EXAMPLES])
         more = f", and {number(len(listed) - _EXAMPLES)} more" if len(listed) > _EXAMPLES else ""
-        rows.append((target, severity_word(listed[0].severity), code, rule, number(len(listed)), places + more))
+        rows.append((target, listed[0].severity, code, rule, number(len(listed)), places + more))
     show.table(rows, ("target", "severity", "rule", "name", "findings", "where"))

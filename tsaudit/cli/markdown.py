@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tsaudit.cli import block, show
 from tsaudit.text import printable, short_fingerprint
-from tsaudit.text.findings import severity_word, tally
+from tsaudit.text.findings import tally
 from tsaudit.text.markdown import code, escape
 
 MOST_FINDINGS: Final = 20
@@ -17,17 +17,17 @@ _LONGEST: Final = 1000
 
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> Iterator[str]:
     """One target, with the content that it has as text."""
-    from tsaudit.story import Story
+    from tsaudit.summary import Summary
 
-    yield f"## {escape(found['target'])}: {severity_word(found['verdict'])}"
+    yield f"## {escape(found['target'])}: {found['verdict']}"
     yield ""
     engine = f"{found['engine']} {found['server_version']}".strip()
-    counts = tally(one["severity"] for one in found["findings"] if not one["settled"])
+    counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
     yield escape(", ".join(filter(None, (engine, found["day"], counts))))
-    if found["story"]["headline"]:
+    if found["summary"]["headline"]:
         yield ""
         # A statement is not shortened, but a terminal must not see its control characters.
-        yield from (show.whole(line, "") for line in Story.from_dict(found["story"]).in_markdown().splitlines())
+        yield from (show.whole(line, "") for line in Summary.from_dict(found["summary"]).in_markdown().splitlines())
     yield from _list(found, everything, stored=stored)
 
 
@@ -39,12 +39,12 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
         items.append(f"{block.joined_by(found)}{rest.left_out}: {_commands(block.lists_all(found, stored=stored))}")
     if said := block.changed(found):
         items.append(f"changed: {escape(said)}")
-    items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in block.not_judged(found).items()]
-    if found["error"] and not found["story"]["headline"]:
+    items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in block.not_evaluated(found).items()]
+    if found["error"] and not found["summary"]["headline"]:
         items.append(f"error: {escape(found['error'])}")
-    if worst := block.told(found):
+    if worst := block.summarized(found):
         command = code(f"tsaudit show {short_fingerprint(worst['fingerprint'])}") if stored else ""
-        items.append(f"rule: {worst['code']} {worst['name']}, {severity_word(worst['severity'])} {command}".rstrip())
+        items.append(f"rule: {worst['code']} {worst['name']}, {worst['severity']} {command}".rstrip())
     if found["report"]:
         items.append(f"report: {code(found['report'])}")
     if items:
@@ -53,9 +53,9 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
 
 
 def _finding(one: dict[str, Any]) -> str:
-    settled = " (accepted or snoozed)" if one["settled"] else ""
-    severity, mark = severity_word(one["severity"]), short_fingerprint(one["fingerprint"])
-    return f"{severity} {one['code']} `{mark}` {escape(one['headline'])}{settled}"
+    muted = " (accepted or snoozed)" if one["muted"] else ""
+    severity, short = one["severity"], short_fingerprint(one["fingerprint"])
+    return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{muted}"
 
 
 def _commands(text: str) -> str:

@@ -38,11 +38,11 @@ def near(word: str, rules: Mapping[str, str]) -> str:
         return hint or f"; codes begin with {listed(sorted(codes), 30)}; {_LIST}"
     parts = set(re.split(r"[-_ ]+", word.lower()))
     alike = {name: parts & set(name.split("-")) for name in rules.values()}
-    shared = [name for name, common in alike.items() if any(_tells(part, rules) for part in common)]
+    shared = [name for name, common in alike.items() if any(_is_specific(part, rules) for part in common)]
     if shared and len(parts) < 3:
         return f", did you mean {' or '.join(shared)}?"
     return nearest("-".join(re.split(r"[-_ ]+", word)), rules.values()) or f"; {_LIST}"
 
 
-def _tells(part: str, rules: Mapping[str, str]) -> bool:
+def _is_specific(part: str, rules: Mapping[str, str]) -> bool:
     return len(part) > 2 and sum(part in name.split("-") for name in rules.values()) <= _TOO_COMMON

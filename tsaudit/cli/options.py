@@ -112,12 +112,12 @@ def load_settings(config: str | None) -> Settings:
 
 def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
     """The named targets in the order of the file; all without names. An unknown name is a usage error."""
-    from tsaudit.config import words
+    from tsaudit.config import problem_messages
 
     known = dict.fromkeys(t.name for t in settings.targets)
     for name in names:
         if name not in known:
-            raise click.BadParameter(words.no_target(name, known), param_hint="TARGET")
+            raise click.BadParameter(problem_messages.no_target(name, known), param_hint="TARGET")
     wanted = frozenset(names)
     return [t for t in settings.targets if not wanted or t.name in wanted]
 

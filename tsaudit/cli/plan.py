@@ -64,20 +64,19 @@ def _names(found: Plan) -> set[str]:
 
 
 def _print_problem(found: Plan, result: AuditResult) -> None:
-    """Print the story of the worst finding that the plan is for: what is wrong, how severe, and the time left."""
-    from tsaudit.planning import words
-    from tsaudit.story import of_finding
+    """Print the summary of the worst finding that the plan is for: what is wrong, how severe, and the time left."""
+    from tsaudit.planning import describe
+    from tsaudit.summary import of_finding
     from tsaudit.text import many
-    from tsaudit.text.findings import severity_word
 
-    behind = words.behind(found, result)
+    behind = describe.behind(found, result)
     if not behind:
         return
     rule, finding = behind[0]
-    told = of_finding(finding, rule.code, result.plans, result.target, result.day)
-    click.echo(f"  {show.word(severity_word(finding.severity))}  {rule.code}  {short_fingerprint(told.fingerprint)}")
-    show.paragraph(told.headline, "  ", most=_COLUMNS)
-    for line in show.figures(((figure.label, figure.text) for figure in told.figures), "    ", _COLUMNS):
+    summary = of_finding(finding, rule.code, result.plans, result.target, result.day)
+    click.echo(f"  {show.word(finding.severity)}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
+    show.paragraph(summary.headline, "  ", most=_COLUMNS)
+    for line in show.figures(((figure.label, figure.text) for figure in summary.figures), "    ", _COLUMNS):
         click.echo(line)
     if others := behind[1:]:
         codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)
@@ -89,27 +88,27 @@ def print_plan(found: Plan, why: AuditResult | None = None) -> None:
 
     `why`: the audit whose worst finding is printed above them; None where that finding has been printed already.
     """
-    from tsaudit.planning import words
+    from tsaudit.planning import describe
 
-    show.paragraph(f"{found.subject}  {words.summary(found)}", "", most=_COLUMNS)
+    show.paragraph(f"{found.subject}  {describe.summary(found)}", "", most=_COLUMNS)
     if why is not None:
         _print_problem(found, why)
     if found.also:
-        show.paragraph(f"The same in {words.others(found)}.", "  ", most=_COLUMNS)
-    if said := words.effect(found.effect):
+        show.paragraph(f"The same in {describe.others(found)}.", "  ", most=_COLUMNS)
+    if said := describe.effect(found.effect):
         show.paragraph(said, "  ", most=_COLUMNS)
     for number, step in enumerate(found.steps, start=1):
         _print_step(number, step)
-    for line in words.left_out(found):
+    for line in describe.left_out(found):
         show.paragraph(line, "  ", most=_COLUMNS)
 
 
 def _print_step(number: int, step: Step) -> None:
-    from tsaudit.planning import words
+    from tsaudit.planning import describe
 
     show.paragraph(f"{number}. {step.words}", "  ", "   ", _COLUMNS)
-    if marks := words.marks(step):
-        show.paragraph(f"({'; '.join(marks)})", "     ", most=_COLUMNS)
+    if labels := describe.labels(step):
+        show.paragraph(f"({'; '.join(labels)})", "     ", most=_COLUMNS)
     if step.loses:
         show.paragraph(f"Loses {step.loses}.", "     ", most=_COLUMNS)
     if step.text:

@@ -57,6 +57,6 @@ def reopen(
         show.line("nothing to reopen: no decision applies")
         return
     show.line(f"{'would reopen' if dry_run else 'reopened'} {many(len(found), 'incident')}")
-    ended = Counter(decisions.in_words(made) for i in found if (made := i.decision or i.lapsed))
+    ended = Counter(decisions.describe(made) for i in found if (made := i.decision or i.exceeded))
     for what, number in sorted(ended.items()):
         show.line(f"{'is' if dry_run else 'was'} {what}: {many(number, 'incident')}")

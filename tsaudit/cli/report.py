@@ -34,7 +34,7 @@ def report(target: str, config: str | None, day: date | None) -> None:
             incidents.current(store, target, day=chosen),
             settings.report,
             previous=store.result(target, before[-1]) if before else None,
-            alarm=clock.complaint(target, days) or "",
+            warning=clock.future_days_warning(target, days) or "",
             owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
         )
         reports.write_index(settings.report, store)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def of_run(run: AuditRun) -> dict[str, Any]:
     """One audited target, with the keys that `docs/cli.md` lists."""
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
-    found = of_result(run.result, run.profile, run.settled) if run.result else nothing
+    found = of_result(run.result, run.profile, run.muted) if run.result else nothing
     return found | {
         "error": run.error,
         "changes": [
@@ -40,24 +40,24 @@ def of_run(run: AuditRun) -> dict[str, Any]:
     }
 
 
-def of_result(result: AuditResult, profile: Profile | None, settled: Collection[str] = ()) -> dict[str, Any]:
+def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> dict[str, Any]:
     """The same for a result alone, with its profile: no report, no changes.
 
-    `settled`: fingerprints of accepted and snoozed findings, which the story leaves out.
+    `muted`: fingerprints of accepted and snoozed findings, which the summary leaves out.
     """
-    from tsaudit import story
+    from tsaudit import summary
     from tsaudit.model.finding import fingerprint
 
     return _empty(result.target, result.day.isoformat(), str(result.verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
-        "story": dataclasses.asdict(story.of_result(result, profile, settled)),
+        "summary": dataclasses.asdict(summary.of_result(result, profile, muted)),
         "findings": [
-            of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in settled)
+            of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in muted)
             for rule, finding in result.findings()
         ],
         "plans": [_plan(plan, result.target) for plan in result.plans],
-        "not_judged": [
+        "not_evaluated": [
             {"code": r.code, "name": r.name, "outcome": str(r.outcome), "reason": r.reason}
             for r in result.results
             if r.verdict == "unknown" or (r.gaps and r.findings)
@@ -76,10 +76,10 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "verdict": verdict,
         "engine": "",
         "server_version": "",
-        "story": _nothing_to_tell(),
+        "summary": _error_only(),
         "findings": [],
         "plans": [],
-        "not_judged": [],
+        "not_evaluated": [],
         "complete": False,
         "first": False,
         "measured": None,
@@ -92,11 +92,11 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
     }
 
 
-def _nothing_to_tell() -> dict[str, Any]:
-    """The story of a target about which only an error is known."""
-    from tsaudit.story import Story
+def _error_only() -> dict[str, Any]:
+    """The summary of a target about which only an error is known."""
+    from tsaudit.summary import Summary
 
-    return dataclasses.asdict(Story(""))
+    return dataclasses.asdict(Summary(""))
 
 
 def _measured(profile: Profile) -> dict[str, Any]:
@@ -110,21 +110,21 @@ def _measured(profile: Profile) -> dict[str, Any]:
 
 def _cost(profile: Profile) -> dict[str, Any]:
     """What the audit cost the database; null if the engine does not report it."""
-    from tsaudit.report.coverage import bill
+    from tsaudit.report.coverage import query_cost
 
-    total = bill(profile).total
+    total = query_cost(profile).total
     return {name: getattr(total, name) for name in ("statements", "seconds", "rows", "bytes_scanned", "bytes_metered")}
 
 
-def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, settled: bool) -> dict[str, Any]:
-    """One finding of the result. `settled`: it is accepted or snoozed."""
+def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: bool) -> dict[str, Any]:
+    """One finding of the result. `muted`: it is accepted or snoozed."""
     from tsaudit.model.finding import fingerprint
     from tsaudit.text.headline import headline
 
     limit = finding.limit
     return {
         "fingerprint": fingerprint(result.target, rule.code, finding.subject),
-        "settled": settled,
+        "muted": muted,
         "severity": str(finding.severity),
         "code": rule.code,
         "name": rule.name,
@@ -133,7 +133,7 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, settled:
         "message": finding.message,
         "sentence": sentence(finding),
         "fix": finding.fix,
-        "guilty": finding.guilty,
+        "main_contributor": finding.main_contributor,
         "share": finding.share,
         "observed": finding.observed,
         "unit": finding.unit,
@@ -145,9 +145,9 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, settled:
 
 def _plan(plan: Plan, target: str) -> dict[str, Any]:
     """What the plan is about, its first step, and its length; `tsaudit plan` prints all steps."""
-    from tsaudit.planning import words
+    from tsaudit.planning import describe
 
-    begins = words.beginning(plan, target)
+    begins = describe.beginning(plan, target)
     return {
         "subject": str(plan.subject),
         "also": [str(one) for one in plan.also],

@@ -9,7 +9,6 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.text import in_full
-from tsaudit.text.findings import severity_word
 
 if TYPE_CHECKING:
     from tsaudit.cli.rule_texts import RuleText
@@ -19,21 +18,25 @@ if TYPE_CHECKING:
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the plans (named sets of limits).")
 @click.option("--target", metavar="NAME", help="Show the setting of each rule for this target, and why.")
-@click.option("--noise", is_flag=True, help="Show what became of each rule's incidents, noisiest first.")
-@click.option("--days", default=90, show_default=True, type=click.IntRange(1), help="Period of --noise, up to today.")
+@click.option(
+    "--unactioned", is_flag=True, help="Show what became of each rule's incidents, those that nobody acted on first."
+)
+@click.option(
+    "--days", default=90, show_default=True, type=click.IntRange(1), help="Period of --unactioned, up to today."
+)
 @options.config_option
-def rules(form: str, plans: bool, target: str | None, noise: bool, days: int, config: str | None) -> None:
+def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: int, config: str | None) -> None:
     """List the rules: code, name, severity, and the problem each finds.
 
-    With --noise, list the rules whose incidents opened in the period: how many were accepted, snoozed, or closed by
-    themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits` in
-    tsaudit.yaml.
+    With --unactioned, list the rules whose incidents opened in the period: how many were accepted, snoozed, or closed
+    by themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits`
+    in tsaudit.yaml.
     """
     if plans:
         _plans(form)
         return
-    if noise:
-        _noise(form, target, days, config)
+    if unactioned:
+        _unactioned(form, target, days, config)
         return
     if target is not None:
         _of_target(form, target, config)
@@ -44,7 +47,7 @@ def rules(form: str, plans: bool, target: str | None, noise: bool, days: int, co
         show.as_json([text.as_dict() for text in rule_texts()])
         return
     show.table(
-        [(t.code, t.name, severity_word(t.severity), t.title) for t in rule_texts()],
+        [(t.code, t.name, t.severity, t.title) for t in rule_texts()],
         ("code", "name", "severity", "finds"),
     )
     click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
@@ -65,33 +68,33 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     if form == "json":
         show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
-    show.table([(code, name, severity_word(severity), why) for code, name, severity, why in rows], heads)
+    show.table([(code, name, severity, why) for code, name, severity, why in rows], heads)
     _warn()
 
 
-def _noise(form: str, target: str | None, days: int, config: str | None) -> None:
+def _unactioned(form: str, target: str | None, days: int, config: str | None) -> None:
     from dataclasses import asdict
     from datetime import timedelta
 
     from tsaudit.history import clock
-    from tsaudit.history.noise import noise
+    from tsaudit.history.unactioned import unactioned
     from tsaudit.text import percent
 
     settings = options.load_settings(config)
     chosen = [one.name for one in options.chosen(settings, [target])] if target else []
     since = clock.today() - timedelta(days=days - 1)
     with options.open_store(settings) as store:
-        found = noise(store, since, chosen)
+        found = unactioned(store, since, chosen)
     if form == "json":
         show.as_json([asdict(one) for one in found])
         return
-    heads = ("code", "name", "opened", "unwanted", "accepted", "snoozed", "closed by itself", "acknowledged", "open")
+    heads = ("code", "name", "opened", "unactioned", "accepted", "snoozed", "closed by itself", "acknowledged", "open")
     rows = [
         (
             one.code,
             one.rule,
             str(one.opened),
-            percent(one.unwanted / one.opened),
+            percent(one.unactioned / one.opened),
             *map(str, (one.accepted, one.snoozed, one.closed_by_itself, one.acknowledged, one.still_open)),
         )
         for one in found
@@ -170,20 +173,18 @@ def _open(code: str) -> None:
 
 def _without_rule(code: str) -> tuple[str, ...]:
     """The meaning of a code that an audit reports without a rule."""
-    from tsaudit import not_audited, silenced_rules
-    from tsaudit.model.finding import PLUGIN_CODE, RULELESS_CODES, SILENCED_CODE
-    from tsaudit.rules import foreign
+    from tsaudit import degraded_rules, not_audited
+    from tsaudit.model.finding import DEGRADED_CODE, PLUGIN_CODE, RULELESS_CODES
+    from tsaudit.rules import plugin_rules
 
-    about: Any = {SILENCED_CODE: silenced_rules, PLUGIN_CODE: foreign}.get(code, not_audited)
+    about: Any = {DEGRADED_CODE: degraded_rules, PLUGIN_CODE: plugin_rules}.get(code, not_audited)
     return (click.style(f"{code}  {RULELESS_CODES[code]}", bold=True), about.TITLE, "", about.WHY, "", about.FIX)
 
 
 def _lines(page: RuleText) -> Iterator[str]:
     yield click.style(f"{page.code}  {page.name}", bold=True)
     yield page.title
-    yield f"severity {severity_word(page.severity)}" + (
-        f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else ""
-    )
+    yield f"severity {page.severity}" + (f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else "")
     yield f"engines {', '.join(sorted(page.engines))}"
     yield f"needs {', '.join(page.requires)}"
     yield f"\n{page.doc}"

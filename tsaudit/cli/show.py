@@ -16,7 +16,6 @@ _COLOURS: Final = {
     "pass": "green",
     "unknown": "cyan",
     "watching": "cyan",
-    "warn": "yellow",
     "warning": "yellow",
     "open": "yellow",
     "critical": "red",
@@ -76,11 +75,11 @@ def wrapped(text: str, indent: str, below: str = "", most: int | None = None) ->
     )
 
 
-def fitted(text: str, indent: str, mark: str = "") -> str:
-    """One line, cut off where the terminal ends. `mark`: a severity at its beginning, to be colored."""
+def fitted(text: str, indent: str, severity: str = "") -> str:
+    """One line, cut off where the terminal ends. `severity`: a severity at its beginning, to be colored."""
     room = width()
     safe = printable(text, _LONGEST if room is None else max(room - len(indent), 1))
-    return indent + (word(mark) + safe.removeprefix(mark) if mark else safe)
+    return indent + (word(severity) + safe.removeprefix(severity) if severity else safe)
 
 
 def whole(text: str, indent: str) -> str:
@@ -139,9 +138,9 @@ def table(
             paragraph(text, f"{indent}    ")
 
 
-def figures(told: Iterable[tuple[str, str]], indent: str, most: int | None = None) -> list[str]:
-    """The figures of a story as lines: label and text of each. `most`: see `wrapped`."""
-    return [line for label, text in told for line in wrapped(f"{label:13}  {text}", indent, " " * 15, most)]
+def figures(pairs: Iterable[tuple[str, str]], indent: str, most: int | None = None) -> list[str]:
+    """The figures of a summary as lines: label and text of each. `most`: see `wrapped`."""
+    return [line for label, text in pairs for line in wrapped(f"{label:13}  {text}", indent, " " * 15, most)]
 
 
 def as_json(value: Any) -> None:

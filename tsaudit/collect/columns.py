@@ -19,7 +19,7 @@ from tsaudit.collect.label_columns import open_labels
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.collect.together import tables_ahead
 from tsaudit.collect.value_texts import as_text, measured_share
-from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, Part
+from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.profile import Field, Reason, Role, Tag, Window
 from tsaudit.text import span
 
@@ -217,7 +217,7 @@ def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
     return OwnWindow(window, replace(time, reason="; ".join(filter(None, (time.reason, words)))))
 
 
-def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Part | None = None) -> OfRowSample:
+def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: TablePart | None = None) -> OfRowSample:
     """The parameters for reading rows of some columns."""
     texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
     return OfRowSample(**draft.about(window), columns=names, texts=texts, longest=_LONGEST, limit=limit, excerpt=part)

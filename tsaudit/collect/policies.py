@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.model.facts.given import OfDatabase
-from tsaudit.model.profile import POLICY_MARK, Count, Database, Gap, Reason, how_summed
+from tsaudit.model.profile import POLICY_SEPARATOR, Count, Database, Gap, Reason, how_summed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def to_audit(asker: Asker, wanted: Sequence[str], listed: Set[str] | None) -> di
             continue
         if whole not in divided:
             divided[whole] = _policies(asker, whole)
-        policy = name.removeprefix(whole).removeprefix(POLICY_MARK)
+        policy = name.removeprefix(whole).removeprefix(POLICY_SEPARATOR)
         chosen = [part for part in divided[whole] if not policy or part.unknown or part.policy == policy]
         found |= {part.name: part for part in chosen or [_missing(asker, name, divided[whole])]}
     return dict(sorted(found.items()))
@@ -55,8 +55,8 @@ def to_audit(asker: Asker, wanted: Sequence[str], listed: Set[str] | None) -> di
 def _database_in(name: str, listed: Set[str] | None) -> str | None:
     """The database of a configured name, which may include a policy; None if the server does not list it."""
     if listed is None:
-        return name.partition(POLICY_MARK)[0]
-    ends = [i for i, letter in enumerate(name) if letter == POLICY_MARK]
+        return name.partition(POLICY_SEPARATOR)[0]
+    ends = [i for i, letter in enumerate(name) if letter == POLICY_SEPARATOR]
     return next((name[:end] for end in [len(name), *reversed(ends)] if name[:end] in listed), None)
 
 

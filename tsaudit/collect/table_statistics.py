@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tsaudit.model.facts.given import Part
+from tsaudit.model.facts.given import TablePart
 from tsaudit.text import many
 
 
@@ -21,11 +21,11 @@ class Excerpt:
     most: int
     """Rows that one statement may read."""
 
-    def of(self, rows: int) -> Part:
+    def of(self, rows: int) -> TablePart:
         """The parameters for reading this many rows within the window."""
         inside = self.rows_all if self.rows is None else self.rows
         share = min(rows / max(inside, 1), self.most / max(self.rows_all, 1))
-        return Part(self.newest, rows, f"{min(100.0, max(100 * share, 1e-4)):.6f}")
+        return TablePart(self.newest, rows, f"{min(100.0, max(100 * share, 1e-4)):.6f}")
 
     def words(self, rows: int) -> str:
         """Which rows were read."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from tsaudit import secrets
-from tsaudit.config import words as words
+from tsaudit.config import problem_messages
 from tsaudit.config.checks import contradictions, unused
 from tsaudit.config.settings import Path as Place
 from tsaudit.config.settings import Settings
@@ -102,9 +102,12 @@ def advice(path: str | Path) -> tuple[str, ...]:
     file = Path(path)
     document = _read(file)
     idle = unused(_Reader(str(file), document, False).data())
-    found = [(document.line(place), f"{words.place(place)}: {text}") for place, text in idle]
+    found = [(document.line(place), f"{problem_messages.place(place)}: {text}") for place, text in idle]
     found += [
-        (document.line(place), f"{words.place(place)}: a secret in plain text; write ${{NAME}} and export NAME")
+        (
+            document.line(place),
+            f"{problem_messages.place(place)}: a secret in plain text; write ${{NAME}} and export NAME",
+        )
         for place, text in _texts(document)
         if _is_secret(place) and "${" not in text and _reveals(place, text)
     ]
@@ -147,7 +150,7 @@ class _Reader:
         self._document = document
         self._resolve_env = resolve_env
         self._variables = os.environ if variables is None else variables
-        self._missing = words.unset if variables is None else words.not_passed
+        self._missing = problem_messages.unset if variables is None else problem_messages.not_passed
         self._unset: dict[Place, str] = {}
         """Places where a reference stays because its variable is not set, with the variable."""
         self._built: dict[int, Any] = {}
@@ -177,7 +180,7 @@ class _Reader:
         ]
 
     def _add(self, place: Place, problem: str) -> None:
-        name = words.place(place)
+        name = problem_messages.place(place)
         self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
 
     def _value(self, node: Node, place: Place) -> Any:
@@ -247,7 +250,7 @@ class _Reader:
             return  # Its entries are invalid, and pydantic only counts valid ones.
         elif not (known and place == ()) and place not in known:
             written = None if _is_secret(place) or _is_of_notifier(place) else self._document.text(place)
-            self._add(place, words.problem(item, place, written))
+            self._add(place, problem_messages.problem(item, place, written))
 
 
 def _is_secret(place: Place) -> bool:

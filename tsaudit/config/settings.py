@@ -75,8 +75,8 @@ Limits = dict[str, Finite]
 
 
 Rules = dict[str, RuleSetting]
-"""Code or name of a rule, or a pattern, to `off`, `on`, or the severity of its findings: `info`, `warn`, `critical`. A
-code or name takes precedence over a pattern, and an earlier pattern over a later one.
+"""Code or name of a rule, or a pattern, to `off`, `on`, or the severity of its findings: `note`, `warning`, `critical`.
+A code or name takes precedence over a pattern, and an earlier pattern over a later one.
 """
 
 

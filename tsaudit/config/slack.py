@@ -85,7 +85,7 @@ class Slack(Model):
         return value.rstrip("/") + "/"
 
     @model_validator(mode="after")
-    def _one_way(self) -> Slack:
+    def _one_transport(self) -> Slack:
         if self.token and self.webhook:
             raise ValueError("set a token or a webhook, not both")
         return self

@@ -98,5 +98,5 @@ def _word(value: Any) -> Any:
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
-RuleSetting = Annotated[Literal["on", "off", "info", "warn", "critical"], BeforeValidator(_word)]
+RuleSetting = Annotated[Literal["on", "off", "note", "warning", "critical"], BeforeValidator(_word)]
 """Whether a rule is on, or the severity of its findings."""

@@ -135,8 +135,8 @@ def _too_deep(line: int) -> DocumentError:
 
 
 def _line(error: yaml.MarkedYAMLError) -> int:
-    mark = error.problem_mark or error.context_mark
-    return mark.line + 1 if mark else 1
+    place = error.problem_mark or error.context_mark
+    return place.line + 1 if place else 1
 
 
 class _Composer(Composer, Resolver):

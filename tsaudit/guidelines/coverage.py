@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines.catalogue import GUIDELINES
+from tsaudit.guidelines.catalog import GUIDELINES
 from tsaudit.guidelines.guideline import CheckingRule, CheckState, Coverage, Guideline, Status
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines.catalogue import NOT_CHECKED
+from tsaudit.guidelines.catalog import NOT_CHECKED
 from tsaudit.guidelines.coverage import status
 from tsaudit.guidelines.guideline import CHAPTERS, CheckingRule, CheckState, Status
 

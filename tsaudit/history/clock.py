@@ -18,8 +18,8 @@ _ZONES: Final = timedelta(hours=14)
 """No time zone is further ahead of UTC: a day that is today somewhere does not indicate a wrong clock."""
 _NAMED: Final = 3
 
-_STEADY_AUDITS: Final = 7
-_STEADY: Final = timedelta(days=31)
+_REFERENCE_AUDITS: Final = 7
+_ALLOWANCE: Final = timedelta(days=31)
 """How far past the seventh-newest audit a day is trusted for compaction, which cannot be undone."""
 
 
@@ -44,25 +44,25 @@ def days_ahead(days: Collection[date]) -> list[date]:
     return sorted(d for d in days if d > latest)
 
 
-def steady(days: Collection[date], day: date) -> date:
+def compaction_date(days: Collection[date], day: date) -> date:
     """The day from which ages are computed when an audit of `day` compacts the history.
 
     A clock that jumps ahead would otherwise make everything old at once.
     """
-    before = sorted(d for d in days if d < day)[-_STEADY_AUDITS:]
-    return min(day, before[0] + _STEADY) if before else day
+    before = sorted(d for d in days if d < day)[-_REFERENCE_AUDITS:]
+    return min(day, before[0] + _ALLOWANCE) if before else day
 
 
-def trusted(days: Collection[date], day: date) -> date:
-    """The same for what is kept for any time, however short: the allowance in `steady` could be all of that.
+def removal_date(days: Collection[date], day: date) -> date:
+    """The same for what is kept for any time, however short: the allowance in `compaction_date` could be all of that.
 
     After a jump, it is the seventh-newest audit, or the oldest if there are fewer.
     """
-    before = sorted(d for d in days if d < day)[-_STEADY_AUDITS:]
-    return before[0] if before and before[0] + _STEADY < day else day
+    before = sorted(d for d in days if d < day)[-_REFERENCE_AUDITS:]
+    return before[0] if before and before[0] + _ALLOWANCE < day else day
 
 
-def complaint(target: str, days: Collection[date]) -> str | None:
+def future_days_warning(target: str, days: Collection[date]) -> str | None:
     """One line on the audited days in the future, with what to do; None if there are none."""
     ahead = days_ahead(days)
     if not ahead:

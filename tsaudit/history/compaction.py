@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import Connection, delete, func, or_, select, true
 
 from tsaudit.history import base_texts, database, incidents, lifecycle, reaction_log, rule_outcomes, value_sets
-from tsaudit.history.deliveries import Kind, State, threads_about
+from tsaudit.history.deliveries import DeliveryKind, DeliveryState, threads_about
 from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot
 from tsaudit.history.store import Store
 
@@ -119,7 +119,7 @@ def _prune_resolved(connection: Connection, target: str, newest: date) -> None:
     finished = (
         select(incident_day.c.fingerprint)
         .join(last, (incident_day.c.fingerprint == last.c.fingerprint) & (incident_day.c.day == last.c.day))
-        .where(incident_day.c.target == target, incident_day.c.state == str(lifecycle.State.RESOLVED))
+        .where(incident_day.c.target == target, incident_day.c.state == str(lifecycle.IncidentState.RESOLVED))
         .where(incident_day.c.day < newest - WEEKLY)
     )
     for fingerprint in connection.execute(finished).scalars().all():
@@ -130,14 +130,14 @@ def _prune_resolved(connection: Connection, target: str, newest: date) -> None:
 def _prune_messages(connection: Connection, target: str, newest: date) -> None:
     """Delete closed alerts and digests that finished long ago, with all their edits and replies."""
     database.lock(connection, "deliveries")
-    done = delivery.c.state.not_in([str(State.QUEUED), str(State.SENDING)])
+    done = delivery.c.state.not_in([str(DeliveryState.QUEUED), str(DeliveryState.SENDING)])
     old = delivery.c.day < newest - DAILY
-    digests = select(delivery.c.id).where(delivery.c.kind == str(Kind.DIGEST), old, done)
+    digests = select(delivery.c.id).where(delivery.c.kind == str(DeliveryKind.DIGEST), old, done)
     connection.execute(delete(delivery).where(delivery.c.parent_id.in_(digests), done))
     connection.execute(delete(delivery).where(delivery.c.id.in_(digests)))
     about = delivery.c.thread.in_(threads_about(connection, target))
     reaction_log.prune(connection, reaction.c.gone_at < datetime.combine(newest - DAILY, time.min), about)
-    closings = select(delivery.c.parent_id).where(delivery.c.kind == str(Kind.RESOLVE), old, about)
+    closings = select(delivery.c.parent_id).where(delivery.c.kind == str(DeliveryKind.RESOLVE), old, about)
     for alert in connection.execute(closings).scalars().all():
         family = or_(delivery.c.id == alert, delivery.c.parent_id == alert)
         waits = connection.execute(select(delivery.c.id).where(family, or_(~done, ~old)).limit(1)).first()

@@ -142,7 +142,7 @@ def migrate(engine: Engine) -> None:
         if found == HEAD:
             return
         if found is None:
-            _refuse_foreign_tables(connection)
+            _refuse_other_tables(connection)
         with _patient(connection, _TRANSACTION_S):
             _upgrade(connection, found)
 
@@ -347,7 +347,7 @@ def _revision(connection: Connection) -> str | None:
     return str(found) if found else None
 
 
-def _refuse_foreign_tables(connection: Connection) -> None:
+def _refuse_other_tables(connection: Connection) -> None:
     """A mistyped address must not create the history in someone's database, least of all an audited one."""
     tables = sorted(inspect(connection).get_table_names())
     if tables:

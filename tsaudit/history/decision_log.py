@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, insert, select
 
 from tsaudit.history import clock
-from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, State
+from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.schema import decision
 from tsaudit.history.store import Store, naive
 from tsaudit.model.finding import Finding, Severity
@@ -88,18 +88,20 @@ def with_decisions(connection: Connection, incidents: Sequence[Incident], day: d
     def decided(incident: Incident) -> Incident:
         row = made.get(incident.fingerprint)
         if row is None or row.kind == REOPEN or not _is_due(row, incident, day or incident.day):
-            return replace(incident, decision=None, lapsed=None)
+            return replace(incident, decision=None, exceeded=None)
         found = _decision(row)
         if row.kind != DecisionKind.ACK and _is_worse(row, incident):
-            return replace(incident, decision=None, lapsed=found)
-        return replace(incident, decision=found, lapsed=None)
+            return replace(incident, decision=None, exceeded=found)
+        return replace(incident, decision=found, exceeded=None)
 
     return [decided(incident) for incident in incidents]
 
 
 def reactions_behind(connection: Connection) -> dict[str, int]:
     """Fingerprint to the reaction that made the newest decision, for those that a reaction made."""
-    return {mark: row.reaction_id for mark, row in _newest(connection).items() if row.reaction_id is not None}
+    return {
+        fingerprint: row.reaction_id for fingerprint, row in _newest(connection).items() if row.reaction_id is not None
+    }
 
 
 def entries(store: Store, fingerprints: Collection[str]) -> list[Entry]:
@@ -156,7 +158,7 @@ def _decision(row: Row[Any]) -> Decision:
 
 def _is_due(row: Row[Any], incident: Incident, day: date) -> bool:
     if row.kind == DecisionKind.ACK:
-        return incident.state is State.OPEN and row.opened == incident.opened
+        return incident.state is IncidentState.OPEN and row.opened == incident.opened
     return bool(row.until >= day)
 
 

@@ -14,11 +14,10 @@ from sqlalchemy import Connection
 
 from tsaudit.errors import TsauditError
 from tsaudit.history import clock, decision_log, incidents
-from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
+from tsaudit.history.incidents import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import quantity
-from tsaudit.text.findings import severity_word
 
 BASELINE_DAYS: Final = 90
 """Days for which findings are accepted if nobody says otherwise: our default, a quarter to fix what is there."""
@@ -33,7 +32,7 @@ class DecidedError(TsauditError, ValueError):
     def __init__(self, incident: Incident, decision: Decision) -> None:
         self.decision = decision
         where = f"{incident.target} {incident.code} {incident.subject}"
-        super().__init__(f"{where} is {in_words(decision)}")
+        super().__init__(f"{where} is {describe(decision)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Acceptance:
     owner: str
     reason: str
     until: date
-    up_to: Severity = Severity.WARN
+    up_to: Severity = Severity.WARNING
     replace: bool = False
     """Whether it also applies to incidents with another decision."""
     selection: IncidentSelection = field(default_factory=IncidentSelection)
@@ -102,7 +101,7 @@ def decide(
         incident = incidents.known(connection, fingerprint)
         if incident is None:
             raise LookupError(f"no incident has the fingerprint {fingerprint}")
-        if chosen is DecisionKind.ACK and incident.state is not State.OPEN:
+        if chosen is DecisionKind.ACK and incident.state is not IncidentState.OPEN:
             raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
         if until is not None and until < incident.day:
             raise ValueError(f"{until} is over: incident {fingerprint} was evaluated on {incident.day}")
@@ -136,7 +135,7 @@ def baseline(found: Iterable[Incident], wanted: Acceptance) -> Baseline:
     """What accepting them would do."""
     accepted, decided, too_severe, about_audit = [], [], [], []
     for incident in found:
-        if incident.state is State.RESOLVED or not wanted.selection.has(incident):
+        if incident.state is IncidentState.RESOLVED or not wanted.selection.has(incident):
             continue
         if incident.code in RULELESS_CODES:
             about_audit.append(incident)
@@ -160,13 +159,13 @@ def reopen(
         raise ValueError("name the person who decides")
     with store.reading() if dry_run else store.writing(LOCK) as connection:
         standing = incidents.standing(connection, None, None)
-        found = [i for i in standing if selection.has(i) and (i.decision or i.lapsed)]
+        found = [i for i in standing if selection.has(i) and (i.decision or i.exceeded)]
         if not dry_run:
             decision_log.write(connection, found, decision_log.REOPEN, owner, reason, None)
     return found
 
 
-def in_words(decision: Decision) -> str:
+def describe(decision: Decision) -> str:
     """`snoozed by ada until 2026-12-01 (moving)`."""
     done = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"}[decision.kind]
     until = f" until {decision.until}" if decision.until else ""
@@ -175,11 +174,11 @@ def in_words(decision: Decision) -> str:
 
 def outgrown(incident: Incident) -> str:
     """Why its last decision no longer covers it: `covers up to 150 series, now 180 series`; empty if it does."""
-    decision, finding = incident.lapsed, incident.finding
+    decision, finding = incident.exceeded, incident.finding
     if decision is None:
         return ""
     if incident.severity.rank > decision.severity.rank:
-        return f"covers {severity_word(decision.severity)}, now {severity_word(incident.severity)}"
+        return f"covers {decision.severity}, now {incident.severity}"
     if decision.bound is None or finding.observed is None:
         return ""
     how = "up to" if finding.observed > decision.bound else "down to"

@@ -28,7 +28,7 @@ SLACK: Final = "slack"
 """Where messages go that go to Slack; any other name is that of a notifier of another package."""
 
 
-class Kind(enum.StrEnum):
+class DeliveryKind(enum.StrEnum):
     """Kinds of messages."""
 
     ALERT = "alert"
@@ -44,7 +44,7 @@ class Kind(enum.StrEnum):
     DIGEST = "digest"
 
 
-class State(enum.StrEnum):
+class DeliveryState(enum.StrEnum):
     """States of a message."""
 
     QUEUED = "queued"
@@ -63,12 +63,12 @@ class Delivery:
 
     id: str
     position: int
-    kind: Kind
+    kind: DeliveryKind
     thread: str
     day: date
     channel: str
     payload: Mapping[str, Any]
-    state: State
+    state: DeliveryState
     parent_id: str | None
     sent_channel: str | None
     """Where it is now, in the notifier's own terms; a channel of Slack is named by its ID."""
@@ -85,7 +85,7 @@ class Delivery:
 class MessageDraft:
     """A message to queue."""
 
-    kind: Kind
+    kind: DeliveryKind
     thread: str
     day: date
     channel: str
@@ -95,7 +95,7 @@ class MessageDraft:
 
 
 _COLUMNS: Final = [table.c[name] for name in Delivery.__dataclass_fields__]
-_OPEN: Final = (State.QUEUED, State.SENDING)
+_OPEN: Final = (DeliveryState.QUEUED, DeliveryState.SENDING)
 
 
 def thread_of(owner: str, target: str = "") -> str:
@@ -116,9 +116,13 @@ def writing(engine: Engine) -> contextlib.AbstractContextManager[Connection]:
 
 def add(connection: Connection, draft: MessageDraft) -> str:
     """Queue the message and return its ID. An edit supersedes older edits of its message that still wait."""
-    if draft.kind is Kind.EDIT:
-        older = (table.c.parent_id == draft.parent_id, table.c.kind == Kind.EDIT, table.c.state == State.QUEUED)
-        connection.execute(sa.update(table).where(*older).values(state=State.SUPERSEDED, done_at=_now()))
+    if draft.kind is DeliveryKind.EDIT:
+        older = (
+            table.c.parent_id == draft.parent_id,
+            table.c.kind == DeliveryKind.EDIT,
+            table.c.state == DeliveryState.QUEUED,
+        )
+        connection.execute(sa.update(table).where(*older).values(state=DeliveryState.SUPERSEDED, done_at=_now()))
     last = connection.scalar(sa.select(sa.func.max(table.c.position))) or 0
     identity = str(uuid.uuid4())
     connection.execute(
@@ -132,7 +136,7 @@ def add(connection: Connection, draft: MessageDraft) -> str:
             notifier=draft.notifier,
             channel=draft.channel,
             payload=_to_json(draft.payload),
-            state=State.QUEUED,
+            state=DeliveryState.QUEUED,
             parent_id=draft.parent_id,
             attempts=0,
         )
@@ -140,7 +144,7 @@ def add(connection: Connection, draft: MessageDraft) -> str:
     return identity
 
 
-def newest(connection: Connection, thread: str, kind: Kind, notifier: str = SLACK) -> Delivery | None:
+def newest(connection: Connection, thread: str, kind: DeliveryKind, notifier: str = SLACK) -> Delivery | None:
     """The newest message of the kind in the thread, as far as it goes to the notifier."""
     query = sa.select(*_COLUMNS).where(table.c.thread == thread, table.c.kind == kind, table.c.notifier == notifier)
     row = connection.execute(query.order_by(table.c.position.desc()).limit(1)).first()
@@ -155,15 +159,17 @@ def family(connection: Connection, parent_id: str) -> list[Delivery]:
 
 def on_slack(connection: Connection) -> list[Delivery]:
     """The alerts, their edits, and the replies about incidents that have arrived in Slack, oldest first."""
-    kinds = table.c.kind.in_([Kind.ALERT, Kind.EDIT, Kind.REPLY])
-    where = (kinds, table.c.state == State.SENT, table.c.notifier == SLACK, table.c.sent_id.is_not(None))
+    kinds = table.c.kind.in_([DeliveryKind.ALERT, DeliveryKind.EDIT, DeliveryKind.REPLY])
+    where = (kinds, table.c.state == DeliveryState.SENT, table.c.notifier == SLACK, table.c.sent_id.is_not(None))
     return [_delivery(row) for row in connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))]
 
 
-def loud_on(connection: Connection, threads: Collection[str], day: date, notifier: str = SLACK) -> list[Delivery]:
+def notifications_on(
+    connection: Connection, threads: Collection[str], day: date, notifier: str = SLACK
+) -> list[Delivery]:
     """What notifies, or will, of that day in the threads, oldest first."""
-    kinds = table.c.kind.in_([Kind.ALERT, Kind.REPLY, Kind.RESOLVE])
-    where = (kinds, table.c.day == day, table.c.notifier == notifier, table.c.state != State.FAILED)
+    kinds = table.c.kind.in_([DeliveryKind.ALERT, DeliveryKind.REPLY, DeliveryKind.RESOLVE])
+    where = (kinds, table.c.day == day, table.c.notifier == notifier, table.c.state != DeliveryState.FAILED)
     rows = connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))
     return [_delivery(row) for row in rows if row.thread in threads]
 
@@ -172,7 +178,9 @@ def threads_about(connection: Connection, target: str, notifier: str = SLACK) ->
     """All threads about the target that go to the notifier, whoever their owners are or were."""
     ends_so = table.c.thread.endswith(f"/{target}", autoescape=True)
     query = (
-        sa.select(table.c.thread).where(table.c.kind == Kind.ALERT, table.c.notifier == notifier, ends_so).distinct()
+        sa.select(table.c.thread)
+        .where(table.c.kind == DeliveryKind.ALERT, table.c.notifier == notifier, ends_so)
+        .distinct()
     )
     # SQLite compares without regard to case here.
     return sorted(t for t in connection.scalars(query) if split_thread(t)[1] == target)
@@ -180,7 +188,7 @@ def threads_about(connection: Connection, target: str, notifier: str = SLACK) ->
 
 def rewrite(connection: Connection, delivery: Delivery, payload: Mapping[str, Any]) -> bool:
     """Replace the content of a message; False if it is no longer waiting."""
-    waits = (table.c.id == delivery.id, table.c.state == State.QUEUED)
+    waits = (table.c.id == delivery.id, table.c.state == DeliveryState.QUEUED)
     text = _to_json(payload)
     return connection.execute(sa.update(table).where(*waits).values(payload=text)).rowcount == 1
 
@@ -233,17 +241,22 @@ def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
     Its content is current: it may have been rewritten while it waited.
     """
     same = (table.c.id == delivery.id, table.c.state == delivery.state, table.c.attempts == delivery.attempts)
-    changed = {"state": State.SENDING, "attempts": delivery.attempts + 1, "claimed_at": _now(), "channel": channel}
+    changed = {
+        "state": DeliveryState.SENDING,
+        "attempts": delivery.attempts + 1,
+        "claimed_at": _now(),
+        "channel": channel,
+    }
     with writing(engine) as connection:
         if connection.execute(sa.update(table).where(*same).values(**changed)).rowcount != 1:
             return None
         return _delivery(connection.execute(sa.select(*_COLUMNS).where(table.c.id == delivery.id)).one())
 
 
-def settle(
+def record_result(
     engine: Engine,
     delivery: Delivery,
-    state: State,
+    state: DeliveryState,
     *,
     error: str | None = None,
     sent_to: tuple[str, str] | None = None,
@@ -272,7 +285,7 @@ def known_channel_id(engine: Engine, channel: str) -> str | None:
 
 def _delivery(row: sa.Row[Any]) -> Delivery:
     values = dict(row._mapping)
-    values |= {"kind": Kind(row.kind), "state": State(row.state), "payload": json.loads(row.payload)}
+    values |= {"kind": DeliveryKind(row.kind), "state": DeliveryState(row.state), "payload": json.loads(row.payload)}
     return Delivery(**values)
 
 

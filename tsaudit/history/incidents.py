@@ -18,13 +18,13 @@ from tsaudit.history import clock
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.decision_log import with_decisions
 from tsaudit.history.lifecycle import (
-    Change,
     ChangeKind,
     DaySeen,
     Decision,
     DecisionKind,
     Incident,
-    State,
+    IncidentChange,
+    IncidentState,
     Track,
     change_between,
 )
@@ -34,12 +34,12 @@ from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, wo
 from tsaudit.model.jsonfile import to_json
 
 __all__ = [
-    "Change",
     "ChangeKind",
     "Decision",
     "DecisionKind",
     "Incident",
-    "State",
+    "IncidentChange",
+    "IncidentState",
     "current",
     "days",
     "known",
@@ -51,7 +51,7 @@ __all__ = [
 
 def update(
     store: Store, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
-) -> list[Change]:
+) -> list[IncidentChange]:
     """Apply the day's result to the incidents of its target, and return the change to each that is or was open.
 
     In one transaction. The same result again gives the same changes. For a day older than the newest audited day that
@@ -63,12 +63,14 @@ def update(
         if clock.is_closed(days(connection, seen.target), seen.day):
             return []
         before, earlier = _states(connection, seen)
-        marks = sorted({*before, *earlier, *seen.bad})
-        after = [t for m in marks if (t := seen.after(m, before.get(m), earlier.get(m))) is not None]
+        keys = sorted({*before, *earlier, *seen.bad})
+        after = [t for m in keys if (t := seen.after(m, before.get(m), earlier.get(m))) is not None]
         _replace_day(connection, seen, after)
         incidents = with_decisions(connection, [t.incident for t in after], seen.day)
     kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
-    changes = [Change(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None]
+    changes = [
+        IncidentChange(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None
+    ]
     return sorted(changes, key=lambda change: _order(change.incident))
 
 
@@ -78,8 +80,8 @@ def replay(
     """Recompute the states after the result's day from those of the day before, whatever was stored for the day."""
     seen = DaySeen(result, policy, owner_of)
     before, _ = _states(connection, seen)
-    marks = sorted({*before, *seen.bad})
-    _replace_day(connection, seen, [t for m in marks if (t := seen.after(m, before.get(m), None)) is not None])
+    keys = sorted({*before, *seen.bad})
+    _replace_day(connection, seen, [t for m in keys if (t := seen.after(m, before.get(m), None)) is not None])
 
 
 def current(store: Store, target: str | None = None, day: date | None = None) -> list[Incident]:
@@ -91,7 +93,7 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
         return standing(connection, target, day)
 
 
-def settled(store: Store, target: str, day: date) -> frozenset[str]:
+def muted(store: Store, target: str, day: date) -> frozenset[str]:
     """Fingerprints of the target's incidents that are accepted or snoozed on that day."""
     muted = (DecisionKind.ACCEPT, DecisionKind.SNOOZE)
     return frozenset(i.fingerprint for i in current(store, target, day) if i.decision and i.decision.kind in muted)
@@ -154,7 +156,7 @@ def _track(row: Row[Any], packers: Packers) -> Track:
         code=row.code,
         rule=row.rule,
         subject=subject_from(row.subject),
-        state=State(row.state),
+        state=IncidentState(row.state),
         severity=Severity(row.severity),
         owner=row.owner,
         first_seen=row.first_seen,
@@ -181,10 +183,10 @@ def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], di
     """
     before = _newest(connection, seen.target, incident_day.c.day < seen.day)
     earlier = _newest(connection, seen.target, incident_day.c.day == seen.day)
-    matters = [r for r in before if r.state != State.RESOLVED or r.fingerprint in seen.bad]
+    matters = [r for r in before if r.state != IncidentState.RESOLVED or r.fingerprint in seen.bad]
     tracks = (_tracks(connection, rows) for rows in (matters, earlier))
-    by_mark = [{track.incident.fingerprint: track for track in each} for each in tracks]
-    return by_mark[0], by_mark[1]
+    by_fingerprint = [{track.incident.fingerprint: track for track in each} for each in tracks]
+    return by_fingerprint[0], by_fingerprint[1]
 
 
 def _replace_day(connection: Connection, seen: DaySeen, after: Sequence[Track]) -> None:

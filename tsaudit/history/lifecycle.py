@@ -13,9 +13,9 @@ from datetime import date, datetime
 
 from tsaudit.config.settings import Incidents
 from tsaudit.model.finding import (
+    DEGRADED_CODE,
     PLUGIN_CODE,
     RULELESS_CODES,
-    SILENCED_CODE,
     UNREACHABLE_CODE,
     AuditResult,
     Finding,
@@ -28,7 +28,7 @@ from tsaudit.model.profile import Gap
 from tsaudit.model.subject import Subject
 
 
-class State(enum.StrEnum):
+class IncidentState(enum.StrEnum):
     """The state of an incident after a day."""
 
     WATCHING = "watching"
@@ -87,7 +87,7 @@ class Incident:
     rule: str
     """The rule's name."""
     subject: Subject
-    state: State
+    state: IncidentState
     severity: Severity
     owner: str
     first_seen: date
@@ -100,25 +100,25 @@ class Incident:
     """The newest finding."""
     decision: Decision | None = None
     """The newest decision, if it applies on the day."""
-    lapsed: Decision | None = None
+    exceeded: Decision | None = None
     """The newest decision, if it would apply on the day but the incident is now worse than what it covers."""
 
     @property
-    def state_in_words(self) -> str:
+    def state_description(self) -> str:
         """`open since 2026-03-20, first seen 2026-03-19`; the second day only where it adds something.
 
         The problem itself may have begun earlier still: that is the finding's `since`.
         """
-        if self.state is State.RESOLVED:
+        if self.state is IncidentState.RESOLVED:
             return f"resolved on {self.resolved}"
-        if self.state is State.WATCHING or self.opened is None:
+        if self.state is IncidentState.WATCHING or self.opened is None:
             return f"watched since {self.first_seen}, not yet an incident"
         earlier = f", first seen {self.first_seen}" if self.first_seen != self.opened else ""
         return f"open since {self.opened}{earlier}"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class IncidentChange:
     """What one audited day did to one incident."""
 
     kind: ChangeKind
@@ -135,7 +135,7 @@ class Track:
 
     @property
     def gone(self) -> bool:
-        return self.incident.state is State.RESOLVED
+        return self.incident.state is IncidentState.RESOLVED
 
     @property
     def never_opened(self) -> bool:
@@ -164,7 +164,7 @@ def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
     missed = {f.subject for f in gone.findings} if gone else set()
     if code == UNREACHABLE_CODE:
         return not missed & {Subject(), subject}
-    if code in (SILENCED_CODE, PLUGIN_CODE):
+    if code in (DEGRADED_CODE, PLUGIN_CODE):
         # Only reported while there are such rules, and not if the target as a whole could not be audited.
         return code not in rules and Subject() not in missed
     rule = rules.get(code)
@@ -190,22 +190,22 @@ class DaySeen:
         self._growing: set[str] = set()
         """Fingerprints of what still grows, but too slowly to open an incident: no end of one that is open."""
         for rule, finding in result.findings():
-            mark = fingerprint(result.target, rule.code, finding.subject)
-            if finding.severity is Severity.INFO and finding.forecast is not None:
-                self._growing.add(mark)
-            if finding.severity is not Severity.INFO:
-                self.bad.setdefault(mark, Bad(rule, finding, owner_of(finding, rule)))
+            key = fingerprint(result.target, rule.code, finding.subject)
+            if finding.severity is Severity.NOTE and finding.forecast is not None:
+                self._growing.add(key)
+            if finding.severity is not Severity.NOTE:
+                self.bad.setdefault(key, Bad(rule, finding, owner_of(finding, rule)))
 
-    def after(self, mark: str, before: Track | None, earlier: Track | None) -> Track | None:
+    def after(self, key: str, before: Track | None, earlier: Track | None) -> Track | None:
         """The state of an incident after the day; None if there is nothing to store.
 
         `before` is its state after the previous audited day, `earlier` its state after an earlier audit of this day;
         each None if there is none.
         """
-        if mark in self.bad:
-            return self._after_bad(mark, before, self.bad[mark])
+        if key in self.bad:
+            return self._after_bad(key, before, self.bad[key])
         known = earlier or before
-        if mark in self._growing and known is not None and not known.never_opened:
+        if key in self._growing and known is not None and not known.never_opened:
             return self._after_unknown(before, earlier)
         if known is not None and (
             is_good(known.incident.code, known.incident.subject, self._rules) or self._is_retired(known.incident.code)
@@ -223,24 +223,24 @@ class DaySeen:
         if PLUGIN_CODE in self._rules:
             # It may be one of those that could not be used today.
             return False
-        judged = self._rules.keys() - RULELESS_CODES.keys()
-        return bool(judged) and code not in judged | RULELESS_CODES.keys()
+        evaluated = self._rules.keys() - RULELESS_CODES.keys()
+        return bool(evaluated) and code not in evaluated | RULELESS_CODES.keys()
 
-    def _after_bad(self, mark: str, before: Track | None, bad: Bad) -> Track:
+    def _after_bad(self, key: str, before: Track | None, bad: Bad) -> Track:
         old = None if before is None or before.gone else before
         bad_runs = 1 + (old.bad_runs if old else 0)
         opened = old.incident.opened if old else None
         # The waiting period for rules that no longer run has already passed.
-        enough = 1 if bad.rule.code == SILENCED_CODE else self._policy.open_after
+        enough = 1 if bad.rule.code == DEGRADED_CODE else self._policy.open_after
         if opened is None and bad_runs >= enough:
             opened = self.day
         incident = Incident(
             target=self.target,
-            fingerprint=mark,
+            fingerprint=key,
             code=bad.rule.code,
             rule=bad.rule.name,
             subject=bad.finding.subject,
-            state=State.OPEN if opened else State.WATCHING,
+            state=IncidentState.OPEN if opened else IncidentState.WATCHING,
             severity=bad.finding.severity,
             owner=bad.owner,
             first_seen=before.incident.first_seen if before else self.day,
@@ -257,15 +257,15 @@ class DaySeen:
         Otherwise nobody would hear that it was a mistake.
         """
         if earlier is not None and earlier.incident.opened == self.day:
-            return Track(replace(earlier.incident, state=State.RESOLVED, resolved=self.day), 0, 1)
+            return Track(replace(earlier.incident, state=IncidentState.RESOLVED, resolved=self.day), 0, 1)
         if before is None or before.gone:
             return None
         incident = replace(before.incident, day=self.day)
-        if incident.state is State.WATCHING:
-            return Track(replace(incident, state=State.RESOLVED), 0, 1)
+        if incident.state is IncidentState.WATCHING:
+            return Track(replace(incident, state=IncidentState.RESOLVED), 0, 1)
         good_runs = before.good_runs + 1
         if good_runs >= self._policy.resolve_after:
-            incident = replace(incident, state=State.RESOLVED, resolved=self.day)
+            incident = replace(incident, state=IncidentState.RESOLVED, resolved=self.day)
         return Track(incident, 0, good_runs)
 
     def _after_unknown(self, before: Track | None, earlier: Track | None) -> Track | None:
@@ -282,9 +282,9 @@ def change_between(before: Track | None, after: Track) -> ChangeKind | None:
     incident = after.incident
     if incident.opened is None:
         return None
-    if incident.state is State.RESOLVED:
+    if incident.state is IncidentState.RESOLVED:
         return ChangeKind.RESOLVED
-    if before is None or before.incident.state is not State.OPEN:
+    if before is None or before.incident.state is not IncidentState.OPEN:
         return ChangeKind.OPENED
     rise = incident.severity.rank - before.incident.severity.rank
     return ChangeKind.RAISED if rise > 0 else ChangeKind.LOWERED if rise < 0 else ChangeKind.CONTINUED

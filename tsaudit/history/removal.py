@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, select
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, database, incidents, rule_outcomes, value_sets
 from tsaudit.history.base_texts import Packers
-from tsaudit.history.deliveries import State, threads_about
+from tsaudit.history.deliveries import DeliveryState, threads_about
 from tsaudit.history.schema import delivery, incident_day, snapshot
 from tsaudit.history.store import Store, unpacked
 from tsaudit.model.finding import AuditResult, Finding, RuleResult
@@ -90,8 +90,14 @@ def _remove_unsent(connection: Connection, target: str, day: date) -> tuple[int,
     """Delete the waiting messages about the day; returns how many those were, and how many had been sent."""
     database.lock(connection, "deliveries")
     about = (delivery.c.day == day, delivery.c.thread.in_(threads_about(connection, target)))
-    waiting = list(connection.execute(select(delivery.c.id).where(*about, delivery.c.state == State.QUEUED)).scalars())
-    children = delivery.c.parent_id.in_(waiting) & (delivery.c.state == State.QUEUED)
+    waiting = list(
+        connection.execute(select(delivery.c.id).where(*about, delivery.c.state == DeliveryState.QUEUED)).scalars()
+    )
+    children = delivery.c.parent_id.in_(waiting) & (delivery.c.state == DeliveryState.QUEUED)
     unsent = connection.execute(delete(delivery).where(delivery.c.id.in_(waiting) | children)).rowcount
-    out = select(func.count()).select_from(delivery).where(*about, delivery.c.state.in_([State.SENDING, State.SENT]))
+    out = (
+        select(func.count())
+        .select_from(delivery)
+        .where(*about, delivery.c.state.in_([DeliveryState.SENDING, DeliveryState.SENT]))
+    )
     return unsent, connection.execute(out).scalar_one()

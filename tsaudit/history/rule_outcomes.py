@@ -11,14 +11,14 @@ from datetime import date
 
 from sqlalchemy import Connection, delete, insert, select
 
+from tsaudit.degraded_rules import RuleOutcomes
 from tsaudit.history.schema import rule_outcome
-from tsaudit.silenced_rules import RuleOutcomes
 
 
 def write(connection: Connection, target: str, outcomes: RuleOutcomes) -> None:
     """Store the day's outcomes in place of those of an earlier audit of the day."""
     remove(connection, target, outcomes.day)
-    row = {"evaluated": " ".join(sorted(outcomes.judged)), "unknown": " ".join(sorted(outcomes.unknown))}
+    row = {"evaluated": " ".join(sorted(outcomes.evaluated)), "unknown": " ".join(sorted(outcomes.unknown))}
     connection.execute(insert(rule_outcome).values(target=target, day=outcomes.day, **row))
 
 
@@ -52,12 +52,12 @@ def _needed(newest_first: list[RuleOutcomes]) -> set[date]:
 
     A rule that never worked needs none: it is not reported.
     """
-    ever = {code for one in newest_first for code in one.judged}
+    ever = {code for one in newest_first for code in one.evaluated}
     found: set[date] = set()
     done: set[str] = set()
     for one in newest_first:
         open_ = ever - done
-        if open_ & (one.judged | one.unknown):
+        if open_ & (one.evaluated | one.unknown):
             found.add(one.day)
-        done |= one.judged
+        done |= one.evaluated
     return found

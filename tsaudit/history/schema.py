@@ -156,7 +156,7 @@ delivery: Final = Table(
     Column("thread", Text, nullable=False, comment="what the message is about: owner and target; edits share it"),
     Column("notifier", String(60), nullable=False, comment="where it goes: slack, or a plug-in's"),
     Column("channel", Text, nullable=False, comment="as configured; empty with a webhook or without Slack"),
-    Column("payload", Text, nullable=False, comment="JSON: text, blocks, and what it tells of"),
+    Column("payload", Text, nullable=False, comment="JSON: text, blocks, and which incidents it is about"),
     Column("state", String(10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"),
     Column("parent_id", String(36), comment="the delivery that this one edits or replies to"),
     Column("sent_channel", Text, comment="where it is now; a channel of Slack by its ID"),

@@ -62,7 +62,7 @@ class _Known:
 
         starts = self.day is None or month_of(self.day) != month_of(day)
         if starts or not stored_value_sets.continues(self.values, after):
-            after = after.forget(day - REMEMBERED)
+            after = after.prune(day - REMEMBERED)
             whole, data = 1, stored_value_sets.to_bytes(after)
         else:
             whole, data = 0, stored_value_sets.delta(self.values, after)

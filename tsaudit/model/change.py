@@ -105,7 +105,7 @@ class MakeTag(Change):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ColumnPart:
     """One attribute of a value that combines several."""
 
     name: str
@@ -119,7 +119,7 @@ class SplitColumn(Change):
 
     column: str
     separator: str
-    parts: tuple[Part, ...]
+    parts: tuple[ColumnPart, ...]
     """In their order within the value."""
     example: str
     is_tag: bool = True
@@ -290,7 +290,7 @@ class Inspect(Change):
 
     what: str
     """`new values` of a column, its `types`, the `schema` of a measurement, the existing `measurements` or `databases`,
-    `sources` whose rows lack a column, or rows of one of the `customers`.
+    `sources` whose rows lack a column, or rows of one of the `tenants`.
     """
     column: str = ""
     values: tuple[str, ...] = ()

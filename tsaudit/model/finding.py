@@ -18,9 +18,9 @@ from tsaudit.model.subject import Subject
 class Severity(enum.StrEnum):
     """How bad a finding is."""
 
-    INFO = "info"
+    NOTE = "note"
     """For information; does not affect the verdict and opens no incident."""
-    WARN = "warn"
+    WARNING = "warning"
     CRITICAL = "critical"
 
     @property
@@ -48,7 +48,7 @@ class Verdict(enum.StrEnum):
 
     OK = "ok"
     UNKNOWN = "unknown"
-    WARN = "warn"
+    WARNING = "warning"
     CRITICAL = "critical"
 
     @property
@@ -156,7 +156,7 @@ class Finding:
     """Of `observed`."""
     baseline: float | None = None
     """The figure of the previous snapshot, if the rule compares."""
-    guilty: str | None = None
+    main_contributor: str | None = None
     """The tag or column that contributes most."""
     share: float | None = None
     """Its share of the damage, 0 to 1."""
@@ -205,8 +205,8 @@ class RuleResult:
     """The target-wide limits it used."""
     why: str = ""
     """The rule's section "Why it matters"."""
-    not_judged: str = ""
-    """Which measurements it did not judge because of what their rows are, in words; empty if it judged all."""
+    not_evaluated: str = ""
+    """Which measurements it did not evaluate because of what their rows are, in words; empty if it evaluated all."""
     switched_off: bool = False
     """Whether the configuration switches it off here; its outcome is then that it does not apply."""
 
@@ -214,13 +214,13 @@ class RuleResult:
     def verdict(self) -> Verdict | None:
         """None for a rule that does not apply; `unknown` for a failed one, whatever it found.
 
-        Findings of severity `info` leave it `ok`.
+        Findings of severity `note` leave it `ok`.
         """
         if self.outcome is Outcome.NOT_APPLICABLE:
             return None
         if self.outcome is Outcome.ERROR:
             return Verdict.UNKNOWN
-        worst = Verdict.worst(Verdict(f.severity) for f in self.findings if f.severity is not Severity.INFO)
+        worst = Verdict.worst(Verdict(f.severity) for f in self.findings if f.severity is not Severity.NOTE)
         if worst is not Verdict.OK:
             return worst
         return Verdict.UNKNOWN if self.gaps else Verdict.OK
@@ -283,7 +283,7 @@ def ordered(results: Iterable[RuleResult]) -> list[tuple[RuleResult, Finding]]:
 UNREACHABLE_CODE: Final = "TGT001"
 """Code of the finding that a target, or one of its databases, could not be audited; not a rule."""
 
-SILENCED_CODE: Final = "TGT002"
+DEGRADED_CODE: Final = "TGT002"
 """Code of the finding that rules cannot be evaluated, audit after audit; not a rule."""
 
 PLUGIN_CODE: Final = "TGT003"
@@ -291,7 +291,7 @@ PLUGIN_CODE: Final = "TGT003"
 
 RULELESS_CODES: Final = {
     UNREACHABLE_CODE: "target-not-audited",
-    SILENCED_CODE: "rules-not-evaluated",
+    DEGRADED_CODE: "rules-not-evaluated",
     PLUGIN_CODE: "plug-in-not-usable",
 }
 """Codes and names of findings without a rule, by which a route can select them."""

@@ -59,7 +59,7 @@ class BoundedPool(urllib3.PoolManager):
     def clear(self) -> None:
         """Close the connections."""
         super().clear()
-        self._sockets.forget_closed()
+        self._sockets.prune_closed()
 
     def urlopen(  # type: ignore[override]  # urllib3 has overloads of its own
         self, method: str, url: str, redirect: bool = False, **settings: Any
@@ -125,10 +125,10 @@ def whole(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
 def _shown(place: str) -> str:
     """An address without its query, which could contain a token, and without credentials."""
     address = place.partition("?")[0]
-    scheme, mark, rest = address.partition("://")
-    if mark:
+    scheme, separator, rest = address.partition("://")
+    if separator:
         host, slash, path = rest.partition("/")
-        address = f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
+        address = f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
     return "".join(c if c.isprintable() else "?" for c in address)[:200]
 
 
@@ -165,14 +165,14 @@ class _Sockets:
         finally:
             self._limits.remove(limit)
             if not self._limits:
-                self.forget_closed()
+                self.prune_closed()
 
     def abort(self) -> None:
         with self._lock:
             for _, handle in self._open:
                 shut_down(handle.fileno())
 
-    def forget_closed(self) -> None:
+    def prune_closed(self) -> None:
         """Close the handles of closed connections: otherwise the peer would not notice."""
         with self._lock:
             still = [(of, handle) for of, handle in self._open if getattr(of(), "sock", None) is not None]

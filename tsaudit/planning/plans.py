@@ -17,7 +17,7 @@ from tsaudit.model.finding import Finding, RuleResult, Severity, worst_first
 from tsaudit.model.plan import LeftOut, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.planning.effects import effect_of, tags_ended, together, with_next
 from tsaudit.planning.merging import Wanted, merge
 
@@ -45,7 +45,7 @@ def _key(change: Change) -> tuple[str, str]:
 
 def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...]:
     """The plans, that of the worst finding first. Notes have none, and none of their changes is in another one's."""
-    pairs = [(r, f) for r in results for f in r.findings if f.severity is not Severity.INFO]
+    pairs = [(r, f) for r in results for f in r.findings if f.severity is not Severity.NOTE]
     units: dict[Hashable, list[tuple[str, Finding, Change]]] = defaultdict(list)
     for result, finding in sorted(pairs, key=lambda pair: worst_first(pair[0].code, pair[1])):
         for change in finding.changes:
@@ -177,7 +177,7 @@ def _steps(
         yield Step(StepKind.FIND, f"{_broken(engine, error)}.")
 
 
-def with_words(profile: Profile, result: RuleResult) -> RuleResult:
+def with_advice(profile: Profile, result: RuleResult) -> RuleResult:
     """The result, each finding of which says in the engine's words what is to change; the plans have the statements."""
     if not result.findings:
         return result
@@ -204,4 +204,4 @@ def _sentence(
         return
     place, unit = _place(profile, measurement, at, changes), _Unit(at, handled, (), ())
     says_most = (StepKind.WRITER, StepKind.SCHEMA, StepKind.STORED, StepKind.FIND)
-    yield from (words.brief(step.words) for step in itertools.islice(_steps([place], [unit], says_most), 1))
+    yield from (describe.brief(step.words) for step in itertools.islice(_steps([place], [unit], says_most), 1))

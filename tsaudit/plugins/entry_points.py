@@ -117,7 +117,7 @@ def _declarations(folder: str) -> Iterator[bytes]:
                     yield file.read()
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Search again on the next call: for tests."""
     installed.cache_clear()
     _declares_any.cache_clear()

@@ -28,7 +28,7 @@ def write(
     *,
     run_url: str | None = None,
     previous: AuditResult | None = None,
-    alarm: str = "",
+    warning: str = "",
     owner: str = "",
 ) -> ReportLocation:
     """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and the entry in the index; returns where the
@@ -37,7 +37,7 @@ def write(
     The first run of a version also writes a page for each rule, `rules/<code>.html`.
 
     `latest.html` and the entry do not change if they already show a later day. `profile` is None for a target that
-    could not be audited, `previous` is the result of the previous run. `alarm` is shown in red: a problem that makes
+    could not be audited, `previous` is the result of the previous run. `warning` is shown in red: a problem that makes
     the audit itself doubtful. `owner` is that of the target, for the index. Raises ReportError.
     """
     from tsaudit.history import clock
@@ -48,7 +48,14 @@ def write(
         raise ReportError(f"a target cannot be called {index.PAGE}: the index has that name; rename the target")
     full_values = settings.values == "full"
     contents = html.contents_of(
-        result, profile, timeline, incidents, full_values=full_values, run_url=run_url, previous=previous, alarm=alarm
+        result,
+        profile,
+        timeline,
+        incidents,
+        full_values=full_values,
+        run_url=run_url,
+        previous=previous,
+        warning=warning,
     )
     page = html.page(contents).encode(errors="replace")
     folder = Folder(settings.folder, settings.permissions)
@@ -62,7 +69,7 @@ def write(
             incidents,
             contents.run_changes,
             {str(severity): count for severity, count in contents.counts.items()},
-            story=contents.story,
+            summary=contents.summary,
             moved=contents.movement,
             full_values=full_values,
             run_url=contents.run_url,

@@ -35,14 +35,14 @@ class RunChanges:
     verdict: Verdict
     new: tuple[FindingChange, ...]
     gone: tuple[FindingChange, ...]
-    not_judged: tuple[FindingChange, ...]
+    not_evaluated: tuple[FindingChange, ...]
     """Found then; the rule could not be evaluated today, so their state is not known."""
     severity: tuple[FindingChange, ...]
 
     @property
     def any(self) -> bool:
         return bool(
-            self.new or self.gone or self.not_judged or self.severity or self.verdict is not self.verdict_before
+            self.new or self.gone or self.not_evaluated or self.severity or self.verdict is not self.verdict_before
         )
 
 
@@ -62,19 +62,19 @@ def compare(before: AuditResult, now: AuditResult) -> RunChanges:
     """What changed between two results of one target."""
     old, new = _by_fingerprint(before), _by_fingerprint(now)
     rules = {r.code: r for r in now.results}
-    absent = [change for mark, change in old.items() if mark not in new]
+    absent = [change for key, change in old.items() if key not in new]
     over = {c.fingerprint for c in absent if is_good(c.rule.code, c.finding.subject, rules)}
     return RunChanges(
         day_before=before.day,
         verdict_before=before.verdict,
         verdict=now.verdict,
-        new=tuple(change for mark, change in new.items() if mark not in old),
+        new=tuple(change for key, change in new.items() if key not in old),
         gone=tuple(c for c in absent if c.fingerprint in over),
-        not_judged=tuple(c for c in absent if c.fingerprint not in over),
+        not_evaluated=tuple(c for c in absent if c.fingerprint not in over),
         severity=tuple(
-            FindingChange(mark, c.rule, c.finding, old[mark].finding.severity)
-            for mark, c in new.items()
-            if mark in old and old[mark].finding.severity is not c.finding.severity
+            FindingChange(key, c.rule, c.finding, old[key].finding.severity)
+            for key, c in new.items()
+            if key in old and old[key].finding.severity is not c.finding.severity
         ),
     )
 
@@ -85,7 +85,7 @@ def schema_changes(before: Profile, now: Profile) -> Iterator[SchemaChange]:
     yield from _retention(before, now)
 
 
-def in_words(found: Sequence[SchemaChange], measurement: str) -> str:
+def describe(found: Sequence[SchemaChange], measurement: str) -> str:
     """`2 new fields, 1 tag gone, 1 type changed`; `measurement` is the engine's word for one."""
     counts = Counter((c.kind, measurement if c.what == "measurement" else c.what) for c in found)
     return ", ".join(
@@ -115,9 +115,9 @@ def _types(column: LiveColumn) -> str:
 def _by_fingerprint(result: AuditResult) -> dict[str, FindingChange]:
     found: dict[str, FindingChange] = {}
     for rule, finding in result.findings():
-        mark = fingerprint(result.target, rule.code, finding.subject)
+        key = fingerprint(result.target, rule.code, finding.subject)
         # Worst first: of two with the same fingerprint, the more severe one stays.
-        found.setdefault(mark, FindingChange(mark, rule, finding))
+        found.setdefault(key, FindingChange(key, rule, finding))
     return found
 
 

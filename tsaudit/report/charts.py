@@ -15,10 +15,10 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from tsaudit.model.timeline import Point
-from tsaudit.report import foreign
+from tsaudit.report import untrusted
 from tsaudit.report.trends import Trend
-from tsaudit.text import day as day_in_words
-from tsaudit.text import number as number_in_words
+from tsaudit.text import day as formatted_day
+from tsaudit.text import number as formatted_number
 from tsaudit.text import percent, short
 from tsaudit.text.forecasts import limit_reached
 from tsaudit.text.sparkline import svg
@@ -193,7 +193,7 @@ def _onset_label(chart: Trend, plane: _Plane) -> str:
         return ""
     x = plane.percent(chart.onset)
     anchor = "end" if x > 75 else "start" if x < 22 else "middle"
-    label = escape(day_in_words(chart.onset))
+    label = escape(formatted_day(chart.onset))
     return f'<text class="onset" x="{x}%" y="12" text-anchor="{anchor}">began {label}</text>'
 
 
@@ -208,37 +208,37 @@ def _hit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
         return ""
     anchor = "end" if x > 88 else "middle"
     y = _TOP + plane.y(limit) - 5
-    return f'<text class="hit" x="{x}%" y="{y}" text-anchor="{anchor}">≈ {escape(day_in_words(day))}</text>'
+    return f'<text class="hit" x="{x}%" y="{y}" text-anchor="{anchor}">≈ {escape(formatted_day(day))}</text>'
 
 
 def _days(plane: _Plane, today: date, last: date) -> str:
     y = _TOP + _HEIGHT + 17
-    marks = [(plane.first, "start"), (today, "end" if today == last else "middle")]
+    labels = [(plane.first, "start"), (today, "end" if today == last else "middle")]
     if plane.percent(today) < 82 and last != today:
-        marks.append((last, "end"))
+        labels.append((last, "end"))
     return "".join(
         f'<text class="day" x="{plane.percent(day)}%" y="{y}" text-anchor="{anchor}">'
-        f"{'today' if day == today != last else escape(day_in_words(day))}</text>"
-        for day, anchor in marks
+        f"{'today' if day == today != last else escape(formatted_day(day))}</text>"
+        for day, anchor in labels
     )
 
 
 def _title(chart: Trend) -> str:
-    name = "the whole target" if chart.of_whole else foreign.line(foreign.cut(str(chart.subject)))
+    name = "the whole target" if chart.of_whole else untrusted.line(untrusted.cut(str(chart.subject)))
     return f"{chart.title} of {name} over time"
 
 
 def _description(chart: Trend, drawn_limit: float | None) -> str:
-    write = percent if chart.is_ratio else number_in_words
+    write = percent if chart.is_ratio else formatted_number
     first, now = chart.points[0], chart.points[-1]
     parts = [
-        f"From {write(first.value)} on {day_in_words(first.day)} to {write(now.value)} on {day_in_words(now.day)}."
+        f"From {write(first.value)} on {formatted_day(first.day)} to {write(now.value)} on {formatted_day(now.day)}."
     ]
     if chart.limit is not None:
         above = "" if drawn_limit is not None else ", too high to be drawn"
         parts.append(f"The limit is {write(chart.limit)}{above}.")
     if chart.onset is not None:
-        parts.append(f"Growth began on {day_in_words(chart.onset)}.")
+        parts.append(f"Growth began on {formatted_day(chart.onset)}.")
     if chart.forecast is not None and (ahead := limit_reached(chart.forecast)):
         parts.append(f"{ahead[0].upper()}{ahead[1:]}.")
     return " ".join(parts)

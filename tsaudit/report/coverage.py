@@ -94,7 +94,7 @@ def _missed(result: AuditResult, profile: Profile | None) -> Iterator[MissedRow]
         yield MissedRow(what, _sentence(finding.message))
 
 
-def bill(profile: Profile) -> CostSection:
+def query_cost(profile: Profile) -> CostSection:
     """What the audit cost."""
     costs = sorted(profile.costs, key=lambda c: (-c.seconds, c.fact))
     total = Cost(

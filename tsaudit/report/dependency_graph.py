@@ -13,7 +13,7 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from tsaudit.model.profile import Dependency
-from tsaudit.report import foreign
+from tsaudit.report import untrusted
 from tsaudit.text import listed
 
 MOST_TAGS: Final = 24
@@ -35,10 +35,10 @@ def draw(dependencies: Sequence[Dependency], number: int) -> Markup:
 
     `number` makes its IDs unique on the page.
     """
-    told = {(d.determinant, d.dependent) for d in dependencies}
-    if not told or len({tag for pair in told for tag in pair}) > MOST_TAGS:
+    edges = {(d.determinant, d.dependent) for d in dependencies}
+    if not edges or len({tag for pair in edges for tag in pair}) > MOST_TAGS:
         return Markup("")
-    boxes, arrows = condensed(told)
+    boxes, arrows = condensed(edges)
     places, width, height = _places(layers(boxes, arrows))
     lines = "".join(_arrow(places[a], places[b]) for a, b in arrows)
     nodes = "".join(_node(box, places[box]) for box in boxes)
@@ -50,10 +50,10 @@ def draw(dependencies: Sequence[Dependency], number: int) -> Markup:
     )
 
 
-def condensed(told: set[tuple[str, str]]) -> tuple[list[Box], list[Arrow]]:
+def condensed(edges: set[tuple[str, str]]) -> tuple[list[Box], list[Arrow]]:
     """The boxes, and the fewest arrows that imply all the pairs (determinant, dependent)."""
-    tags = sorted({tag for pair in told for tag in pair})
-    leads = set(told)
+    tags = sorted({tag for pair in edges for tag in pair})
+    leads = set(edges)
     for middle, a, b in product(tags, repeat=3):  # Warshall: the outermost loop is over the intermediate nodes.
         if (a, middle) in leads and (middle, b) in leads:
             leads.add((a, b))
@@ -118,7 +118,7 @@ def _label(box: Box) -> str:
 
 
 def _short(tag: str) -> str:
-    text = foreign.line(tag)
+    text = untrusted.line(tag)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

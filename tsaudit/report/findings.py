@@ -13,7 +13,7 @@ from tsaudit.model.facts import FACTS, sources_of
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, fingerprint
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.report import foreign
+from tsaudit.report import untrusted
 from tsaudit.text import quantity, short_fingerprint
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Item:
     """The measurement it is about, where the profile has it."""
 
     @property
-    def settled(self) -> bool:
+    def muted(self) -> bool:
         """Accepted or snoozed: known, and nobody is notified."""
         return self.decision is not None and self.decision.kind != "ack"
 
@@ -70,10 +70,10 @@ class Item:
         """Its state as an incident, in words."""
         incident = self.incident
         if incident is None:
-            return "For information, opens no incident" if self.finding.severity is Severity.INFO else "No incident"
+            return "For information, opens no incident" if self.finding.severity is Severity.NOTE else "No incident"
         is_taken = incident.state == "open" and self.decision is not None and self.decision.kind == "ack"
         taken = f", acknowledged by {self.decision.owner}" if is_taken and self.decision else ""
-        words = incident.state_in_words
+        words = incident.state_description
         return words[:1].upper() + words[1:] + taken
 
     @property
@@ -137,26 +137,26 @@ class FindingsView:
 
     full: tuple[Item, ...]
     compact: tuple[CompactGroup, ...]
-    settled: tuple[Item, ...]
-    settled_compact: tuple[CompactGroup, ...]
+    muted: tuple[Item, ...]
+    muted_compact: tuple[CompactGroup, ...]
 
     @property
-    def loud(self) -> tuple[Item, ...]:
+    def actionable(self) -> tuple[Item, ...]:
         """Those in full that count for the verdict."""
-        return tuple(i for i in self.full if i.finding.severity is not Severity.INFO)
+        return tuple(i for i in self.full if i.finding.severity is not Severity.NOTE)
 
     @property
     def notes(self) -> tuple[Item, ...]:
         """Those in full that are information only."""
-        return tuple(i for i in self.full if i.finding.severity is Severity.INFO)
+        return tuple(i for i in self.full if i.finding.severity is Severity.NOTE)
 
     @property
     def open_count(self) -> int:
         return len(self.full) + sum(g.count for g in self.compact)
 
     @property
-    def settled_count(self) -> int:
-        return len(self.settled) + sum(g.count for g in self.settled_compact)
+    def muted_count(self) -> int:
+        return len(self.muted) + sum(g.count for g in self.muted_compact)
 
 
 def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[Incident]) -> list[Item]:
@@ -167,15 +167,15 @@ def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[I
     seen: Counter[str] = Counter()
     for rule, finding in result.findings():
         measurement = measurements.get((finding.subject.database, finding.subject.measurement))
-        mark = fingerprint(result.target, rule.code, finding.subject)
-        incident = by_fingerprint.get(mark)
-        seen[mark] += 1
+        key = fingerprint(result.target, rule.code, finding.subject)
+        incident = by_fingerprint.get(key)
+        seen[key] += 1
         found.append(
             Item(
                 rule=rule,
                 finding=finding,
-                fingerprint=mark,
-                anchor=f"f-{mark}" if seen[mark] == 1 else f"f-{mark}-{seen[mark]}",
+                fingerprint=key,
+                anchor=f"f-{key}" if seen[key] == 1 else f"f-{key}-{seen[key]}",
                 incident=incident,
                 decision=_holding(incident, result.day),
                 measurement=measurement,
@@ -186,21 +186,21 @@ def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[I
 
 def arrange(items: Sequence[Item]) -> FindingsView:
     """Which findings are shown in full, which in compact form, and which are accepted or snoozed."""
-    open_items = [item for item in items if not item.settled]
-    settled = [item for item in items if item.settled]
+    open_items = [item for item in items if not item.muted]
+    muted = [item for item in items if item.muted]
     # As many characters of each name as there is room for, if all findings are shown in short.
     longest_name = min(LONGEST_NAME, max(LEAST_NAME, ROOM_BYTES // max(1, len(items)) - _ANCHOR_BYTES))
     places = (item.finding.subject for item in items)
     names = sum(min(longest_name, len(place.measurement) + len(place.column)) for place in places)
     spare = max(LEAST_FULL_BYTES, ROOM_BYTES - _ANCHOR_BYTES * len(items) - names)
     full = _fitting(open_items, spare * 6 // 10)
-    settled_full = _fitting(settled, spare * 2 // 10)
+    muted_full = _fitting(muted, spare * 2 // 10)
     room = _Room(spare * 2 // 10, longest_name)
     return FindingsView(
         full=tuple(open_items[:full]),
         compact=_compact(open_items[full:], room),
-        settled=tuple(settled[:settled_full]),
-        settled_compact=_compact(settled[settled_full:], room),
+        muted=tuple(muted[:muted_full]),
+        muted_compact=_compact(muted[muted_full:], room),
     )
 
 
@@ -222,8 +222,8 @@ def _holding(incident: Incident | None, day: date) -> Decision | None:
     return decision
 
 
-def _command(kind: str, mark: str) -> str:
-    return f"tsaudit {kind} {short_fingerprint(mark)} {_OPTIONS[kind]}"
+def _command(kind: str, key: str) -> str:
+    return f"tsaudit {kind} {short_fingerprint(key)} {_OPTIONS[kind]}"
 
 
 def _fitting(items: Sequence[Item], room: int) -> int:
@@ -239,7 +239,7 @@ def _weight(item: Item) -> int:
     finding = item.finding
     own = item.measurement.statements if item.measurement else {}
     long = sum(min(len(text), LONGEST_TEXT) for text in (finding.fix, *own.values()))
-    short = sum(len(e.label) + min(len(e.value), foreign.LONGEST) for e in finding.evidence)
+    short = sum(len(e.label) + min(len(e.value), untrusted.LONGEST) for e in finding.evidence)
     return _MARKUP_BYTES + 45 * len(finding.evidence) + len(finding.message) + long + short
 
 
@@ -252,7 +252,7 @@ class _Room:
 
     def text(self, finding: Finding) -> str:
         """The message if there is room, otherwise the figure."""
-        message = foreign.cut(finding.message)
+        message = untrusted.cut(finding.message)
         self._left -= len(message)
         if self._left >= 0:
             return message
@@ -282,9 +282,9 @@ def _compact(items: Sequence[Item], room: _Room) -> tuple[CompactGroup, ...]:
 def _place(items: Sequence[Item], room: _Room, *, one_database: bool) -> CompactPlace:
     subject = items[0].finding.subject
     whole = str(Subject(subject.database, subject.measurement))
-    columns = [foreign.squeezed(i.finding.subject.column, room.longest_name // 2) for i in items]
+    columns = [untrusted.squeezed(i.finding.subject.column, room.longest_name // 2) for i in items]
     # One line has both names, of several in one measurement each has its own.
     longest = room.longest_name - (len(columns[0]) if len(items) == 1 else 0)
-    name = foreign.squeezed(subject.measurement if one_database and subject.measurement else whole, longest)
+    name = untrusted.squeezed(subject.measurement if one_database and subject.measurement else whole, longest)
     lines = (CompactItem(i.anchor, c, room.text(i.finding)) for i, c in zip(items, columns, strict=True))
     return CompactPlace(name, tuple(lines))

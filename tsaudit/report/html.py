@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tsaudit import story as brief
+from tsaudit import summary as brief
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import AuditResult, Severity, Verdict
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.report import (
     changes,
     coverage,
@@ -48,17 +48,17 @@ class ReportContents:
     run_url: str | None
     verdict: Verdict
     full_values: bool
-    alarm: str
+    warning: str
     """A problem that makes the audit itself doubtful, in one line; empty for none."""
     usual_scope: str
     """What most exact counts cover: the window, as the engine's collector words it; empty for everything."""
-    story: brief.Story
+    summary: brief.Summary
     """The worst finding that is neither accepted nor snoozed, in brief; else what was evaluated."""
 
     @property
     def counts(self) -> dict[Severity, int]:
         """Findings by severity, worst first; without accepted and snoozed ones."""
-        found = Counter(i.finding.severity for i in self.items if not i.settled)
+        found = Counter(i.finding.severity for i in self.items if not i.muted)
         return {severity: found[severity] for severity in reversed(Severity)}
 
     @property
@@ -78,9 +78,9 @@ class ReportContents:
         return _weakest(self.profile) if self.profile else ""
 
     @property
-    def rules_judged(self) -> int:
+    def rules_evaluated(self) -> int:
         """Rules that applied and had everything they needed."""
-        return brief.rules_judged(self.result)
+        return brief.rules_evaluated(self.result)
 
     @property
     def rules_unknown(self) -> int:
@@ -90,22 +90,22 @@ class ReportContents:
     @property
     def baseline_offer(self) -> str:
         """What to do about many findings at first; empty later, and if there are none."""
-        loud = any(count for severity, count in self.counts.items() if severity is not Severity.INFO)
+        actionable = any(count for severity, count in self.counts.items() if severity is not Severity.NOTE)
         is_first = self.profile is not None and self.timeline.is_empty
-        return baseline_offer(self.result.target) if loud and is_first else ""
+        return baseline_offer(self.result.target) if actionable and is_first else ""
 
-    def story_of(self, item: findings.Item) -> brief.Story:
+    def summary_of(self, item: findings.Item) -> brief.Summary:
         """One finding in brief."""
         return brief.of_finding(item.finding, item.rule.code, self.result.plans, self.result.target, self.result.day)
 
     def plan_of(self, item: findings.Item) -> Plan | None:
         """The plan that makes what the finding asks for; None if no plan does."""
-        return words.of_finding(item.finding, self.result.plans)
+        return describe.of_finding(item.finding, self.result.plans)
 
     def fix_beyond_step(self, item: findings.Item) -> str | None:
         """The rest of the fix if it begins with the plan's first step, which is not printed twice; None otherwise."""
         plan = self.plan_of(item)
-        return words.beyond(item.finding.fix, words.beginning(plan, self.result.target)) if plan else None
+        return describe.beyond(item.finding.fix, describe.beginning(plan, self.result.target)) if plan else None
 
 
 def contents_of(
@@ -117,9 +117,9 @@ def contents_of(
     full_values: bool,
     run_url: str | None,
     previous: AuditResult | None,
-    alarm: str = "",
+    warning: str = "",
 ) -> ReportContents:
-    """Collect the contents of the page and its JSON file. `alarm`: a problem that makes the audit itself doubtful."""
+    """Collect the contents of the page and its JSON file. `warning`: a problem that makes the audit itself doubtful."""
     schema: tuple[changes.SchemaChange, ...] = ()
     moved = None
     if profile is not None and timeline.previous is not None:
@@ -138,28 +138,28 @@ def contents_of(
         run_url=run_url if run_url and run_url.startswith(("http://", "https://")) else None,
         verdict=result.verdict,
         full_values=full_values,
-        alarm=alarm,
+        warning=warning,
         usual_scope=_usual_scope(profile) if profile else "",
-        story=brief.of_result(result, profile, {i.fingerprint for i in items if i.settled}),
+        summary=brief.of_result(result, profile, {i.fingerprint for i in items if i.muted}),
     )
 
 
 def page(contents: ReportContents) -> str:
     """The report as HTML."""
-    profile, items, story = contents.profile, contents.items, contents.story
+    profile, items, summary = contents.profile, contents.items, contents.summary
     arranged = findings.arrange(items)
     view: dict[str, Any] = {
         "contents": contents,
-        "story": story,
-        "worst": next((item for item in items if item.fingerprint == story.fingerprint), None),
+        "summary": summary,
+        "worst": next((item for item in items if item.fingerprint == summary.fingerprint), None),
         "result": contents.result,
         "profile": profile,
         "day": contents.result.day,
         "noun": definitions.noun(contents.result.engine),
         "findings": arranged,
         "plans": plans.arrange(contents.result.plans, items),
-        "trends": trends.trends(profile, contents.timeline, [i for i in items if not i.settled]),
-        "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.settled)),
+        "trends": trends.trends(profile, contents.timeline, [i for i in items if not i.muted]),
+        "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
         "coverage": coverage.coverage(contents.result, profile),
         "rules": sorted({i.rule.code: i.rule for i in items}.values(), key=lambda r: r.code),
         "series_meaning": definitions.series(contents.result.engine),
@@ -175,7 +175,7 @@ def page(contents: ReportContents) -> str:
             "heat": tables.heat_map(profile),
             "shares": shares,
             "shares_left_out": shares_left_out,
-            "bill": coverage.bill(profile),
+            "query_cost": coverage.query_cost(profile),
             "moves": migration.moves(profile),
         }
     return templates.render("report.html.j2", view)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.model.finding import Finding, Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.report import foreign, html, templates, trends
+from tsaudit.report import html, templates, trends, untrusted
 from tsaudit.report.publish import Folder, ReportError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PAGE: Final = "index.html"
 ENTRIES: Final = "_targets"
 """No target's name begins with an underscore, so this cannot be the folder of one."""
 SEEN: Final = "_index.json"
-"""All entries as they were read last, each with its file's mark: only those that have changed are read again."""
+"""All entries as they were read last, each with its file's version: only those that have changed are read again."""
 SPARK_POINTS: Final = 30
 ROOM_BYTES: Final = 900_000
 """Approximate size of the page, in bytes: targets get a row of their own while it lasts, worst first, then a name."""
@@ -81,9 +81,9 @@ class IndexEntry:
 def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     """The target's entry. `owner`: that of the target; empty if not known."""
     result, profile = contents.result, contents.profile
-    loud = [item for item in contents.items if not item.settled and item.finding.severity is not Severity.INFO]
-    deciding = [item.finding for item in loud if Verdict(item.finding.severity) is contents.verdict]
-    owners = dict.fromkeys(item.incident.owner for item in loud if item.incident)
+    actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.NOTE]
+    deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
+    owners = dict.fromkeys(item.incident.owner for item in actionable if item.incident)
     left = [days for days in map(_days_left, deciding) if days is not None]
     points = trends.whole(profile, contents.timeline)
     return IndexEntry(
@@ -92,7 +92,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
         day=result.day,
         audited_at=result.audited_at,
         verdict=contents.verdict,
-        headline=contents.story.headline,
+        headline=contents.summary.headline,
         counts={str(severity): count for severity, count in contents.counts.items()},
         series=profile.series if profile else None,
         trend=tuple(p.value for p in points[-SPARK_POINTS:]),
@@ -144,20 +144,20 @@ def _entries(folder: Folder) -> dict[str, bytes]:
     """File name to contents of all entries. Reads those that have changed since the last page, which is one request
     each in an object store.
     """
-    marks, seen = folder.marks(ENTRIES, ".json"), _seen(folder)
-    known = {name: text.encode() for name, (mark, text) in seen.items() if marks.get(name) == mark}
-    changed = folder.read_all(ENTRIES, marks.keys() - known.keys())
+    versions, seen = folder.versions(ENTRIES, ".json"), _seen(folder)
+    known = {name: text.encode() for name, (version, text) in seen.items() if versions.get(name) == version}
+    changed = folder.read_all(ENTRIES, versions.keys() - known.keys())
     if changed or len(known) < len(seen):
         texts = {name: data.decode(errors="replace") for name, data in (known | changed).items()}
-        folder.write(SEEN, json.dumps({name: (marks[name], text) for name, text in texts.items()}).encode())
+        folder.write(SEEN, json.dumps({name: (versions[name], text) for name, text in texts.items()}).encode())
     return known | changed
 
 
 def _seen(folder: Folder) -> dict[str, tuple[str, str]]:
-    """File name to mark and contents; empty if nothing was kept, or nothing that can be used."""
+    """File name to version and contents; empty if nothing was kept, or nothing that can be used."""
     try:
         found: Any = json.loads(folder.read(SEEN) or b"{}")
-        return {str(name): (str(mark), str(text)) for name, (mark, text) in found.items()}
+        return {str(name): (str(version), str(text)) for name, (version, text) in found.items()}
     except (AttributeError, TypeError, ValueError):
         return {}
 
@@ -216,7 +216,7 @@ def _fitting(entries: Sequence[IndexEntry]) -> tuple[int, int]:
     room, rows = ROOM_BYTES, 0
     reserve = sum(names) + sum(keys.values())
     for entry, name in zip(entries, names, strict=True):
-        text = foreign.with_code(foreign.cut(entry.headline, LONGEST)).encode()
+        text = untrusted.with_code(untrusted.cut(entry.headline, LONGEST)).encode()
         row = _ROW_BYTES + len(text) + len(entry.target) + len(entry.href)
         reserve -= name
         if room - row < reserve and rows >= LEAST_ROWS:

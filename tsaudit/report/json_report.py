@@ -8,8 +8,8 @@ time.
     complete        whether all that was needed was measured
     counts          findings by severity, of those that are neither accepted nor snoozed
     report          file name of the page
-    story           what every output shows first: headline, figures (label, value, note), first_step, statement (empty
-                    where there is none to be used as it is), fingerprint (empty if it is about no finding)
+    summary         what every output shows first: headline, figures (label, value, note), first_step, statement
+                    (empty where there is none to be used as it is), fingerprint (empty if it is about no finding)
     run_url         the run that created it, or null
     result          the AuditResult: every rule with outcome, limits, findings, and gaps
     fingerprints    for each rule code, the fingerprints of its findings, in the order of `result`; also the page's
@@ -40,11 +40,11 @@ from tsaudit.model.finding import AuditResult, Finding, RuleResult, fingerprint
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Figure, figures
-from tsaudit.report import foreign
+from tsaudit.report import untrusted
 from tsaudit.report.changes import RunChanges
 from tsaudit.report.movement import Movement
 from tsaudit.report.tables import all_roles
-from tsaudit.story import Story
+from tsaudit.summary import Summary
 from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def json_report(
     changes: RunChanges | None,
     counts: Mapping[str, int],
     *,
-    story: Story,
+    summary: Summary,
     moved: Movement | None,
     full_values: bool,
     run_url: str | None,
@@ -79,7 +79,7 @@ def json_report(
         "counts": _json(dict(counts)),
         "report": _json(f"{result.day.isoformat()}.html"),
         "run_url": _json(run_url),
-        "story": _json(_story(story)),
+        "summary": _json(_summary(summary)),
         "result": to_json(_showable(result, full_values=full_values)),
         "fingerprints": _json(_of_findings(result, lambda r, f: fingerprint(result.target, r.code, f.subject))),
         "headlines": _json(_of_findings(result, lambda _, f: headline(f))),
@@ -104,13 +104,13 @@ def _of_findings(result: AuditResult, text: Callable[[RuleResult, Finding], str]
     return {r.code: [text(r, finding) for finding in r.findings] for r in result.results if r.findings}
 
 
-def _story(story: Story) -> dict[str, Any]:
+def _summary(summary: Summary) -> dict[str, Any]:
     return {
-        "headline": story.headline,
-        "figures": [{"label": f.label, "value": f.value, "note": f.note} for f in story.figures],
-        "first_step": story.first_step,
-        "statement": story.statement,
-        "fingerprint": story.fingerprint,
+        "headline": summary.headline,
+        "figures": [{"label": f.label, "value": f.value, "note": f.note} for f in summary.figures],
+        "first_step": summary.first_step,
+        "statement": summary.statement,
+        "fingerprint": summary.fingerprint,
     }
 
 
@@ -149,7 +149,7 @@ def _list(values: Iterable[object]) -> bytes:
 
 def _showable(result: AuditResult, *, full_values: bool) -> AuditResult:
     def of_finding(finding: Finding) -> Finding:
-        samples = foreign.shown(finding.samples, full=full_values, most=len(finding.samples))
+        samples = untrusted.shown(finding.samples, full=full_values, most=len(finding.samples))
         return dataclasses.replace(finding, samples=samples) if finding.samples else finding
 
     def of_rule(rule: RuleResult) -> RuleResult:
@@ -200,5 +200,5 @@ def _changes(changes: RunChanges | None) -> dict[str, Any] | None:
         "verdict_before": changes.verdict_before.value,
         "new": [c.fingerprint for c in changes.new],
         "gone": [c.fingerprint for c in changes.gone],
-        "not_judged": [c.fingerprint for c in changes.not_judged],
+        "not_evaluated": [c.fingerprint for c in changes.not_evaluated],
     }

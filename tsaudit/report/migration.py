@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.cardinality.contributions import guilty_tag
+from tsaudit.analysis.cardinality.contributions import main_contribution
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Count, Measurement, Profile
 
@@ -74,9 +74,9 @@ def _move(measurement: Measurement) -> Move:
 def _as_field(measurement: Measurement) -> tuple[str, int | None]:
     sets, rows = measurement.tag_sets, measurement.rows.value if measurement.rows else 0
     if sets is not None:
-        guilty = guilty_tag(sets)
-        if guilty and not guilty.together_with and guilty.series_left <= _MOST_LEFT * sets.series:
-            return guilty.tag, guilty.series_left
+        contribution = main_contribution(sets)
+        if contribution and not contribution.together_with and contribution.series_left <= _MOST_LEFT * sets.series:
+            return contribution.tag, contribution.series_left
         return "", None
     own = (tag.key for tag in measurement.tags if rows and tag.values and tag.values.value > _OWN_VALUE_RATIO * rows)
     return next(own, ""), None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.model.plan import Plan, Step
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.report.findings import Item
 
 ROOM_BYTES: Final = 80_000
@@ -20,7 +20,7 @@ class StepView:
 
     number: int
     step: Step
-    marks: tuple[str, ...]
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class PlansView:
 
 def arrange(plans: Sequence[Plan], items: Iterable[Item]) -> PlansView:
     """The plans of open findings, in their order."""
-    chosen = words.asked_for((item.finding for item in items if not item.settled), plans)
+    chosen = describe.asked_for((item.finding for item in items if not item.muted), plans)
     full: list[PlanView] = []
     room = ROOM_BYTES
     for plan in chosen:
@@ -64,14 +64,14 @@ def arrange(plans: Sequence[Plan], items: Iterable[Item]) -> PlansView:
 
 
 def _view(plan: Plan) -> PlanView:
-    steps = tuple(StepView(number, step, words.marks(step)) for number, step in enumerate(plan.steps, start=1))
+    steps = tuple(StepView(number, step, describe.labels(step)) for number, step in enumerate(plan.steps, start=1))
     return PlanView(
         plan,
-        words.anchor(plan),
-        words.summary(plan),
-        words.others(plan),
-        words.effect(plan.effect),
+        describe.anchor(plan),
+        describe.summary(plan),
+        describe.others(plan),
+        describe.effect(plan.effect),
         steps,
-        tuple(words.left_out(plan)),
+        tuple(describe.left_out(plan)),
         plan.rules,
     )

@@ -57,13 +57,13 @@ class Folder:
         except Exception as error:
             raise self._refused("read", path, error) from error
 
-    def marks(self, subfolder: str, suffix: str) -> dict[str, str]:
+    def versions(self, subfolder: str, suffix: str) -> dict[str, str]:
         """File name to a text that changes with the file, for every file with that suffix in the subfolder."""
         try:
-            listed = self._storage.marks(subfolder)
+            listed = self._storage.versions(subfolder)
         except Exception as error:
             raise self._refused("read", subfolder, error) from error
-        return {name: mark for name, mark in sorted(listed.items()) if name.endswith(suffix)}
+        return {name: version for name, version in sorted(listed.items()) if name.endswith(suffix)}
 
     def read_all(self, subfolder: str, names: Iterable[str]) -> dict[str, bytes]:
         """File name to contents; files removed in the meantime are missing."""

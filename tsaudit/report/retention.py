@@ -13,7 +13,7 @@ def remove_old(folder: Folder, target: str, before: date) -> None:
 
     Only files whose name is a day count as reports. Raises ReportError.
     """
-    files = {name: day for name in folder.marks(target, "") if (day := _day(name)) is not None}
+    files = {name: day for name in folder.versions(target, "") if (day := _day(name)) is not None}
     newest = max(files.values(), default=before)
     for name, day in files.items():
         if day < before and day != newest:

@@ -14,21 +14,21 @@ from tsaudit.report.rule_pages import FOLDER
 def write(folder: Folder) -> None:
     """Write all pages and their list, unless a run of this version with these rules has. Raises ReportError.
 
-    Every run of a version writes the same bytes, so runs at the same time cannot mix; the mark comes last, so a run
+    Every run of a version writes the same bytes, so runs at the same time cannot mix; the marker comes last, so a run
     that is cut off is made up for by the next one.
     """
     pages = rule_pages.pages()
     texts = [(page.code, page.name, page.title, page.text, page.summary, _facts(page)) for page in pages]
     made = repr((VERSION, templates.sources(), texts))
-    mark = f"{FOLDER}/_{hashlib.sha256(made.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.json"
-    if folder.read(mark) is not None:
+    marker = f"{FOLDER}/_{hashlib.sha256(made.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.json"
+    if folder.read(marker) is not None:
         return
     for page in pages:
         text = templates.render("rule.html.j2", {"version": VERSION, "page": page, "rule": page.rule})
         folder.write(f"{FOLDER}/{page.code}.html", text.encode(errors="replace"))
     text = templates.render("rules.html.j2", {"version": VERSION, "pages": pages})
     folder.write(f"{FOLDER}/index.html", text.encode(errors="replace"))
-    folder.write(mark, b"{}")
+    folder.write(marker, b"{}")
 
 
 def _facts(page: rule_pages.Page) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
 
-from tsaudit.report import foreign
+from tsaudit.report import untrusted
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -25,12 +25,12 @@ def page(text: str) -> Markup:
     """The text as HTML: headings, paragraphs, lists, code, emphasis, and links to web addresses. HTML in it is shown
     as text.
     """
-    return Markup(_parser().render(foreign.block(text)))  # noqa: S704 -- the parser escapes
+    return Markup(_parser().render(untrusted.block(text)))  # noqa: S704 -- the parser escapes
 
 
 def inline(text: str) -> Markup:
     """The text of one paragraph as HTML: code, emphasis, and links to web addresses."""
-    return Markup(_parser().renderInline(foreign.line(text)))  # noqa: S704 -- the parser escapes
+    return Markup(_parser().renderInline(untrusted.line(text)))  # noqa: S704 -- the parser escapes
 
 
 @functools.cache
@@ -56,9 +56,9 @@ def _clean(state: StateCore) -> None:
     leads_nowhere = False
     for token in _all(state.tokens):
         if token.type in ("fence", "code_block"):
-            token.content = foreign.block(token.content)
+            token.content = untrusted.block(token.content)
         elif token.type != "inline":
-            token.content = foreign.line(token.content)
+            token.content = untrusted.line(token.content)
         if token.type in ("heading_open", "heading_close"):
             token.tag = _HEADING
         if token.type == "link_open":

@@ -46,11 +46,11 @@ def pages() -> list[Page]:
 
 
 def _without_rule() -> Iterator[Page]:
-    from tsaudit import not_audited, silenced_rules
-    from tsaudit.model.finding import PLUGIN_CODE, SILENCED_CODE
-    from tsaudit.rules import foreign as plug_ins
+    from tsaudit import degraded_rules, not_audited
+    from tsaudit.model.finding import DEGRADED_CODE, PLUGIN_CODE
+    from tsaudit.rules import plugin_rules
 
-    about: dict[str, Any] = {SILENCED_CODE: silenced_rules, PLUGIN_CODE: plug_ins}
+    about: dict[str, Any] = {DEGRADED_CODE: degraded_rules, PLUGIN_CODE: plugin_rules}
     for code, name in RULELESS_CODES.items():
         source = about.get(code, not_audited)
         text = f"## Why it matters\n\n{source.WHY}\n\n## Fix\n\n{source.FIX}"

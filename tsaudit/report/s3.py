@@ -63,7 +63,7 @@ class S3Storage:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return {path: data for path, data in pool.map(one, paths) if data is not None}
 
-    def marks(self, subfolder: str) -> Mapping[str, str]:
+    def versions(self, subfolder: str) -> Mapping[str, str]:
         """Name to ETag."""
         start = self._key(f"{subfolder}/")
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start, Delimiter="/")

@@ -25,7 +25,7 @@ class StorageSection(Protocol):
     def read_all(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         """Path to contents; files that do not exist are missing."""
 
-    def marks(self, subfolder: str) -> Mapping[str, str]:
+    def versions(self, subfolder: str) -> Mapping[str, str]:
         """Name to a text that changes with the file, for each file directly in the subfolder, if there is one."""
 
     def delete(self, path: str) -> None:
@@ -73,7 +73,7 @@ class LocalStorage:
                 found[path] = self.read(path)
         return found
 
-    def marks(self, subfolder: str) -> Mapping[str, str]:
+    def versions(self, subfolder: str) -> Mapping[str, str]:
         """Name to inode, time, and size."""
         found = {}
         with suppress(FileNotFoundError), os.scandir(self._root / subfolder) as entries:
@@ -116,7 +116,7 @@ class FsspecStorage:
         # Some answer with a leading slash that they were not asked with.
         return {path_of.get(full) or path_of[full.lstrip("/")]: bytes(data) for full, data in found.items()}
 
-    def marks(self, subfolder: str) -> Mapping[str, str]:
+    def versions(self, subfolder: str) -> Mapping[str, str]:
         """Name to all that the listing tells: the time and, if there is one, the ETag."""
         self._files.invalidate_cache()
         if not self._files.exists(self._full(subfolder)):

@@ -14,19 +14,19 @@ from markupsafe import Markup
 
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.model.finding import Finding, Severity, Verdict
-from tsaudit.planning import words
+from tsaudit.planning import describe
 from tsaudit.report import (
     changes,
     charts,
     definitions,
     dependency_graph,
     findings,
-    foreign,
     migration,
     rule_markdown,
     rule_pages,
     tables,
     trends,
+    untrusted,
 )
 from tsaudit.text import (
     change,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _HERE: Final = Path(__file__).parent
-WORDS: Final = {"ok": "OK", "unknown": "Unknown", "info": "Note", "warn": "Warning", "critical": "Critical"}
+WORDS: Final = {"ok": "OK", "unknown": "Unknown", "note": "Note", "warning": "Warning", "critical": "Critical"}
 """The words for verdicts and severities."""
 
 
@@ -84,7 +84,7 @@ def _environment() -> Environment:
         quantity=quantity,
         short_fingerprint=short_fingerprint,
         change=change,
-        day=lambda moment: foreign.unbroken(day(moment)),
+        day=lambda moment: untrusted.unbroken(day(moment)),
         instant=instant,
         duration=duration,
         size=lambda count: NOT_KNOWN if count is None else size(count),
@@ -93,25 +93,25 @@ def _environment() -> Environment:
         listed=listed,
         limit_reached=lambda forecast: _capitalized(forecasts.limit_reached(forecast)),
         pace=forecasts.pace,
-        cut=foreign.cut,
-        code=foreign.with_code,
-        preformatted=lambda text: Markup.escape(foreign.cut(foreign.block(text), findings.LONGEST_TEXT)),
-        statement=lambda text: Markup.escape(foreign.block(text)),
+        cut=untrusted.cut,
+        code=untrusted.with_code,
+        preformatted=lambda text: Markup.escape(untrusted.cut(untrusted.block(text), findings.LONGEST_TEXT)),
+        statement=lambda text: Markup.escape(untrusted.block(text)),
         markdown=rule_markdown.page,
         inline=rule_markdown.inline,
         in_full=in_full,
-        prose=lambda text: foreign.prose(foreign.cut(text, findings.LONGEST_TEXT)),
-        is_exact=lambda text: foreign.block(text) == text,
+        prose=lambda text: untrusted.prose(untrusted.cut(text, findings.LONGEST_TEXT)),
+        is_exact=lambda text: untrusted.block(text) == text,
         verdict_word=WORDS.__getitem__,
         heat_level=_heat_level,
         reason=reason,
-        origin=lambda limit: foreign.cut(origin(limit), 60),
-        last_day=lambda window: foreign.unbroken(day(window.end - timedelta(microseconds=1))),
+        origin=lambda limit: untrusted.cut(origin(limit), 60),
+        last_day=lambda window: untrusted.unbroken(day(window.end - timedelta(microseconds=1))),
         trend_note=_trend_note,
         spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
-        anchor_of_plan=words.anchor,
-        steps_in_words=words.summary,
-        effect_in_words=words.effect,
+        anchor_of_plan=describe.anchor,
+        plan_summary=describe.summary,
+        plan_effect=describe.effect,
         tally=_tally,
         web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
     )
@@ -130,11 +130,11 @@ def _environment() -> Environment:
         most_names=tables.MOST_NAMES,
         most_keys=migration.MOST_KEYS,
         statements=findings.statements,
-        samples=foreign.shown,
+        samples=untrusted.shown,
         limit_text=_limit_text,
         definitions=definitions,
         rule_address=rule_pages.address,
-        schema_in_words=changes.in_words,
+        describe_schema_changes=changes.describe,
         Severity=Severity,
     )
     return environment
@@ -144,7 +144,7 @@ def _harmless(value: object) -> object:
     """Applied to every value put into a template, so no template can forget it."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return foreign.line(value)
+    return untrusted.line(value)
 
 
 def _asset(name: str) -> Markup:

@@ -1,4 +1,4 @@
-"""The rules that hold on several engines, one module each, by family; those about one engine are in its room.
+"""The rules that hold on several engines, one module each, by family; those about one engine are in its package.
 
 A module in one of these folders that holds a Rule is found; there is no list to edit. Other packages bring more.
 """
@@ -19,19 +19,19 @@ from tsaudit.rule import Family, Rule
 @functools.cache
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code: tsaudit's own, and those of other packages that can be used."""
-    return tuple(sorted((*_own(), *_foreign()[0]), key=lambda rule: rule.code))
+    return tuple(sorted((*_own(), *_from_plugins()[0]), key=lambda rule: rule.code))
 
 
 @functools.cache
 def rules_for(engine: str) -> tuple[Rule, ...]:
     """The rules that may apply to the engine, by code; those in the packages of others are not loaded."""
-    rules = (*_shared(), *_in(f"engines/{engine}/rules/"), *_foreign()[0])
+    rules = (*_shared(), *_in(f"engines/{engine}/rules/"), *_from_plugins()[0])
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
 def unusable() -> tuple[Problem, ...]:
     """Why rules of other packages cannot be used."""
-    return _foreign()[1]
+    return _from_plugins()[1]
 
 
 def families() -> tuple[str, ...]:
@@ -40,11 +40,11 @@ def families() -> tuple[str, ...]:
     return own + tuple(sorted({rule.family for rule in all_rules()} - set(own)))
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Search for them again on the next call: for tests."""
     all_rules.cache_clear()
     rules_for.cache_clear()
-    _foreign.cache_clear()
+    _from_plugins.cache_clear()
 
 
 @functools.cache
@@ -63,12 +63,12 @@ def _in(folders: str) -> Iterator[Rule]:
 
 
 @functools.cache
-def _foreign() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
+def _from_plugins() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
     if not plugins.installed(plugins.RULES):
         return (), ()
-    from tsaudit.rules.foreign import foreign_rules
+    from tsaudit.rules.plugin_rules import plugin_rules
 
-    return foreign_rules(_own())
+    return plugin_rules(_own())
 
 
 def _modules(folders: str) -> Iterator[str]:

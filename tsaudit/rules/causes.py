@@ -18,7 +18,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.rule import Reach, Rule
 from tsaudit.text import listed, many, number
 
-_MOST_APART: Final = {Severity.INFO: 3, Severity.WARN: 5, Severity.CRITICAL: 5}
+_MOST_APART: Final = {Severity.NOTE: 3, Severity.WARNING: 5, Severity.CRITICAL: 5}
 """Places where the same thing is reported place by place. With more, one program or habit is behind all of them."""
 _MOST_EVIDENCE: Final = 8
 _Place = tuple[str, int]
@@ -117,7 +117,7 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     changes = finding.changes
     if all(isinstance(change, Inspect) for change in changes):
         # Changes of the others would otherwise be about what this one changes anyway. Those of notes stay theirs.
-        worse = (other for _, other in under if other.severity is not Severity.INFO)
+        worse = (other for _, other in under if other.severity is not Severity.NOTE)
         changes = (*changes, *(change for other in worse for change in other.changes))
     return replace(finding, changes=changes, evidence=(*finding.evidence, *shown))
 

@@ -14,7 +14,7 @@ from tsaudit.rule import Case, subject_of
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.cardinality.attribution import Attribution, Blame, Past
+    from tsaudit.analysis.cardinality.attribution import Attribution, Contributor, Past
     from tsaudit.analysis.cardinality.circumstances import KeyChange, Parent
 
 _NAMED_TOO: Final = 0.3
@@ -106,7 +106,10 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
 
     evidence = (
         Evidence("new series", f"{number(found.new_series)} first seen on {found.since} or later"),
-        *(Evidence(f"new values of {_names(blame)}", _described(measurement, blame)) for blame in found.blames),
+        *(
+            Evidence(f"new values of {_names(contributor)}", _described(measurement, contributor))
+            for contributor in found.contributors
+        ),
     )
     none = Cause(None, None, "", None, (), evidence, is_removable=False)
     kept = circumstances.kept_longer(measurement, found)
@@ -121,7 +124,7 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
     changed = circumstances.key_change(measurement, found.since)
     if changed is not None:
         return _by_key(none, changed, found, measurement)
-    if found.blames and found.blames[0].share >= _MAIN:
+    if found.contributors and found.contributors[0].share >= _MAIN:
         return _by_values(measurement, found, past, none)
     combined = circumstances.combined_tags(measurement, found)
     if combined:
@@ -131,7 +134,7 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
             brief=f"new combinations of old values of {_tags(combined)}",
             fix=f"Find out why values of {_tags(combined)} now occur together that did not before.",
         )
-    return _by_values(measurement, found, past, none) if found.blames else None
+    return _by_values(measurement, found, past, none) if found.contributors else None
 
 
 def _by_key(none: Cause, changed: KeyChange, found: Attribution, measurement: Measurement) -> Cause:
@@ -167,7 +170,7 @@ def _by_key(none: Cause, changed: KeyChange, found: Attribution, measurement: Me
 def _by_values(measurement: Measurement, found: Attribution, past: Past, none: Cause) -> Cause:
     from tsaudit.analysis.cardinality import circumstances
 
-    worst = found.blames[0]
+    worst = found.contributors[0]
     tag = measurement.tag(worst.tag)
     assert tag is not None
     assert tag.over_time is not None
@@ -191,7 +194,7 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
     return replace(cause, words=words, brief=f"{percent(worst.share)} of it by new values of tag {_names(worst)}")
 
 
-def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Blame) -> Cause:
+def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Contributor) -> Cause:
     tag = measurement.tag(parent.tag)
     over_time = tag.over_time if tag else None
     return replace(
@@ -206,7 +209,7 @@ def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Bl
     )
 
 
-def _sentence(measurement: Measurement, found: Attribution, worst: Blame) -> Iterator[str]:
+def _sentence(measurement: Measurement, found: Attribution, worst: Contributor) -> Iterator[str]:
     from tsaudit.analysis.cardinality.attribution import looks
 
     tag = measurement.tag(worst.tag)
@@ -225,15 +228,17 @@ def _sentence(measurement: Measurement, found: Attribution, worst: Blame) -> Ite
             f"{estimate}{percent(worst.share)} of the growth since {found.since} is due to additional values of tag "
             f"{_names(worst)}{described}; the other new values take the place of old ones"
         )
-    others = [blame for blame in found.blames[1:] if blame.share >= _NAMED_TOO]
+    others = [contributor for contributor in found.contributors[1:] if contributor.share >= _NAMED_TOO]
     if others:
-        yield "also growing: " + listed([f"{_names(blame)} ({percent(blame.share)})" for blame in others])
+        yield "also growing: " + listed(
+            [f"{_names(contributor)} ({percent(contributor.share)})" for contributor in others]
+        )
     place = next(_gathered(measurement, worst), "")
     if place:
         yield f"nearly all new series are at one value of tag {place}"
 
 
-def _gathered(measurement: Measurement, worst: Blame) -> Iterator[str]:
+def _gathered(measurement: Measurement, worst: Contributor) -> Iterator[str]:
     """Another tag with the value on which the new series gather, the tag with the most values first."""
     from tsaudit.analysis.shapes.shapes import redact
 
@@ -243,23 +248,23 @@ def _gathered(measurement: Measurement, worst: Blame) -> Iterator[str]:
             yield f"{tag.key} ({redact(value)})"
 
 
-def _described(measurement: Measurement, blame: Blame) -> str:
-    tag = measurement.tag(blame.tag)
+def _described(measurement: Measurement, contributor: Contributor) -> str:
+    tag = measurement.tag(contributor.tag)
     values = tag.over_time if tag else None
     assert tag is not None
     assert values is not None
-    error = f" (standard error {percent(blame.standard_error)})" if blame.standard_error else ""
-    parts = [f"in {percent(blame.carrying)}{error} of the new series", f"first seen {blame.began}"]
-    if blame.share < blame.carrying / _GROSS:
-        parts.append(f"{percent(blame.share)} of the growth")
+    error = f" (standard error {percent(contributor.standard_error)})" if contributor.standard_error else ""
+    parts = [f"in {percent(contributor.carrying)}{error} of the new series", f"first seen {contributor.began}"]
+    if contributor.share < contributor.carrying / _GROSS:
+        parts.append(f"{percent(contributor.share)} of the growth")
     parts += [f"{number(values.new_per_day)} a day"] if values.new_per_day is not None else []
     if values.kind != "unknown":
         parts.append(f"{values.kind} over {many(values.days, 'day')}")
     return ", ".join(parts)
 
 
-def _names(blame: Blame) -> str:
-    return listed((blame.tag, *blame.together_with))
+def _names(contributor: Contributor) -> str:
+    return listed((contributor.tag, *contributor.together_with))
 
 
 def _tags(keys: tuple[str, ...]) -> str:

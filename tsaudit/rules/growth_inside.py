@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from tsaudit.analysis.cardinality.contributions import guilty_tag, share_of
+from tsaudit.analysis.cardinality.contributions import main_contribution, share_of
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
@@ -91,7 +91,7 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
     if older is not None:
         words += f"; it has the tags of {older} and about as many series"
         return _with(found, None, share, words, f"If {name} replaces {older}, delete the series of {older}.")
-    tag = guilty_tag(measurement.tag_sets) if measurement.tag_sets else None
+    tag = main_contribution(measurement.tag_sets) if measurement.tag_sets else None
     if tag is None or measurement.tag_sets is None:
         return _with(found, None, share, words, f"Find out what writes {name}.")
     part_of_it = share_of(tag, measurement.tag_sets)

@@ -16,7 +16,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.rule import Case
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.name_families import Told
+    from tsaudit.analysis.shapes.name_families import ParsedName
     from tsaudit.analysis.shapes.shapes import NameFamily
     from tsaudit.analysis.tables.grids import Grid
 
@@ -28,13 +28,13 @@ _QUANTITY: Final = "quantity"
 
 def merged(database: str, family: NameFamily) -> MergeMeasurements:
     """All of them as one measurement, with what varies as tags."""
-    from tsaudit.analysis.shapes.name_families import told_by
+    from tsaudit.analysis.shapes.name_families import parsed_names
 
     if family.tags and family.tags[-1].name == _QUANTITY:
-        told = told_by(dataclasses.replace(family, field=family.tags[-1].example))
-        both = (dataclasses.replace(one, tags=(*one.tags, (_QUANTITY, one.field)), field="") for one in told)
+        parsed = parsed_names(dataclasses.replace(family, field=family.tags[-1].example))
+        both = (dataclasses.replace(one, tags=(*one.tags, (_QUANTITY, one.field)), field="") for one in parsed)
         return _merged(database, family, both)
-    return _merged(database, family, told_by(family))
+    return _merged(database, family, parsed_names(family))
 
 
 def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> NameFamily:
@@ -43,17 +43,17 @@ def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> Name
     As the name of a field, it would distinguish only measurements of one field each: the others would overwrite each
     other. `inside`: the measurements by name.
     """
-    from tsaudit.analysis.shapes.shapes import Part
+    from tsaudit.analysis.shapes.shapes import Attribute
 
     if family.field is None or all(len(inside[name].fields) == 1 for name in family.members if name in inside):
         return family
-    quantity = (Part(_QUANTITY, family.field),) if "{field}" in family.template else ()
+    quantity = (Attribute(_QUANTITY, family.field),) if "{field}" in family.template else ()
     return dataclasses.replace(family, tags=(*family.tags, *quantity), field=None)
 
 
 def merged_grid(database: str, grid: Grid) -> MergeMeasurements:
     """All names of the grid as one measurement, with the words that vary as tags."""
-    return _merged(database, grid.family, grid.told())
+    return _merged(database, grid.family, grid.parsed_names())
 
 
 def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None = None) -> list[Grid]:
@@ -125,6 +125,6 @@ def _is_measured(field: Field) -> bool:
     return not STATISTIC.fullmatch(field.key) and any(is_number(t) and not is_integer(t) for t in field.types)
 
 
-def _merged(database: str, family: NameFamily, told: Iterable[Told]) -> MergeMeasurements:
-    members = tuple(Merged(one.name, one.tags, one.field) for one in told)
+def _merged(database: str, family: NameFamily, parsed: Iterable[ParsedName]) -> MergeMeasurements:
+    members = tuple(Merged(one.name, one.tags, one.field) for one in parsed)
     return MergeMeasurements(Subject(database), family.measurement, family.template, members)

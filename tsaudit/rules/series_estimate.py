@@ -97,7 +97,7 @@ class Estimate:
     fields: int
 
     @property
-    def actual_in_words(self) -> str:
+    def actual_description(self) -> str:
         """`72,192 (36,096 series with 2 fields each)`: elsewhere, series are counted without fields."""
         series = number(self.actual // self.fields)
         return f"{number(self.actual)} ({series} series with {many(self.fields, 'field')} each)"
@@ -107,7 +107,7 @@ class Estimate:
         return (
             Evidence("worst case (tag values x fields)", number(self.worst_case)),
             Evidence("without dependent tags", number(self.independent)),
-            Evidence("actual (tag sets x fields)", self.actual_in_words),
+            Evidence("actual (tag sets x fields)", self.actual_description),
         )
 
 
@@ -126,7 +126,7 @@ def on_sample(sets: TagSets) -> str:
     return f", on a sample of {number(sets.sampled)} series" if sets.sampled is not None else ""
 
 
-def left_in_words(contribution: Contribution) -> str:
+def describe_left(contribution: Contribution) -> str:
     """`50`; for a sample, `50 to 900`, or `at most 50` if that is not an interval."""
     if contribution.at_least is None:
         return number(contribution.series_left)
@@ -141,7 +141,7 @@ def contribution_evidence(sets: TagSets) -> tuple[Evidence, ...]:
     each = [
         Evidence(
             f"without {_names(c)}",
-            f"{left_in_words(c)} series left ({at_least}{percent(share_of(c, sets))} fewer)",
+            f"{describe_left(c)} series left ({at_least}{percent(share_of(c, sets))} fewer)",
         )
         for c in sets.contributions
     ]
@@ -151,7 +151,7 @@ def contribution_evidence(sets: TagSets) -> tuple[Evidence, ...]:
         for b in sets.bucketings
     ]
     if sets.drop_curve:
-        curve = [f"{left_in_words(c)} without {_names(c)}" for c in sets.drop_curve]
+        curve = [f"{describe_left(c)} without {_names(c)}" for c in sets.drop_curve]
         each.append(Evidence("dropping one after the other", " → ".join([number(sets.series), *curve])))
     if sets.sampled is not None:
         each.append(Evidence("checked", f"{number(sets.sampled)} of about {number(sets.series)} series"))

@@ -58,13 +58,13 @@ def compare(declared: Schema, profile: Profile) -> AuditResult:
     for key in sorted(declared.keys() | live.keys()):
         subject = Subject(*key)
         if key in live and key not in declared:
-            findings.append(_finding(subject, Severity.WARN, "is not declared", "-", "there"))
+            findings.append(_finding(subject, Severity.WARNING, "is not declared", "-", "there"))
         elif not shows(profile, *key):
             continue
         elif key in live:
             findings += _differences(subject, declared[key], live[key])
         else:
-            findings.append(_finding(subject, Severity.INFO, "is declared but missing", "declared", "not there"))
+            findings.append(_finding(subject, Severity.NOTE, "is declared but missing", "declared", "not there"))
     outcome = Outcome.FAIL if findings else Outcome.OPEN if gaps else Outcome.PASS
     result = RuleResult(
         code="SCH001",
@@ -131,14 +131,14 @@ def _differences(subject: Subject, declared: tuple[FileColumn, ...], live: Measu
         where = Subject(subject.database, subject.measurement, name)
         if name not in found:
             text = f"{expected[name].type.capitalize()} {name} is declared but missing"
-            yield _finding(where, Severity.INFO, text, _words(expected[name]), "not there")
+            yield _finding(where, Severity.NOTE, text, _words(expected[name]), "not there")
         for column in found.get(name, ()):
             if name not in expected:
                 text = f"{column.type.capitalize()} {name} is not declared"
-                yield _finding(where, Severity.WARN, text, "-", _words(column))
+                yield _finding(where, Severity.WARNING, text, "-", _words(column))
             elif _differs(expected[name], column):
                 text = f"{name} is declared as {_words(expected[name])} and is {_words(column)}"
-                yield _finding(where, Severity.WARN, text, _words(expected[name]), _words(column))
+                yield _finding(where, Severity.WARNING, text, _words(expected[name]), _words(column))
 
 
 def _differs(declared: FileColumn, live: FileColumn) -> bool:
@@ -159,7 +159,7 @@ def _finding(subject: Subject, severity: Severity, text: str, declared: str, liv
         severity=severity,
         message=f"{message}.",
         fix="If this is intended, export the schema again; otherwise, stop the writer that causes it.",
-        guilty=subject.column or None,
+        main_contributor=subject.column or None,
         evidence=(Evidence("declared", declared), Evidence("live", live)),
         facts=("measurements", "tag_keys", "field_types"),
     )

@@ -57,7 +57,7 @@ def asked_by(difference: Difference, timeline: Timeline, after: Profile) -> tupl
 
 
 def eased(difference: Difference, timeline: Timeline, before: Profile, after: Profile) -> tuple[str, ...]:
-    """The rules whose finding about a tag was settled in another way than they asked for, as their codes; none
+    """The rules whose finding about a tag was resolved in another way than they asked for, as their codes; none
     otherwise.
 
     The tag they did not want is no tag any more, and the measurement has at most half of its series. That is good news

@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.text.numbers import NOT_KNOWN, many, number, percent
-from tsaudit.text.times import day as day_in_words
+from tsaudit.text.times import day as formatted_day
 
 if TYPE_CHECKING:
     from tsaudit.model.profile import Count, Measurement, MeasureName, Ratio, ValuesOverTime
@@ -75,5 +75,5 @@ def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> Fig
     elif scope:
         notes.append(scope)
     if source.as_of.date() < day:
-        notes.append(f"as of {day_in_words(source.as_of)}")
+        notes.append(f"as of {formatted_day(source.as_of)}")
     return FigureText(text, ", ".join(notes))

@@ -16,17 +16,12 @@ if TYPE_CHECKING:
 
     from tsaudit.model.finding import Finding, Limit
 
-_NOUNS: Final = {"critical": ("critical", "critical"), "warn": ("warning", "warnings"), "info": ("note", "notes")}
+_NOUNS: Final = {"critical": ("critical", "critical"), "warning": ("warning", "warnings"), "note": ("note", "notes")}
 """Severity to what a finding of it is called, one and several; worst first."""
 SET_IN_FILE: Final = "set in tsaudit.yaml"
 """The source of a limit that somebody has set."""
 OUR_DEFAULT: Final = "our default:"
 """Begins the source of a limit that no vendor states. Outputs name the origin, "tsaudit's default", instead."""
-
-
-def severity_word(severity: str) -> str:
-    """A severity or verdict as people read it: `warning`, `note`. Settings and JSON have `warn` and `info`."""
-    return _NOUNS[severity][0] if severity in _NOUNS else str(severity)
 
 
 def sentence(finding: Finding) -> str:
@@ -94,10 +89,10 @@ def reason(limit: Limit) -> str:
 
 def contributor(finding: Finding, longest: int = 120) -> str:
     """`main contributor request_id (97%)`; empty if none is known."""
-    if finding.guilty is None:
+    if finding.main_contributor is None:
         return ""
     share = f" ({percent(finding.share)})" if finding.share else ""
-    return f"main contributor {finding.guilty[:longest]}{share}"
+    return f"main contributor {finding.main_contributor[:longest]}{share}"
 
 
 def onset(finding: Finding) -> date | None:
@@ -128,10 +123,10 @@ def names(message: str, name: str) -> bool:
 
 
 def _clauses(finding: Finding, message: str) -> list[str]:
-    guilty = finding.guilty
+    main_contributor = finding.main_contributor
     left = limit_reached(finding.forecast) if finding.forecast else ""
     return [
-        contributor(finding) if guilty and not names(message, guilty) else "",
+        contributor(finding) if main_contributor and not names(message, main_contributor) else "",
         "" if mentions_onset(finding, message) else since(finding),
         left if left not in message else "",
     ]

@@ -76,8 +76,10 @@ def _words(text: str) -> int:
 
 def _cause(finding: Finding, text: str) -> str:
     """The main contributor with its share, unless the text names it."""
-    guilty = finding.guilty
-    return "" if not guilty or not finding.share or names(text, guilty) else contributor(finding, 60)
+    main_contributor = finding.main_contributor
+    return (
+        "" if not main_contributor or not finding.share or names(text, main_contributor) else contributor(finding, 60)
+    )
 
 
 def _start(finding: Finding, text: str) -> str:

@@ -97,7 +97,7 @@ def after(days: Iterable[Iterable[TagSet]]) -> Measurement:
 
 def blamed(found: Attribution | None) -> dict[str, float]:
     assert found is not None
-    return {blame.tag: round(blame.share, 3) for blame in found.blames}
+    return {contributor.tag: round(contributor.share, 3) for contributor in found.contributors}
 
 
 def test_large_sets_are_read_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_a_request_id_is_blamed_since_the_day_it_came() -> None:
     assert found is not None
     assert (found.since, found.new_series) == (on(6), 14 * 30)
     assert blamed(found) == {"id": 1.0}
-    assert found.blames[0].began == on(4)
+    assert found.contributors[0].began == on(4)
     tag = measurement.tag("id")
     assert tag is not None
     assert tag.over_time is not None
@@ -196,7 +196,7 @@ def test_interchangeable_tags_are_blamed_together() -> None:
 
     found = attribute(after([fleet(40), fleet(60)]), on(1))
     assert found is not None
-    assert [(b.tag, b.together_with) for b in found.blames] == [("host", ("ip",))]
+    assert [(b.tag, b.together_with) for b in found.contributors] == [("host", ("ip",))]
 
 
 def test_each_tag_gets_its_own_share_of_a_mixed_growth() -> None:
@@ -215,21 +215,21 @@ def test_a_sampled_listing_is_compared_with_nothing() -> None:
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> list[list[dict[str, str]]]:
+def histories(draw: st.DrawFn) -> list[list[dict[str, str]]]:
     tag_sets = st.fixed_dictionaries({}, optional={key: st.sampled_from("123456") for key in "abc"})
     first = draw(st.lists(tag_sets, min_size=1, max_size=8))
     return [first, *draw(st.lists(st.lists(tag_sets, min_size=1, max_size=8), min_size=1, max_size=4))]
 
 
 @settings(deadline=None)
-@given(stories(), st.integers(0, 5))
-def test_shares_are_those_of_brute_force(story: list[list[dict[str, str]]], back: int) -> None:
+@given(histories(), st.integers(0, 5))
+def test_shares_are_those_of_brute_force(history: list[list[dict[str, str]]], back: int) -> None:
     memory = Memory()
-    for number, rows in enumerate(story):
+    for number, rows in enumerate(history):
         measurement = listed(memory, on(number), [{"a": None, "b": None, "c": None} | row for row in rows])
-    since = max(1, len(story) - back)
-    old = [row for rows in story[:since] for row in rows]
-    new = [row for row in {tuple(sorted(r.items())) for r in story[-1]} if dict(row) not in old]
+    since = max(1, len(history) - back)
+    old = [row for rows in history[:since] for row in rows]
+    new = [row for row in {tuple(sorted(r.items())) for r in history[-1]} if dict(row) not in old]
     expected = {
         key: sum(dict(row).get(key, "-") not in {"-", *(r[key] for r in old if key in r)} for row in new)
         for key in "abc"
@@ -237,7 +237,7 @@ def test_shares_are_those_of_brute_force(story: list[list[dict[str, str]]], back
     bare = Measurement("main", "cpu", None, measurement.tags, (), arrivals=measurement.arrivals)
     found = attribute(bare, on(since))
     assert (found.new_series if found else 0) == len(new)
-    shares = {blame.tag: blame.share for blame in found.blames} if found else {}
+    shares = {contributor.tag: contributor.share for contributor in found.contributors} if found else {}
     assert shares == {key: count / len(new) for key, count in expected.items() if count}
 
 
@@ -253,9 +253,9 @@ def test_a_sketch_tells_shares_with_their_error(monkeypatch: pytest.MonkeyPatch)
     assert measurement.arrivals.standard_error is not None
     found = attribute(measurement, on(1))
     assert found is not None
-    (blame,) = (b for b in found.blames if b.tag == "id")
-    assert 0.05 < blame.standard_error < 0.5
-    assert abs(blame.share - 0.99) < 3 * blame.standard_error
+    (contributor,) = (b for b in found.contributors if b.tag == "id")
+    assert 0.05 < contributor.standard_error < 0.5
+    assert abs(contributor.share - 0.99) < 3 * contributor.standard_error
 
 
 def test_too_few_new_values_in_a_sketch_are_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_too_few_new_values_in_a_sketch_are_not_seen(monkeypatch: pytest.MonkeyP
     old: list[TagSet] = [{"id": f"a{i}", "host": f"h{i % 10}"} for i in range(900)]
     new: list[TagSet] = [{"id": f"b{i}", "host": "h1"} for i in range(4)]
     found = attribute(after([old, [*old, *new]]), on(1))
-    assert found is None or not found.blames
+    assert found is None or not found.contributors
 
 
 def listing(daily: Iterable[set[str]], days: int) -> list[set[str]]:

@@ -52,16 +52,19 @@ def users(count: int) -> list[TagSet]:
 def test_values_that_take_the_place_of_others_add_nothing() -> None:
     days = [[*pods(0), *users(1)], [*pods(10), *users(1)], [*pods(20), *users(6)]]
     _, _, found = found_on_last_day(days)
-    (blame,) = found.blames
+    (contributor,) = found.contributors
     assert (found.new_series, found.growth) == (15, 5)
-    assert (blame.tag, blame.share, blame.more_values, blame.lasts) == ("user", 1.0, 5.0, True)
+    assert (contributor.tag, contributor.share, contributor.more_values, contributor.lasts) == ("user", 1.0, 5.0, True)
 
 
 def test_without_a_past_arrivals_are_counted_whatever_left() -> None:
     days = [[*pods(0), *users(1)], [*pods(10), *users(6)]]
     found = attribute(counted(days)[0], on(1))
     assert found is not None
-    assert {blame.tag: round(blame.share, 2) for blame in found.blames} == {"pod": 0.67, "user": 0.33}
+    assert {contributor.tag: round(contributor.share, 2) for contributor in found.contributors} == {
+        "pod": 0.67,
+        "user": 0.33,
+    }
 
 
 def test_what_grew_at_the_same_pace_before_comes_after_what_changed() -> None:
@@ -71,13 +74,19 @@ def test_what_grew_at_the_same_pace_before_comes_after_what_changed() -> None:
     for known, first in ((past, "pod"), (steady, "user")):
         found = attribute(measurement, on(1), known)
         assert found is not None
-        assert found.blames[0].tag == first
-        assert {blame.tag: round(blame.share, 2) for blame in found.blames} == {"pod": 0.59, "user": 0.41}
+        assert found.contributors[0].tag == first
+        assert {contributor.tag: round(contributor.share, 2) for contributor in found.contributors} == {
+            "pod": 0.59,
+            "user": 0.41,
+        }
 
 
 def test_of_equal_shares_the_tag_with_more_values_is_first() -> None:
     _, _, found = found_on_last_day([hosts(9), [*hosts(9), *({"host": "cron", "path": f"/{i}"} for i in range(9))]])
-    assert [(blame.tag, blame.share) for blame in found.blames] == [("path", 1.0), ("host", 1.0)]
+    assert [(contributor.tag, contributor.share) for contributor in found.contributors] == [
+        ("path", 1.0),
+        ("host", 1.0),
+    ]
 
 
 def regions(sizes: Sequence[int]) -> list[TagSet]:
@@ -87,12 +96,12 @@ def regions(sizes: Sequence[int]) -> list[TagSet]:
 def test_a_parent_is_named_if_it_brings_as_many_children_as_the_others_have() -> None:
     for new, expected in (([40], Parent("region", 1)), ([40, 40], Parent("region", 2)), ([121], None), ([9], None)):
         measurement, past, found = found_on_last_day([regions([40, 40]), regions([40, 40, *new])])
-        assert parent_of(measurement, found.blames[0], found, past) == expected
+        assert parent_of(measurement, found.contributors[0], found, past) == expected
 
 
 def test_children_of_old_parents_grow_by_themselves() -> None:
     measurement, past, found = found_on_last_day([regions([40, 40]), regions([80, 40])])
-    assert parent_of(measurement, found.blames[0], found, past) is None
+    assert parent_of(measurement, found.contributors[0], found, past) is None
 
 
 def test_keys_that_were_added_dropped_or_renamed_are_recognized() -> None:
@@ -141,7 +150,7 @@ def test_new_combinations_name_the_tags_that_were_combined() -> None:
         ]
 
     measurement, _, found = found_on_last_day([visits(3), visits(6)])
-    assert found.blames == ()
+    assert found.contributors == ()
     assert combined_tags(measurement, found) == ("host", "user")
     measurement, _, found = found_on_last_day([visits(3), [*visits(3), *({**r, "host": "new"} for r in visits(1))]])
     assert combined_tags(measurement, found) == ()

@@ -1,4 +1,4 @@
-"""Whom to blame for the series, and by how much."""
+"""Whom to contributor for the series, and by how much."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.analysis.cardinality.contributions import guilty_tag, left_ratio, share_of, share_of_tag
+from tsaudit.analysis.cardinality.contributions import left_ratio, main_contribution, share_of, share_of_tag
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.model.profile import TagSets
 
@@ -17,9 +17,9 @@ def listed(**tags: list[str]) -> TagSets:
     return counter.tag_sets(a_source())
 
 
-def test_the_tag_without_which_fewest_series_are_left_is_guilty() -> None:
+def test_main_contributor_is_the_tag_without_which_fewest_series_are_left() -> None:
     sets = listed(host=["a", "a", "b", "b"], request=["1", "2", "3", "4"])
-    found = guilty_tag(sets)
+    found = main_contribution(sets)
     assert found is not None
     assert (found.tag, found.series_left) == ("request", 2)
     assert (left_ratio(found, sets), share_of(found, sets)) == (0.5, 0.5)
@@ -32,8 +32,8 @@ def test_a_tag_that_another_determines_is_blamed_with_it() -> None:
 
 
 @pytest.mark.parametrize("tags", [{"host": ["a"]}, {"host": ["a", "a"], "region": ["x", "x"]}])
-def test_nobody_is_guilty_of_one_series(tags: dict[str, list[str]]) -> None:
-    assert guilty_tag(listed(**tags)) is None
+def test_no_tag_is_the_main_contributor_of_one_series(tags: dict[str, list[str]]) -> None:
+    assert main_contribution(listed(**tags)) is None
 
 
 def test_nothing_is_known_of_a_tag_that_was_not_listed() -> None:
@@ -52,30 +52,30 @@ def test_of_a_pair_that_says_the_same_one_is_blamed_rather_than_a_small_tag() ->
         host=[f"h{i}" for i in machines],
         ip=[f"10.0.0.{i}" for i in machines],
     )
-    found = guilty_tag(sets)
+    found = main_contribution(sets)
     assert found is not None
     assert ({found.tag, *found.together_with}, found.series_left) == ({"host", "ip"}, 4)
 
 
 @pytest.mark.parametrize(
-    ("tags", "guilty"),
+    ("tags", "main_contributor"),
     [
         # The host determines the region: without the region as many are left, without the host two.
         ({"host": ["a", "b", "c", "d"], "region": ["x", "x", "y", "y"]}, "host"),
         # Each determines the other: there is nothing but to drop both.
         ({"host": ["a", "b"], "ip": ["1", "2"]}, "host"),
-        # One value adds no series, and is not to blame.
+        # One value adds no series, and is not to contributor.
         ({"env": ["prod"] * 3, "host": ["a", "b", "c"]}, "host"),
     ],
 )
-def test_who_is_guilty_of_few_series(tags: dict[str, list[str]], guilty: str) -> None:
-    found = guilty_tag(listed(**tags))
+def test_main_contributor_of_few_series(tags: dict[str, list[str]], main_contributor: str) -> None:
+    found = main_contribution(listed(**tags))
     assert found is not None
-    assert found.tag == guilty
+    assert found.tag == main_contributor
 
 
-def test_nobody_is_guilty_where_any_two_tags_tell_the_series_apart() -> None:
+def test_no_tag_is_the_main_contributor_where_any_two_tags_tell_the_series_apart() -> None:
     """Dropping one of them saves nothing, so none is to blame alone."""
     grid = [(i // 20, i % 20) for i in range(400)]
     sets = listed(a=[f"a{a}" for a, _ in grid], b=[f"b{b}" for _, b in grid], c=[f"c{(a + b) % 20}" for a, b in grid])
-    assert guilty_tag(sets) is None
+    assert main_contribution(sets) is None

@@ -71,7 +71,7 @@ def test_series_are_estimated_within_their_error(estimated: tuple[list[TagSetCou
     assert abs(statistics.mean(off)) < 0.5
 
 
-def test_true_dependencies_and_the_guilty_tag_stay(estimated: tuple[list[TagSetCounter], list[TagSets]]) -> None:
+def test_true_dependencies_and_the_main_contributor_stay(estimated: tuple[list[TagSetCounter], list[TagSets]]) -> None:
     for sets in estimated[1]:
         assert {("id", "host"), ("id", "rack"), ("host", "rack")} <= {
             (d.determinant, d.dependent) for d in sets.dependencies
@@ -206,7 +206,7 @@ def test_buckets_leave_what_bucketing_the_values_leaves(rows: list[tuple[str | N
         assert found.series_left == left_of(changed, set())
 
 
-def test_buckets_of_the_guilty_tag() -> None:
+def test_buckets_of_the_main_contributor() -> None:
     rows = [{"user": f"u{u}", "host": f"h{h}"} for u, h in product(range(150), range(4))]
     found = {b.buckets: b.series_left for b in counted(rows, ceiling=None).tag_sets(SOURCE).bucketings}
     assert found == {10: 40, 100: 4 * len(set(bucketed(pa.array([f"u{u}" for u in range(150)]), 100).to_pylist()))}
@@ -231,7 +231,7 @@ def test_what_was_not_looked_for_or_is_too_much_to_tell_is_said(monkeypatch: pyt
     assert whole.joint
     assert whole.near
     assert whole.not_looked_for == ""
-    monkeypatch.setattr(cardinality, "_MOST_TOLD", 0)
+    monkeypatch.setattr(cardinality, "_MOST_REPORTED", 0)
     few = counted(rows, ceiling=None).tag_sets(SOURCE)
     assert (few.joint, few.near) == ((), ())
     notes = [f"{len(whole.near)} more near dependencies", f"{len(whole.joint)} more joint dependencies"]

@@ -89,7 +89,7 @@ def test_values_that_no_series_has_any_more_are_forgotten(way, before, after, da
         rows = [v for batch in before for v in batch]
         kept = sorted(data.draw(st.sets(st.sampled_from(range(len(rows)))))) if rows else []
         column.keep(np.array(kept, np.int64))
-        column.forget_unused()
+        column.prune_unused()
         column.add([texts(batch) for batch in after])
         left = [rows[i] for i in kept] + [v for batch in after for v in batch]
         assert [column.value(code) for code in column.codes] == left

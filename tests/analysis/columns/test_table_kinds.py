@@ -15,8 +15,8 @@ from tests.engines.sql.kinds.making import Schema
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.row_evidence import Seen
 from tsaudit.analysis.columns.table_kinds import KindEvidence, decide, never_source
-from tsaudit.audit import audit
 from tsaudit.config.settings import Columns, Target
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TableKind
 
@@ -48,7 +48,7 @@ def test_kinds_and_sources_of_every_table(schema: Schema, tmp_path: Path) -> Non
 
 
 def test_table_without_series_is_not_judged_as_series_and_says_so(tmp_path: Path) -> None:
-    result = audit(profile_of(next(s for s in schemas.SCHEMAS if s.name == "forum"), tmp_path))
+    result = evaluate(profile_of(next(s for s in schemas.SCHEMAS if s.name == "forum"), tmp_path))
     (ids,) = (r for r in result.results if r.code == "TAG002")
     assert ids.outcome is Outcome.NOT_APPLICABLE
     assert ids.reason.startswith("does not apply: ")
@@ -57,12 +57,12 @@ def test_table_without_series_is_not_judged_as_series_and_says_so(tmp_path: Path
     assert types.outcome is not Outcome.NOT_APPLICABLE
     (few,) = (
         r
-        for r in audit(profile_of(next(s for s in schemas.SCHEMAS if s.name == "sensors"), tmp_path)).results
+        for r in evaluate(profile_of(next(s for s in schemas.SCHEMAS if s.name == "sensors"), tmp_path)).results
         if r.code == "TAG002"
     )
     assert few.outcome is Outcome.PASS
-    assert "alarms" in few.not_judged
-    assert "readings" not in few.not_judged
+    assert "alarms" in few.not_evaluated
+    assert "readings" not in few.not_evaluated
 
 
 def test_kind_by_configuration(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.growth.detection import forecast, judge
+from tsaudit.analysis.growth.detection import detect, forecast
 
 FIRST = date(2026, 1, 5)
 
@@ -43,7 +43,7 @@ def deployment(grown: int, quiet: int = 21) -> list[float]:
 
 def test_a_deployment_is_growth_from_its_fourth_day():
     # Until then it may be a step that takes three days, and on the first a burst.
-    kinds = [judge(days(21 + k), deployment(k)).kind for k in range(7)]
+    kinds = [detect(days(21 + k), deployment(k)).kind for k in range(7)]
     assert kinds[:2] == ["flat", "flat"]
     assert "growth" not in kinds[:4]
     assert kinds[4:] == ["growth", "growth", "growth"]
@@ -52,7 +52,7 @@ def test_a_deployment_is_growth_from_its_fourth_day():
 @pytest.mark.parametrize("grown", range(4, 11))
 def test_a_deployment_is_dated_and_forecast_rightly(grown):
     counts = deployment(grown)
-    growth = judge(days(len(counts)), counts)
+    growth = detect(days(len(counts)), counts)
     assert growth.onset == FIRST + timedelta(days=21)
     assert growth.shape in ("steady", "undecided")
     assert growth.before == pytest.approx(300)
@@ -68,7 +68,7 @@ def test_a_deployment_is_dated_and_forecast_rightly(grown):
 
 def test_growth_that_has_ended_is_a_step():
     counts = deployment(10) + [9300.0] * 14
-    growth = judge(days(len(counts)), counts)
+    growth = detect(days(len(counts)), counts)
     assert growth.kind == "step"
     assert growth.step_ratio is not None
     assert growth.step_ratio > 2
@@ -89,7 +89,7 @@ def test_growth_that_has_ended_is_a_step():
 )
 def test_quiet_histories_never_grow(level, seed):
     counts = noisy(level, seed)
-    kinds = {judge(days(n), counts[:n]).kind for n in range(21, 91, 3)}
+    kinds = {detect(days(n), counts[:n]).kind for n in range(21, 91, 3)}
     assert "growth" not in kinds
 
 
@@ -103,8 +103,8 @@ def test_quiet_histories_never_grow(level, seed):
 def test_growth_is_found_dated_and_shaped(growing, shape, season, seed):
     level = 1e4 * growing * (np.where(np.arange(90) % 7 >= 5, 0.8, 1.0) if season else 1.0)
     counts = noisy(level, seed)
-    assert judge(days(72), counts[:72]).kind == "growth"
-    growth = judge(days(90), counts)
+    assert detect(days(72), counts[:72]).kind == "growth"
+    growth = detect(days(90), counts)
     assert growth.kind == "growth"
     assert growth.onset is not None
     assert abs((growth.onset - FIRST).days - 61) <= 4
@@ -113,21 +113,21 @@ def test_growth_is_found_dated_and_shaped(growing, shape, season, seed):
 
 
 def test_growth_from_the_start_has_no_onset():
-    growth = judge(days(40), [1000 * 1.02**i for i in range(40)])
+    growth = detect(days(40), [1000 * 1.02**i for i in range(40)])
     assert (growth.kind, growth.onset, growth.before, growth.shape) == ("growth", None, None, "steady")
     assert growth.growth_per_day == pytest.approx(0.02, rel=0.01)
 
 
 def test_growth_after_a_step_is_dated_after_it():
     counts = [1000.0] * 30 + [2000.0] * 10 + [2000 * 1.05**i for i in range(1, 9)]
-    growth = judge(days(48), counts)
+    growth = detect(days(48), counts)
     assert (growth.kind, growth.onset) == ("growth", FIRST + timedelta(days=40))
     assert growth.growth_per_day == pytest.approx(0.05, rel=0.02)
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.5, 4.0])
 def test_a_step_is_dated_and_measured(ratio):
-    growth = judge(days(60), noisy(1000 * np.where(np.arange(60) >= 45, ratio, 1.0), 3))
+    growth = detect(days(60), noisy(1000 * np.where(np.arange(60) >= 45, ratio, 1.0), 3))
     assert (growth.kind, growth.onset) == ("step", FIRST + timedelta(days=45))
     assert growth.step_ratio == pytest.approx(ratio, rel=0.03)
     assert growth.before == pytest.approx(1000, rel=0.03)
@@ -137,7 +137,7 @@ def test_a_step_is_dated_and_measured(ratio):
 @pytest.mark.parametrize("rise", [[1254.0, 1508.0], [1304.0, 1607.0, 1911.0]], ids=["two days", "three days"])
 def test_a_rise_over_some_days_that_then_stands_grows_on_no_day_after(rise):
     counts = [1000.0] * 30 + rise + [rise[-1]] * 8
-    kinds = [judge(days(n), counts[:n]).kind for n in range(31 + len(rise), len(counts) + 1)]
+    kinds = [detect(days(n), counts[:n]).kind for n in range(31 + len(rise), len(counts) + 1)]
     assert "growth" not in kinds
 
 
@@ -150,7 +150,7 @@ def test_a_rise_that_levels_off_grows_while_it_rises_and_no_more_when_it_is_over
     counts = noisy(level, seed)
 
     def grows(day):
-        return judge(days(56), counts[day - 55 : day + 1]).kind == "growth"
+        return detect(days(56), counts[day - 55 : day + 1]).kind == "growth"
 
     assert all(grows(day) for day in range(80, 86))
     # A pause of twelve days is needed to tell.
@@ -162,13 +162,13 @@ def test_a_rise_that_levels_off_grows_while_it_rises_and_no_more_when_it_is_over
 def test_a_rise_of_days_that_falls_back_leaves_no_growth_behind(seed):
     level = 1e4 * (1 + np.interp(np.arange(75), [50, 52, 55, 58], [0, 0.8, 0.8, 0]))
     counts = noisy(level, seed)
-    kinds = [judge(days(n), counts[:n]).kind for n in range(54, 76)]
+    kinds = [detect(days(n), counts[:n]).kind for n in range(54, 76)]
     assert "growth" not in kinds
 
 
 def test_a_rise_that_pauses_is_not_over_before_twelve_days():
     counts = deployment(10) + [9300.0] * 14
-    kinds = [judge(days(n), counts[:n]).kind for n in range(31, len(counts) + 1)]
+    kinds = [detect(days(n), counts[:n]).kind for n in range(31, len(counts) + 1)]
     assert kinds[:9] == ["growth"] * 9, "real counts stand still for a week and go on"
     assert kinds[-1] == "step"
 
@@ -187,8 +187,8 @@ COURSES = {
 @pytest.mark.parametrize("unit", [1e-6, 1e9], ids=["ratios", "bytes"])
 def test_the_unit_of_what_is_counted_does_not_matter(course, unit):
     counts = noisy(COURSES[course], 5)
-    plain = judge(days(70), counts)
-    other = judge(days(70), [unit * v for v in counts], least=unit)
+    plain = detect(days(70), counts)
+    other = detect(days(70), [unit * v for v in counts], least=unit)
     assert (other.kind, other.onset, other.shape) == (plain.kind, plain.onset, plain.shape)
     assert other.growth_per_day == pytest.approx(plain.growth_per_day, rel=1e-3)
     ahead = forecast(days(70), [unit * v for v in counts], 5e4 * unit, least=unit)
@@ -202,7 +202,7 @@ def test_the_unit_of_what_is_counted_does_not_matter(course, unit):
 
 def test_a_share_of_nulls_that_grows_reaches_half():
     shares = [0.0] * 30 + [0.02 * n for n in range(1, 11)]
-    growth = judge(days(40), shares, least=0.001)
+    growth = detect(days(40), shares, least=0.001)
     assert (growth.kind, growth.onset, growth.shape) == ("growth", FIRST + timedelta(days=30), "steady")
     ahead = forecast(days(40), shares, 0.5, least=0.001)
     assert ahead is not None
@@ -210,86 +210,86 @@ def test_a_share_of_nulls_that_grows_reaches_half():
 
 
 def test_a_share_of_nulls_that_jumps_is_a_step():
-    growth = judge(days(40), [0.01] * 30 + [0.9] * 10, least=0.001)
+    growth = detect(days(40), [0.01] * 30 + [0.9] * 10, least=0.001)
     assert (growth.kind, growth.onset) == ("step", FIRST + timedelta(days=30))
     assert growth.step_ratio == pytest.approx(90, rel=0.01)
 
 
 def test_a_measurement_more_every_other_day_is_growth():
-    growth = judge(days(60), [20 + n // 2 for n in range(60)])
+    growth = detect(days(60), [20 + n // 2 for n in range(60)])
     assert growth.kind == "growth"
     assert growth.growth_per_day == pytest.approx(0.5 / 50, rel=0.2)
 
 
 def test_a_steady_growth_doubles_when_it_has_added_its_size():
-    growth = judge(days(40), [768.0] * 28 + [768 + 3072.0 * (n + 1) for n in range(12)])
+    growth = detect(days(40), [768.0] * 28 + [768 + 3072.0 * (n + 1) for n in range(12)])
     assert (growth.shape, growth.growth_per_day) == ("steady", pytest.approx(3072 / 37_632, rel=0.01))
     assert growth.doubling_days == pytest.approx(37_632 / 3072, rel=0.01)
 
 
 def test_doubling_is_told_for_growth_alone():
-    doubling = judge(days(40), [1000 * 2 ** (i / 12) for i in range(40)]).doubling_days
+    doubling = detect(days(40), [1000 * 2 ** (i / 12) for i in range(40)]).doubling_days
     assert doubling == pytest.approx(12, rel=0.01)
-    assert judge(days(40), [1000.0] * 40).doubling_days is None
+    assert detect(days(40), [1000.0] * 40).doubling_days is None
 
 
 def test_a_step_below_five_per_cent_is_flat():
-    assert judge(days(40), [1000.0] * 20 + [1040.0] * 20).kind == "flat"
+    assert detect(days(40), [1000.0] * 20 + [1040.0] * 20).kind == "flat"
 
 
 def test_a_rise_that_was_seen_before_is_no_growth():
     """Teeth of a retention of 30 days: the first may be growth, the later ones are the same again."""
     counts = [1000.0 * (1 + 0.4 * (day % 30) / 30) for day in range(150)]
-    kinds = [judge(days(n), counts[max(0, n - 90) : n] if n < 90 else counts[:n]).kind for n in range(32, 150)]
+    kinds = [detect(days(n), counts[max(0, n - 90) : n] if n < 90 else counts[:n]).kind for n in range(32, 150)]
     assert "growth" not in kinds
 
 
 def test_slow_growth_is_flat():
-    assert judge(days(60), [1000 * 1.001**i for i in range(60)]).kind != "growth"
+    assert detect(days(60), [1000 * 1.001**i for i in range(60)]).kind != "growth"
 
 
 @pytest.mark.parametrize("points", range(7))
 def test_fewer_than_seven_points_are_unknown(points):
-    growth = judge(days(points), deployment(10)[-points:] if points else [])
+    growth = detect(days(points), deployment(10)[-points:] if points else [])
     assert (growth.kind, growth.points, growth.provisional) == ("unknown", points, True)
     assert forecast(days(points), [100.0 * 2**i for i in range(points)], 1e9) is None
 
 
 def test_fewer_than_21_points_are_provisional():
     counts = [100 * 1.1**i for i in range(21)]
-    assert judge(days(20), counts[:20]).provisional
-    assert not judge(days(21), counts).provisional
+    assert detect(days(20), counts[:20]).provisional
+    assert not detect(days(21), counts).provisional
 
 
 def test_a_single_wild_day_counts_for_nothing():
     counts = [1000.0] * 30
     counts[15] = 9000.0
-    assert judge(days(30), counts).kind == "flat"
+    assert detect(days(30), counts).kind == "flat"
 
 
 def test_order_gaps_and_repeats_of_days_do_not_matter():
     counts = deployment(8)
     pairs = [p for i, p in enumerate(zip(days(len(counts)), counts, strict=True)) if i % 6 != 2]
-    plain = judge(*zip(*pairs, strict=True))
+    plain = detect(*zip(*pairs, strict=True))
     assert plain.kind == "growth"
-    assert judge(*zip(*reversed(pairs), strict=True)) == plain
-    assert judge(*zip(*[(pairs[0][0], 5e9), *pairs], strict=True)) == plain
+    assert detect(*zip(*reversed(pairs), strict=True)) == plain
+    assert detect(*zip(*[(pairs[0][0], 5e9), *pairs], strict=True)) == plain
 
 
 def test_only_the_last_90_days_count():
     counts = [1.0] * 60 + [1000.0] * 90
-    growth = judge(days(150), counts)
+    growth = detect(days(150), counts)
     assert (growth.kind, growth.points) == ("flat", 90)
 
 
 def test_values_that_are_no_numbers_are_left_out():
     counts = [1000.0] * 20
     counts[3] = math.nan
-    assert judge(days(20), counts).points == 19
+    assert detect(days(20), counts).points == 19
 
 
 def test_zero_counts_are_flat():
-    assert judge(days(30), [0.0] * 30).kind == "flat"
+    assert detect(days(30), [0.0] * 30).kind == "flat"
 
 
 @pytest.mark.parametrize("values", [[100.0] * 10, [100.0] * 3, [10.0] * 9 + [200.0]])
@@ -390,8 +390,8 @@ def test_intervals_of_noisy_histories_cover_the_truth_most_of_the_time():
 @settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.floats(0, 1e9), max_size=40), st.floats(1, 1e9))
 def test_any_history_is_judged_and_twice_the_same(counts, limit):
-    growth = judge(days(len(counts)), counts)
-    assert growth == judge(days(len(counts)), counts)
+    growth = detect(days(len(counts)), counts)
+    assert growth == detect(days(len(counts)), counts)
     assert forecast(days(len(counts)), counts, limit) == forecast(days(len(counts)), counts, limit)
     assert (growth.growth_per_day > 0) == (growth.kind == "growth")
     assert (growth.step_ratio is not None) == (growth.kind == "step")
@@ -409,14 +409,14 @@ def test_any_history_is_judged_and_twice_the_same(counts, limit):
 )
 def test_the_level_before_growth_is_the_usual_one_of_the_days_before(level, before):
     counts = level + [before + 300.0 * n for n in range(1, 11)]
-    growth = judge(days(len(counts)), counts)
+    growth = detect(days(len(counts)), counts)
     assert growth.kind == "growth"
     assert growth.before == pytest.approx(before, rel=0.011)
 
 
 def test_the_level_before_growth_is_not_that_of_a_time_before_it():
     counts = [1000.0] * 30 + [2000.0] * 10 + [2000 * 1.05**i for i in range(1, 9)]
-    growth = judge(days(len(counts)), counts)
+    growth = detect(days(len(counts)), counts)
     assert (growth.kind, growth.before) == ("growth", pytest.approx(2000, rel=0.01))
 
 
@@ -434,7 +434,7 @@ UNEVEN = {
 def test_growth_when_days_are_missing_is_that_of_the_days_there_are(which: str) -> None:
     known = list(UNEVEN[which])
     values = [60.0 + 1440 * max(0, day - 11) for day in known]
-    growth = judge([FIRST + timedelta(days=day) for day in known], values)
+    growth = detect([FIRST + timedelta(days=day) for day in known], values)
     assert growth.kind == "growth"
     assert growth.onset == FIRST + timedelta(days=next(day for day in known if day >= 12))
     assert growth.before == pytest.approx(60.0)
@@ -450,5 +450,5 @@ def test_quiet_counts_when_days_are_missing_seldom_grow() -> None:
         known = np.cumsum(random.integers(2, 5, 20))
         values = 1000 * np.exp(random.normal(0, 0.08, 20))
         on = [FIRST + timedelta(days=int(day)) for day in known]
-        grew += any(judge(on[:n], values[:n].tolist()).kind == "growth" for n in range(5, 21))
+        grew += any(detect(on[:n], values[:n].tolist()).kind == "growth" for n in range(5, 21))
     assert grew <= 5

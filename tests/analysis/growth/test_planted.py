@@ -8,7 +8,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from tsaudit.analysis.growth.detection import Growth, judge
+from tsaudit.analysis.growth.detection import Growth, detect
 
 FIRST = date(2026, 1, 5)
 DAYS = 141
@@ -25,7 +25,7 @@ def judged(
     days = [FIRST + timedelta(days=int(day)) for day in on]
     values = [float(round(count)) for count in counts]
     for n in range(int(np.searchsorted(on, begin)), len(days), every):
-        yield int(on[n]), judge(days[: n + 1], values[: n + 1])
+        yield int(on[n]), detect(days[: n + 1], values[: n + 1])
 
 
 def noisy(level: np.ndarray, deviation: float, seed: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from tsaudit.analysis.growth.detection import Growth, forecast, judge
+from tsaudit.analysis.growth.detection import Growth, detect, forecast
 
 FIRST = date(2026, 1, 5)
 
@@ -21,7 +21,7 @@ def days(count: int) -> list[date]:
 
 
 def judged(counts: np.ndarray, least: float = 1.0) -> Growth:
-    return judge(days(len(counts)), counts.tolist(), least)
+    return detect(days(len(counts)), counts.tolist(), least)
 
 
 @pytest.mark.parametrize("length", range(14, 91, 4))
@@ -93,10 +93,10 @@ def test_judging_90_days_takes_less_than_5_ms() -> None:
 
 _ASKED = """
 import datetime, sys
-from tsaudit.analysis.growth.detection import forecast, judge
+from tsaudit.analysis.growth.detection import forecast, detect
 days = [datetime.date(2026, 1, 5) + datetime.timedelta(days=n) for n in range(90)]
 values = [float(value) for value in sys.argv[1].split()]
-print(judge(days, values), forecast(days, values, 1e7))
+print(detect(days, values), forecast(days, values, 1e7))
 """
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.shapes.name_families import told_by
-from tsaudit.analysis.shapes.shapes import NameFamily, Part, name_families
+from tsaudit.analysis.shapes.name_families import parsed_names
+from tsaudit.analysis.shapes.shapes import Attribute, NameFamily, name_families
 
 
 def test_the_measurement_of_the_guideline_falls_apart_by_itself():
@@ -17,7 +17,7 @@ def test_the_measurement_of_the_guideline_falls_apart_by_itself():
             template="Cpu.{host}.{region}.usage_user",
             members=("Cpu.server-5.us-west.usage_user",),
             measurement="cpu",
-            tags=(Part("host", "server-5"), Part("region", "us-west")),
+            tags=(Attribute("host", "server-5"), Attribute("region", "us-west")),
             field="usage_user",
         )
     ]
@@ -48,21 +48,31 @@ def test_a_family_may_measure_several_things():
         (["events_y2024m03", "events_y2024m04", "events_y2024m05"], "events_{date}", "events", []),
         (["orders_2311", "orders_2312", "orders_2401", "orders_2402"], "orders_{date}", "orders", []),
         (["in.30.03.24", "in.31.03.24", "in.01.04.24"], "in.{date}", "in", []),
-        (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [Part("part_1", "1")]),
-        (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [Part("part_1", "0")]),
-        (["server-1_load", "server-2_load"], "{host}_load", "load", [Part("host", "server-1")]),
-        (["us-west_cpu", "us-east_cpu"], "{region}_cpu", "cpu", [Part("region", "us-east")]),
-        (["prod_cpu", "dev_cpu"], "{env}_cpu", "cpu", [Part("env", "dev")]),
-        (["job_8f3a9c21b7", "job_17bd09e2ac"], "job_{id}", "job", [Part("id", "17bd09e2ac")]),
-        (["up.10_0_0_1.x", "up.10_0_0_2.x"], "up.{host}.x", "up", [Part("host", "10_0_0_1")]),
-        (["server-1.us-west.cpu"], "{host}.{region}.cpu", "cpu", [Part("host", "server-1"), Part("region", "us-west")]),
+        (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [Attribute("part_1", "1")]),
+        (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [Attribute("part_1", "0")]),
+        (["server-1_load", "server-2_load"], "{host}_load", "load", [Attribute("host", "server-1")]),
+        (["us-west_cpu", "us-east_cpu"], "{region}_cpu", "cpu", [Attribute("region", "us-east")]),
+        (["prod_cpu", "dev_cpu"], "{env}_cpu", "cpu", [Attribute("env", "dev")]),
+        (["job_8f3a9c21b7", "job_17bd09e2ac"], "job_{id}", "job", [Attribute("id", "17bd09e2ac")]),
+        (["up.10_0_0_1.x", "up.10_0_0_2.x"], "up.{host}.x", "up", [Attribute("host", "10_0_0_1")]),
+        (
+            ["server-1.us-west.cpu"],
+            "{host}.{region}.cpu",
+            "cpu",
+            [Attribute("host", "server-1"), Attribute("region", "us-west")],
+        ),
         (
             ["net.server-1.server-2.rtt"],
             "net.{host}.{host}.rtt",
             "net",
-            [Part("host", "server-1"), Part("host_2", "server-2")],
+            [Attribute("host", "server-1"), Attribute("host_2", "server-2")],
         ),
-        (["disk.sda1.free", "disk.sda2.free", "disk.sdb1.free"], "disk.{n}.free", "disk", [Part("part_1", "sda1")]),
+        (
+            ["disk.sda1.free", "disk.sda2.free", "disk.sdb1.free"],
+            "disk.{n}.free",
+            "disk",
+            [Attribute("part_1", "sda1")],
+        ),
     ],
 )
 def test_families_are_found(names, template, measurement, tags):
@@ -102,7 +112,7 @@ def test_false_friends_are_kept_out(names):
 
 def test_what_a_dated_name_says_is_not_its_date():
     (family,) = name_families(["orders_2311_eu-west", "orders_2312_eu-west", "orders_2401_eu-west"])
-    assert [told.tags for told in told_by(family)] == [(("region", "eu-west"),)] * 3
+    assert [told.tags for told in parsed_names(family)] == [(("region", "eu-west"),)] * 3
 
 
 def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length():
@@ -115,7 +125,7 @@ def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length
     ]
     (family,) = name_families([*sure, "probe_402938471120", "probe_overview_1", "probe_40"])
     assert family.members == tuple(sorted([*sure, "probe_402938471120"]))
-    assert [told.tags for told in told_by(family)] == [(("id", name[6:]),) for name in family.members]
+    assert [told.tags for told in parsed_names(family)] == [(("id", name[6:]),) for name in family.members]
     # Few do not show that all of this length are IDs.
     (fewer,) = name_families([*sure[:3], "probe_402938471120"])
     assert fewer.members == tuple(sorted(sure[:3]))
@@ -123,7 +133,7 @@ def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length
 
 def test_environment_that_is_the_same_in_all_names_and_counted_is_a_word():
     (devices,) = name_families([f"dev_{n}" for n in range(101, 105)])
-    assert (devices.template, devices.tags) == ("dev_{n}", (Part("part_1", "101"),))
+    assert (devices.template, devices.tags) == ("dev_{n}", (Attribute("part_1", "101"),))
     (workers,) = name_families([f"{env}_{n}" for env in ("dev", "prod") for n in range(101, 105)])
     assert workers.template == "{env}_{n}"
 

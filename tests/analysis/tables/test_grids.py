@@ -37,7 +37,7 @@ def test_names_put_together_from_lists(names: list[str], template: str | None, p
     assert found.members == tuple(sorted(names))
     assert len(found.parts) == parts
     assert template is None or found.template == template
-    told = {one.name: dict(one.tags) for one in found.told()}
+    told = {one.name: dict(one.tags) for one in found.parsed_names()}
     assert all(all(word in name for word in tags.values()) for name, tags in told.items())
     assert len({tuple(tags.items()) for tags in told.values()}) == len(names), "nothing is lost"
 
@@ -81,7 +81,7 @@ def test_tables_that_differ_in_one_word() -> None:
 def test_tables_of_one_schema_whose_names_share_nothing() -> None:
     continents = ["africa", "asia", "europe", "north_america", "oceania"]
     (found,) = whole(continents)
-    assert [one.tags for one in found.told()] == [(("part_1", name),) for name in continents]
+    assert [one.tags for one in found.parsed_names()] == [(("part_1", name),) for name in continents]
     assert found.family.measurement == "readings"
     assert whole(continents[:4]) == []
 
@@ -95,7 +95,7 @@ def test_things_of_several_words_with_the_same_quantities() -> None:
     (found,) = quantities_of_things([*names, "airflow_pool", "airflow_scheduler_duration"])
     assert found.template == "airflow_dag_{part_1}_{part_2}"
     assert found.members == tuple(sorted(names))
-    told = {one.name: dict(one.tags) for one in found.told()}
+    told = {one.name: dict(one.tags) for one in found.parsed_names()}
     assert told["airflow_dag_crm_load_all_queued_duration"] == {"part_1": "crm_load_all", "part_2": "queued_duration"}
 
 

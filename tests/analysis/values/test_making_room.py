@@ -100,9 +100,9 @@ def test_a_set_that_is_nearly_full_of_values_in_use_stays_exact() -> None:
 def test_a_set_is_whole_again_once_all_is_forgotten_that_a_sample_stood_for() -> None:
     *_, values = grown(2_000, 100, 120)
     assert values.thinned_before
-    whole = values.forget(day(114))
+    whole = values.prune(day(114))
     assert (whole.thinned_before, whole.weights.max()) == (0, 1)
-    assert values.forget(day(90)).thinned_before == values.thinned_before
+    assert values.prune(day(90)).thinned_before == values.thinned_before
 
 
 def test_a_thinned_set_is_stored_with_what_it_lacks() -> None:

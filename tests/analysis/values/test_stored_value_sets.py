@@ -58,7 +58,7 @@ def test_a_delta_of_two_days_is_refused():
     with pytest.raises(ValueError, match="there is no delta"):
         stored.delta(values, later)
     with pytest.raises(ValueError, match="there is no delta"):
-        stored.delta(values.observe(["b"], day(1)), later.forget(day(2)))
+        stored.delta(values.observe(["b"], day(1)), later.prune(day(2)))
 
 
 def test_a_delta_of_another_set_is_refused():

@@ -53,7 +53,7 @@ def test_a_set_says_what_plain_sets_say(history):
     for number in range(int((at - FIRST).days) + 2):
         some = day(number)
         assert values.new_on(some).value == sum(seen == some for seen in first.values())
-        assert values.forget(some).count().value == sum(seen >= some for seen in last.values())
+        assert values.prune(some).count().value == sum(seen >= some for seen in last.values())
         assert values.new_on(some).standard_error == 0
 
 
@@ -104,7 +104,7 @@ def test_a_count_over_the_limit_is_estimated_within_its_error(monkeypatch):
         for estimate, truth in (
             (values.count(), 30_000),
             (values.new_on(day(1)), 15_000),
-            (values.forget(day(1)).count(), 18_000),
+            (values.prune(day(1)).count(), 18_000),
         ):
             errors.append((estimate.value - truth) / estimate.standard_error)
         assert values.count().standard_error == pytest.approx(30_000 / math.sqrt(SKETCH_SIZE), rel=0.1)
@@ -121,7 +121,7 @@ def test_a_sketch_that_holds_none_is_unsure_of_it():
 
 
 def test_a_forgotten_value_is_new_again():
-    values = observed([["a", "b"], ["b"]]).forget(day(1))
+    values = observed([["a", "b"], ["b"]]).prune(day(1))
     assert (values.first_days(hash_values(["a", "b"])) > 0).tolist() == [False, True]
     assert values.observe(["a"], day(2)).new_on(day(2)).value == 1
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile
-from tests.rules.cases import judge, planned
+from tests.rules.cases import planned, run_rule
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Field, Index, Measurement, StoredRows
 from tsaudit.rule import Rule
@@ -59,7 +59,7 @@ def stored(rows: int) -> StoredRows:
 
 
 def findings(rule: Rule, table: Measurement, version: str = "1.1.4", **limits: float) -> tuple[Finding, ...]:
-    result = judge(rule, a_profile(table, engine="greptimedb", server_version=version), limits)
+    result = run_rule(rule, a_profile(table, engine="greptimedb", server_version=version), limits)
     assert not result.reason, result.reason
     return result.findings
 

@@ -13,9 +13,9 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Greptime, Row, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
-from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.rule import LimitPolicy
 
@@ -51,7 +51,7 @@ def said(server: GreptimeDB, *tables: Table, limits: Mapping[str, float] | None 
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW)
     assert profile.gaps == ()
-    result = audit(profile, policy=LimitPolicy(target=limits or {}))
+    result = evaluate(profile, policy=LimitPolicy(target=limits or {}))
     assert not [r.reason for r in result.results if r.outcome is Outcome.ERROR]
     return {
         f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": f
@@ -100,7 +100,7 @@ def test_nothing_is_said_of_the_table_for_traces(server: GreptimeDB) -> None:
         ),
     )
     found = said(server, table)
-    assert {k: v for k, v in found.items() if v.severity is not Severity.INFO} == {}
+    assert {k: v for k, v in found.items() if v.severity is not Severity.NOTE} == {}
     assert not {k for k in found if k.startswith(("STO", "TAG", "CAR"))}
 
 
@@ -127,7 +127,7 @@ def test_nothing_is_said_of_tables_of_prometheus(server: GreptimeDB) -> None:
         for name in ("container_cpu_usage", "container_memory_usage")
     ]
     found = said(server, *metrics)
-    assert {k: v for k, v in found.items() if v.severity is not Severity.INFO} == {}
+    assert {k: v for k, v in found.items() if v.severity is not Severity.NOTE} == {}
     assert not {k for k in found if k.startswith("STO")}
 
 
@@ -153,7 +153,7 @@ def test_label_of_ids_is_left_out_by_its_sender(server: GreptimeDB) -> None:
     )
     low = {"identifier-tag.max_ids": 500, "dominant-tag.min_series": 500, "high-series-cardinality.max_series": 500}
     found = said(server, metric, limits=low)
-    fixes = {k.split()[0]: f.fix for k, f in found.items() if f.guilty == "trace_id" and f.changes}
+    fixes = {k.split()[0]: f.fix for k, f in found.items() if f.main_contributor == "trace_id" and f.changes}
     assert {"CAR001", "TAG002"} <= set(fixes)
     for code, fix in fixes.items():
         assert fix.startswith("Stop writing trace_id to greptime_physical_table."), code

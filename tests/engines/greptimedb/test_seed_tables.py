@@ -16,10 +16,10 @@ from tests.databases import Dataset, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.greptimedb.seed_tables import MISUSED, TABLES
 from tests.planning.places import Statements
-from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.rule import LimitPolicy
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.full
 
 VERSIONS: Final = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
 SMALL: Final = {
-    "unfitting-index.max_low_values": 1_000,
-    "unfitting-index.min_rows": 100_000,
-    "unfitting-full-text-index.min_rows": 1_000,
-    "needless-deduplication.min_rows": 1_000,
+    "unsuitable-index.max_low_values": 1_000,
+    "unsuitable-index.min_rows": 100_000,
+    "unsuitable-full-text-index.min_rows": 1_000,
+    "unnecessary-deduplication.min_rows": 1_000,
     "identifier-tag.max_ids": 500,
 }
 """Limits for tables of thousands of rows instead of millions."""
@@ -58,7 +58,7 @@ def _audited(server: GreptimeDB, *tables: Table, limits: Mapping[str, float] | N
 
 
 def _found(target: Target, limits: Mapping[str, float] | None = None) -> dict[str, Finding]:
-    result = audit(_collected(target), policy=LimitPolicy(target=limits or {}))
+    result = evaluate(_collected(target), policy=LimitPolicy(target=limits or {}))
     assert not [r.reason for r in result.results if r.outcome is Outcome.ERROR]
     return {
         f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": f
@@ -82,23 +82,23 @@ filtered by, and nothing says how long rows are kept."""
 
 def test_tables_of_the_guide_are_in_order(server: GreptimeDB) -> None:
     found = _audited(server, *TABLES.tables)
-    assert {f.severity for f in found.values()} == {Severity.INFO}
+    assert {f.severity for f in found.values()} == {Severity.NOTE}
     assert set(found) == SAID
 
 
 EXPECTED: Final[Mapping[str, Mapping[str, str]]] = {
     "without_append_mode": {"STO006 {}": "critical"},
     "lines_by_time": {"STO006 {}": "critical"},
-    "id_in_the_key": {"STO005 {}": "warn", "TAG002 {}.request_id": "warn"},
-    "id_alone_in_the_key": {"TAG002 {}.request_id": "warn", "STO009 {}": "warn"},
-    "id_with_inverted_index": {"STO007 {}.request_id": "warn"},
-    "method_with_skipping_index": {"STO007 {}.http_method": "warn"},
-    "key_indexed_again": {"STO001 {}": "warn"},
-    "unsearchable_logs": {"STO008 {}.message": "warn"},
-    "compared_logs": {"STO009 {}": "warn"},
-    "metrics_kept_twice": {"STO010 {}": "warn"},
-    "metrics_by_time": {"STO001 {}": "warn", "STO003 {}": "warn"},
-    "level_in_the_key": {"STO013 {}.level": "warn"},
+    "id_in_the_key": {"STO005 {}": "warning", "TAG002 {}.request_id": "warning"},
+    "id_alone_in_the_key": {"TAG002 {}.request_id": "warning", "STO009 {}": "warning"},
+    "id_with_inverted_index": {"STO007 {}.request_id": "warning"},
+    "method_with_skipping_index": {"STO007 {}.http_method": "warning"},
+    "key_indexed_again": {"STO001 {}": "warning"},
+    "unsearchable_logs": {"STO008 {}.message": "warning"},
+    "compared_logs": {"STO009 {}": "warning"},
+    "metrics_kept_twice": {"STO010 {}": "warning"},
+    "metrics_by_time": {"STO001 {}": "warning", "STO003 {}": "warning"},
+    "level_in_the_key": {"STO013 {}.level": "warning"},
 }
 """All that is reported of the misused tables but information."""
 
@@ -109,9 +109,9 @@ def test_what_the_guide_warns_against_is_reported_and_nothing_else(server: Grept
     expected = {code.format(name): severity for code, severity in EXPECTED[name].items()}
     if f"STO009 {name}" in expected and server.version.number < (1, 0):
         # That no row is ever replaced is seen in files, of which that version does not tell.
-        assert found[f"STO009 {name}"].severity is Severity.INFO
+        assert found[f"STO009 {name}"].severity is Severity.NOTE
         del expected[f"STO009 {name}"]
-    assert {k: str(f.severity) for k, f in found.items() if f.severity is not Severity.INFO} == expected
+    assert {k: str(f.severity) for k, f in found.items() if f.severity is not Severity.NOTE} == expected
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -120,7 +120,7 @@ def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) ->
     rows = len(server.rows(server.tables["guide", name]))
     plans = [
         plan
-        for plan in audit(_collected(target), policy=LimitPolicy(target=SMALL)).plans
+        for plan in evaluate(_collected(target), policy=LimitPolicy(target=SMALL)).plans
         if plan.subject.measurement == name
     ]
     if name == "compared_logs" and server.version.number < (1, 0):
@@ -132,5 +132,5 @@ def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) ->
     if ("guide", f"{name}_old") in server.tables:
         server.drop(server.tables["guide", f"{name}_old"])
     found = _found(target, SMALL)
-    assert {k: f.message for k, f in found.items() if f.severity is not Severity.INFO} == {}
+    assert {k: f.message for k, f in found.items() if f.severity is not Severity.NOTE} == {}
     assert len(server.rows(server.tables["guide", name])) == (rows - 200 if name == "metrics_kept_twice" else rows)

@@ -27,7 +27,7 @@ def test_version_when_read(text: str, number: tuple[int, ...]) -> None:
 
 def test_format_when_the_server_is_old_or_the_table_says_so() -> None:
     def is_former(table: Measurement, version: str) -> bool:
-        return greptime_tables.has_former_format(a_profile(engine="greptimedb", server_version=version), table)
+        return greptime_tables.has_legacy_format(a_profile(engine="greptimedb", server_version=version), table)
 
     assert is_former(TABLE, "1.1.4")
     assert is_former(a_table(), "0.17.2")

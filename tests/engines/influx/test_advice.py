@@ -24,12 +24,12 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import (
     Change,
     ChangeType,
+    ColumnPart,
     Inspect,
     LeaveOut,
     MakeField,
     MakeTag,
     MergeMeasurements,
-    Part,
     Rename,
     SetRetention,
     SplitColumn,
@@ -177,7 +177,7 @@ def test_one_statement_drops_a_family_and_nothing_that_is_named_alike(influxd: I
 
 def _all_changes(at: Subject) -> list[list[Change]]:
     """Plans of all kinds of changes."""
-    parts = (Part("a", "x"), Part("b", "y"))
+    parts = (ColumnPart("a", "x"), ColumnPart("b", "y"))
     database = Subject(at.database)
     return [
         [MakeField(at, ODD)],
@@ -192,7 +192,7 @@ def _all_changes(at: Subject) -> list[list[Change]]:
         [Inspect(at, "both", "room")],
         [Inspect(database, "measurements")],
         [Inspect(database, "databases", values=("a", "b"))],
-        [Inspect(database, "customers", ODD)],
+        [Inspect(database, "tenants", ODD)],
         [SetRetention(database, timedelta(days=36500), "autogen")],
     ]
 
@@ -335,7 +335,7 @@ def test_a_renamed_measurement_is_copied(influxd: Influxd) -> None:
 
 def test_no_copy_is_offered_that_would_have_to_change_other_columns() -> None:
     profile, at = _kept("influxdb1", "cpu"), Subject("main", "cpu")
-    split = SplitColumn(at, "host", "-", (Part("a", "x"), Part("b", "y")), "x-y")
+    split = SplitColumn(at, "host", "-", (ColumnPart("a", "x"), ColumnPart("b", "y")), "x-y")
     stored = needed(advice(profile, [LeaveOut(at, "id"), split]).stored())
     assert "it would have to change other columns as well" in stored.words
 

@@ -17,7 +17,7 @@ from tests.engines.influxdb2.conversations import Conversation, conversation
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
 from tests.servers import Influxd
-from tsaudit.audit import audit
+from tsaudit.evaluation import evaluate
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import FOREVER, How, Profile, Reason
 
@@ -171,7 +171,7 @@ def test_statements_do_not_grow_with_small_measurements(second: Profile) -> None
 @pytest.mark.parametrize("generation", ["influxdb1", "influxdb2"])
 def test_what_the_audit_says(generation: str, request: pytest.FixtureRequest) -> None:
     profile: Profile = request.getfixturevalue({"influxdb1": "first", "influxdb2": "second"}[generation])
-    result = audit(profile)
+    result = evaluate(profile)
     found = {(rule.code, f.subject.measurement, f.subject.column) for rule, f in result.findings()}
     assert ("TAG002", "requests", "request_id") in found
     assert ("CAR003", "requests", "endpoint") in found

@@ -16,7 +16,6 @@ from tests.builders import NOW, a_count, a_place, a_source
 from tests.collecting import collected, collected_with
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
-from tsaudit.audit import audit
 from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.policies import with_own_series
@@ -27,6 +26,7 @@ from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.quoting import quote_identifier
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.plan import StepKind
@@ -93,12 +93,12 @@ def tags(profile: Profile) -> dict[tuple[str, str], list[str]]:
 
 
 def said(result: AuditResult, *codes: str) -> set[tuple[str, str, str]]:
-    """Code, subject in the target's only database (`policy/measurement`) and guilty column."""
+    """Code, subject in the target's only database (`policy/measurement`) and main contributor."""
     return {
         (
             rule.code,
             "/".join(filter(None, (f.subject.database.partition("/")[2], f.subject.measurement))),
-            f.guilty or "",
+            f.main_contributor or "",
         )
         for rule, f in result.findings()
         if rule.code in codes
@@ -142,8 +142,8 @@ def test_measurement_is_in_two_policies(server: Server) -> None:
     assert [f.key for f in named(profile)["raw", "req"].fields] == ["bytes", "ms"]
     rows = {key: m.rows.value for key, m in named(profile).items() if m.rows}
     assert rows == {("", "req"): 5, ("raw", "req"): 3000}
-    result = audit(profile)
-    assert result.verdict is Verdict.WARN
+    result = evaluate(profile)
+    assert result.verdict is Verdict.WARNING
     assert said(result, "TAG002") == {("TAG002", "raw/req", "request_id")}
     assert said(result, "NAM003") == set()
     assert run_queries(server, target, result) == {"raw"}
@@ -154,7 +154,7 @@ def test_all_data_is_in_a_policy_that_is_not_the_default_one(server: Server) -> 
     assert profile.gaps == ()
     assert series(profile) == {("raw", "req"): 3000}
     assert [d.name.partition("/")[2] for d in profile.databases] == ["", "raw"]
-    result = audit(profile)
+    result = evaluate(profile)
     assert said(result, "TAG002") == {("TAG002", "raw/req", "request_id")}
     assert said(result, "RET001") == {("RET001", "raw", "")}, "nothing is kept by the default policy"
     assert not [r for r in result.results if r.outcome == "open"]
@@ -176,7 +176,7 @@ def test_old_data_is_kept_coarser_in_a_further_policy(server: Server) -> None:
     assert profile.series == 10_000, "the five that are in both count once"
     assert "counts once" in whole.series.source.scope
     policy = LimitPolicy(target={"high-series-cardinality.max_series": 9_000})
-    result = audit(profile, policy=policy)
+    result = evaluate(profile, policy=policy)
     assert said(result, "CAR001") == {("CAR001", "year", "session")}
     found = said(result, "TAG002")
     assert ("TAG002", "year/runaway", "session") in found
@@ -205,7 +205,7 @@ def test_data_is_made_coarser_step_by_step(server: Server) -> None:
     assert series(profile) == counts
     assert tags(profile)["1m", "cpu"] == ["core", "host"]
     assert tags(profile)["10y", "cpu"] == ["host"]
-    result = audit(profile)
+    result = evaluate(profile)
     assert said(result, "TAG002") == {("TAG002", "2w/cpu", "request")}
     assert run_queries(server, target, result) == {"2w"}
 
@@ -333,7 +333,7 @@ def test_retention_and_bytes_are_those_of_the_policy(tsi1: Server) -> None:
     assert held[f"{database}/raw"] > 10 * held[database] > 0
     assert stored_bytes(profile) == sum(held.values())
     # A note, which has no plan.
-    (note,) = [finding for rule, finding in audit(profile).findings() if rule.code == "RET001"]
+    (note,) = [finding for rule, finding in evaluate(profile).findings() if rule.code == "RET001"]
     step = ENGINES["influxdb1"].advice()(a_place(profile, database, None), note.changes).schema()
     assert step is not None
     assert step.text.startswith(f'ALTER RETENTION POLICY "autogen" ON "{database}" ')
@@ -376,7 +376,7 @@ def test_series_are_too_many_to_be_told_apart_by_rows(server: Server, monkeypatc
     count = named(profile)["raw", "m"].series
     assert count is not None
     assert count.source.scope.startswith("at most: ")
-    assert audit(profile).verdict is not Verdict.OK
+    assert evaluate(profile).verdict is not Verdict.OK
 
 
 def test_index_shows_by_a_foreign_measurement_that_it_tells_policies_apart(

@@ -30,12 +30,12 @@ from tests.databases import (
 )
 from tests.examples import examples
 from tests.servers import ADMIN, Influxd
-from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.profile import How, Profile, Reason
 from tsaudit.model.timeline import stored_bytes
 
@@ -63,7 +63,7 @@ def test_series_are_counted_once_though_the_server_counts_shards(crowded_profile
     assert answer["results"][0]["series"][0]["values"] == [[CROWDED_SERIES * CROWDED_WEEKS]]
 
 
-def test_guilty_tag_of_many_series(crowded_profile: Profile) -> None:
+def test_main_contributor_of_many_series(crowded_profile: Profile) -> None:
     assert crowded_profile.gaps == ()
     (hits,) = crowded_profile.measurements
     assert hits.tag_sets is not None
@@ -76,9 +76,9 @@ def test_guilty_tag_of_many_series(crowded_profile: Profile) -> None:
     assert {t.key: t.values.value for t in hits.tags if t.values} == {"host": 50, "region": 5, "user_id": 100_000}
 
 
-def test_audit_of_many_series_names_the_guilty_tag_and_those_that_depend_on_it(crowded_profile: Profile) -> None:
-    result = audit(crowded_profile)
-    found = {(rule.code, finding.subject.column, finding.guilty) for rule, finding in result.findings()}
+def test_audit_of_many_series_names_the_main_contributor_and_those_that_depend_on_it(crowded_profile: Profile) -> None:
+    result = evaluate(crowded_profile)
+    found = {(rule.code, finding.subject.column, finding.main_contributor) for rule, finding in result.findings()}
     # That its values are IDs is why it dominates: one finding.
     assert ("TAG002", "user_id", "user_id") in found
     assert "CAR006" not in {code for code, _, _ in found}
@@ -98,8 +98,8 @@ def test_audit_of_a_sample_of_the_series_blames_the_same_tag(crowded: Target) ->
     assert {("user_id", "host"), ("user_id", "region"), ("host", "region")} <= found
     # Of 50 hosts each has a fiftieth of the sample: what is left without users shows in full.
     assert (hits.tag_sets.drop_curve[0].tag, hits.tag_sets.drop_curve[0].at_least) == ("user_id", 50)
-    found = {rule.code: finding for rule, finding in audit(profile).findings()}
-    assert found["TAG002"].guilty == "user_id"
+    found = {rule.code: finding for rule, finding in evaluate(profile).findings()}
+    assert found["TAG002"].main_contributor == "user_id"
     assert "on a sample of" in found["CAR003"].message
 
 
@@ -162,7 +162,7 @@ def test_measurements_with_the_same_many_series_are_seen_to_have_the_same_points
     tables = [table("load", 0), table("uptime", 0), table("users", 7)]
     profile = collected(write(Dataset(tables), "influxdb1", influxd.url))
     assert {m.point_sample is not None and len(m.point_sample.points) for m in profile.measurements} == {64}
-    found = [f for r, f in audit(profile).findings() if r.code == "LAY007"]
+    found = [f for r, f in evaluate(profile).findings() if r.code == "LAY007"]
     assert [f.message.split(" contain")[0] for f in found] == ["load and uptime"]
     assert found[0].observed == 1.0
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql, write_lines
-from tests.rules.cases import history_of, judge, planned, plans
+from tests.rules.cases import history_of, planned, plans, run_rule
 from tests.servers import Influxd
-from tsaudit.audit import audit
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import FOREVER, Database, Measurement, Profile, Retention
 from tsaudit.model.timeline import Timeline
@@ -46,15 +46,15 @@ def divided(*measurements: Measurement, series: int | None, **changes: object) -
 
 
 def found(code: str, profile: Profile, timeline: Timeline | None = None, **limits: float) -> dict[str, Finding]:
-    return {str(f.subject): f for f in judge(RULES[code], profile, limits, timeline).findings}
+    return {str(f.subject): f for f in run_rule(RULES[code], profile, limits, timeline).findings}
 
 
 def test_limit_counts_a_series_once_in_however_many_policies_it_is() -> None:
     both = [in_policy("autogen", series=600), in_policy("raw", series=600)]
-    assert found("CAR001", divided(*both, series=700), max_series=1000, warn_ratio=0.8) == {}
-    assert set(found("CAR001", divided(*both, series=1100), max_series=1000, warn_ratio=0.8)) == {"shop"}
+    assert found("CAR001", divided(*both, series=700), max_series=1000, warning_ratio=0.8) == {}
+    assert set(found("CAR001", divided(*both, series=1100), max_series=1000, warning_ratio=0.8)) == {"shop"}
     # What all of them have is not known, and their sum is not it.
-    assert found("CAR001", divided(*both, series=None), max_series=1000, warn_ratio=0.8) == {}
+    assert found("CAR001", divided(*both, series=None), max_series=1000, warning_ratio=0.8) == {}
 
 
 def test_policy_that_is_over_the_limit_by_itself_is_named_alone() -> None:
@@ -74,7 +74,7 @@ def test_growth_of_one_policy_is_not_that_of_the_other() -> None:
     timeline = Timeline(points={**grown.points, **steady})
     said = found("CAR004", profile, timeline)
     assert set(said) == {"shop/raw/req"}
-    assert found("RET001", profile, timeline)["shop"].severity == "info", "what it holds itself does not grow"
+    assert found("RET001", profile, timeline)["shop"].severity == "note", "what it holds itself does not grow"
 
 
 def test_growth_proposes_statements_for_the_policy(influxd: Influxd) -> None:
@@ -86,7 +86,7 @@ def test_growth_proposes_statements_for_the_policy(influxd: Influxd) -> None:
     raw = in_policy("raw", series=50_000, database=database)
     profile = a_profile(raw, engine="influxdb1")
     factors = [0.02 + i * 0.98 / 40 for i in range(40)]
-    (plan,) = audit(profile, history_of(profile, factors, "id"), rules=[RULES["CAR004"]]).plans
+    (plan,) = evaluate(profile, history_of(profile, factors, "id"), rules=[RULES["CAR004"]]).plans
     (statement,) = (step.text for step in plan.steps if "CARDINALITY" in step.text)
     (answer,) = influxql(influxd.url, statement)["results"][0]["series"]
     assert answer["tags"] == {"host": "a"}

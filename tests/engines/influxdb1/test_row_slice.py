@@ -11,9 +11,9 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, write
 from tests.servers import Influxd
-from tsaudit.audit import audit
 from tsaudit.collect import collect, row_slice
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import How, Profile, RowsApart
 
@@ -61,7 +61,7 @@ def test_plan_says_how_many_points_are_lost(influxd: Influxd) -> None:
         for n in range(3_000)
     ]
     _, profile = compared(rows, influxd)
-    plan = next(plan for plan in audit(profile).plans if any(rule in ("TAG002", "CAR006") for rule in plan.rules))
+    plan = next(plan for plan in evaluate(profile).plans if any(rule in ("TAG002", "CAR006") for rule in plan.rules))
     (gone,) = {name for asked in plan.changes for (aspect, name), to in asked.change.claims().items() if to == "field"}
     assert gone == "request"
     loss = plan.effect.loss

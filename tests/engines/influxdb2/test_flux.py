@@ -61,7 +61,7 @@ def rendered() -> dict[str, str]:
             *_statements("left out", LeaveOut(at, ODD), LeaveOut(at, "alarm")),
             *_statements("schema", Inspect(at, "schema")),
             *_statements("measurements", Inspect(bucket, "measurements")),
-            *_statements("tenants", Inspect(bucket, "customers", column=ODD)),
+            *_statements("tenants", Inspect(bucket, "tenants", column=ODD)),
             *_statements("buckets", Inspect(bucket, "databases", values=(ODD, "(x"))),
             *_statements("sources", Inspect(at, "new values", ODD), known=True),
         ]

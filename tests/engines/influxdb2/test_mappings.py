@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tests.rules.cases import history_of, judge, planned
-from tsaudit.audit import audit
+from tests.rules.cases import history_of, planned, run_rule
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Timeline
@@ -19,7 +19,7 @@ BUCKET = "it's mine"
 
 
 def found(code: str, profile: Profile, timeline: Timeline | None = None) -> tuple[Finding, ...]:
-    return judge(RULES[code], profile, {}, timeline).findings
+    return run_rule(RULES[code], profile, {}, timeline).findings
 
 
 def in_bucket(name: str = "select", path: tuple[str, ...] = (), **changes: object) -> Measurement:
@@ -53,6 +53,6 @@ def test_values_of_a_growing_tag_are_shown_in_their_bucket() -> None:
     growing = replace(growing, tags=(a_tag("host"), a_tag("id", 50_000)))
     profile = a_profile(growing, engine="influxdb2")
     timeline = history_of(profile, [0.02 + i * 0.98 / 40 for i in range(40)], "id")
-    steps = [step.text for plan in audit(profile, timeline, rules=[RULES["CAR004"]]).plans for step in plan.steps]
+    steps = [step.text for plan in evaluate(profile, timeline, rules=[RULES["CAR004"]]).plans for step in plan.steps]
     assert f'from(bucket: "{BUCKET}")' in "\n".join(steps)
     assert not any("DELETE FROM" in text for text in steps)

@@ -16,10 +16,10 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.influx.family import SMALL
 from tests.engines.influxdb2.conversations import Answer, Conversation, Tampering
-from tsaudit.audit import audit
 from tsaudit.collect import collect, reuse
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, RuleResult
 from tsaudit.model.profile import FOREVER, Profile, Reason
 from tsaudit.model.timeline import Timeline, figures, stored_bytes
@@ -75,13 +75,13 @@ def test_token_reads_one_bucket_only(influxdb2: Conversation) -> None:
     # The day before, everything was to be seen: what is not visible now is not said to be deleted.
     before = collected(_with(mine, databases=()), wanted=frozenset({"tag_keys", "field_types"}))
     after = dataclasses.replace(profile, day=DAY + timedelta(days=1))
-    drift = [f for rule, f in audit(after, Timeline(previous=before)).findings() if rule.code == "DRF001"]
+    drift = [f for rule, f in evaluate(after, Timeline(previous=before)).findings() if rule.code == "DRF001"]
     assert "Database other is no longer visible: it was dropped, or the audit lost the permission to read it." in {
         f.message for f in drift
     }
     assert not any("gone" in f.message for f in drift)
     hidden = dataclasses.replace(named, day=DAY + timedelta(days=1))
-    found = audit(hidden, Timeline(previous=before)).findings()
+    found = evaluate(hidden, Timeline(previous=before)).findings()
     assert not [f for rule, f in found if rule.code == "DRF001" and f.subject.database == "other"]
 
 
@@ -192,7 +192,7 @@ def test_bytes_when_metrics_are_kept_back_or_empty(influxdb2: Conversation) -> N
 
 
 def _growing_storage(profile: Profile) -> RuleResult:
-    (result,) = audit(profile, rules=[growing_storage]).results
+    (result,) = evaluate(profile, rules=[growing_storage]).results
     return result
 
 

@@ -1,4 +1,4 @@
-"""The story of the guideline on documents: what the audit says of it, and what the author's change really saves."""
+"""The example of the guideline on documents: what the audit says of it, and what the author's change really saves."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.databases import Collection, Dataset, write
 from tests.engines.mongodb import visits
 from tests.engines.mongodb.double import MongoDB
 from tests.servers import MONGODB_URL
-from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history.lifecycle import is_good
 from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
@@ -38,7 +38,7 @@ def _audited(server: MongoDB, dataset: Dataset, **budget: Any) -> tuple[Profile,
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW, wanted=required_facts("mongodb"))
     del server.commands[:sent]
-    return profile, audit(profile)
+    return profile, evaluate(profile)
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +67,13 @@ def test_what_the_author_found(before: tuple[Profile, AuditResult, float, Any]) 
         "visits_{week}": 158,
         "visits_{month}": 36,
     }
-    assert all(f.severity is Severity.WARN for f in families.values())
+    assert all(f.severity is Severity.WARNING for f in families.values())
     evidence = {e.label: e.value for e in families["visits_{day}"].evidence}
     assert evidence["seems to contain the same by other periods"] == "visits_{month} (36) and visits_{week} (158)"
     # The id could be the _id, once for each family and not for each collection.
     spare = _of(result, "DOC002")
     assert {f.subject.measurement for f in spare} == set(families)
-    assert {f.guilty for f in spare} == {"user_id"}
+    assert {f.main_contributor for f in spare} == {"user_id"}
     day = {e.label: e.value for f in spare if "day" in f.subject.measurement for e in f.evidence}
     assert day["a document"] == "35 bytes, then 40% of that"
     closed = _of(result, "DOC003")
@@ -109,7 +109,7 @@ def test_bytes_said_to_be_saved_are_those_of_a_real_servers_files() -> None:
         with open_connection(target) as connection:
             profile = collect(target, connection, day=DAY, now=NOW, wanted=required_facts("mongodb"))
         kept = [m.storage for m in profile.measurements]
-        return sum((s.data_bytes or 0) + (s.index_bytes or 0) for s in kept if s), audit(profile)
+        return sum((s.data_bytes or 0) + (s.index_bytes or 0) for s in kept if s), evaluate(profile)
 
     before, result = taken(written("user_id", unique=("user_id",)))
     (said,) = _of(result, "DOC002")
@@ -157,4 +157,4 @@ def test_what_is_left_out_of_a_family_keeps_no_incident_open(before: tuple[Profi
 def test_nothing_is_left_to_say_when_the_author_is_done(server: MongoDB) -> None:
     profile, result = _audited(server, visits.counted())
     assert profile.gaps == ()
-    assert [(r.code, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
+    assert [(r.code, f.message) for r, f in result.findings() if f.severity is not Severity.NOTE] == []

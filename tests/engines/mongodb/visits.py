@@ -1,4 +1,4 @@
-"""The guideline's own story: who was there each day, week and month, in a collection for each, with an id beside `_id`.
+"""The guideline's example: who was there each day, week, month, in a collection for each, with an id beside `_id`.
 
 Its author found almost 12 GB in well over a thousand collections, made the user's id the `_id`, counted closed periods
 into one collection and dropped them.

@@ -16,7 +16,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, write
 from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.planning.places import split
-from tests.rules.cases import dataset, hosts, judge, table
+from tests.rules.cases import dataset, hosts, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice
 from tsaudit.engines.postgresql.dependents import dependents
@@ -228,7 +228,7 @@ def test_policies_of_hypertables(timescaledb: Timescaledb) -> None:
         "spread": """SELECT add_retention_policy('"metrics"."spread"', drop_after => INTERVAL '365 days');""",
         "epochs": """SELECT add_retention_policy('"metrics"."epochs"', drop_after => BIGINT '31536000');""",
     }
-    assert {f.subject.measurement for f in judge(unbounded_retention, profile).findings} == {"spread", "epochs"}
+    assert {f.subject.measurement for f in run_rule(unbounded_retention, profile).findings} == {"spread", "epochs"}
     if not timescaledb.is_real:
         pytest.skip("only the extension itself takes its statements")
     with timescaledb.connect() as connection, connection.transaction(force_rollback=True):

@@ -16,8 +16,8 @@ from tests.builders import DAY, NOW
 from tests.collecting import collected
 from tests.planning.places import split
 from tests.servers import Postgresql
-from tsaudit.audit import audit
 from tsaudit.config.settings import Target
+from tsaudit.evaluation import evaluate
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.finding import AuditResult, Outcome, Severity
 from tsaudit.model.profile import Profile
@@ -32,8 +32,8 @@ LIMITS = {
     "high-series-cardinality.max_series": 1_000,
     "worst-case-above-limit.max_series": 1_000,
     "missing-index.min_rows": 1_000,
-    "uneven-partitions.min_rows": 1_000,
-    "uneven-partitions.min_bytes": 8_192,
+    "partition-skew.min_rows": 1_000,
+    "partition-skew.min_bytes": 8_192,
     "unbounded-retention.min_bytes": 400_000,
     "growing-storage.max_bytes": 100_000_000,
 }
@@ -192,7 +192,7 @@ def _audited(server: Postgresql, schema: str, statements: list[str], change: str
     profile = collected(target, previous=before)
     assert profile.gaps == ()
     timeline = dataclasses.replace(_grown(profile, factors), previous=before)
-    return audit(profile, timeline, LimitPolicy(target=LIMITS))
+    return evaluate(profile, timeline, LimitPolicy(target=LIMITS))
 
 
 def _grown(profile: Profile, factors: list[float]) -> Timeline:
@@ -213,31 +213,31 @@ def _grown(profile: Profile, factors: list[float]) -> Timeline:
 
 FOUND = (
     ("A1", "CAR001", Severity.CRITICAL, "sessions", ""),
-    ("A2", "CAR002", Severity.INFO, "tagged", ""),
-    ("A3", "CAR003", Severity.INFO, "cpu", "region"),
-    ("A3", "CAR003", Severity.INFO, "sessions", "host"),
+    ("A2", "CAR002", Severity.NOTE, "tagged", ""),
+    ("A3", "CAR003", Severity.NOTE, "cpu", "region"),
+    ("A3", "CAR003", Severity.NOTE, "sessions", "host"),
     ("A4", "CAR004", Severity.CRITICAL, "sessions", ""),
-    ("A7", "CAR005", Severity.WARN, "sensor_{n}", ""),
-    ("F3", "DRF001", Severity.INFO, "cpu", "debug"),
-    ("C1", "FLD001", Severity.WARN, "air", "sensor_name"),
-    ("C3", "FLD002", Severity.WARN, "meters", "reading"),
-    ("D1", "LAY001", Severity.WARN, "machine", ""),
-    ("D2", "LAY002", Severity.WARN, "tagged", ""),
-    ("D3", "LAY003", Severity.WARN, "crypto", ""),
-    ("D4", "LAY004", Severity.WARN, "mixed", ""),
-    ("D5", "LAY005", Severity.WARN, "halves", ""),
-    ("B1", "NAM001", Severity.INFO, "orders", ""),
-    ("B5", "NAM003", Severity.INFO, "orders", ""),
-    ("B4", "NAM005", Severity.WARN, "tagged", "t{n}"),
-    ("F1", "RET001", Severity.WARN, "parted", ""),
-    ("H5", "RET002", Severity.WARN, "", ""),
-    ("E8", "STO001", Severity.INFO, "indexed", ""),
-    ("E8", "STO002", Severity.WARN, "unindexed", ""),
-    ("E12", "STO003", Severity.WARN, "parted", ""),
-    ("A5", "TAG001", Severity.WARN, "app_log", "message"),
-    ("A6", "TAG002", Severity.WARN, "sessions", "session"),
-    ("B3", "TAG003", Severity.WARN, "home", "sensor"),
-    ("C2", "TAG006", Severity.WARN, "rooms", "temperature"),
+    ("A7", "CAR005", Severity.WARNING, "sensor_{n}", ""),
+    ("F3", "DRF001", Severity.NOTE, "cpu", "debug"),
+    ("C1", "FLD001", Severity.WARNING, "air", "sensor_name"),
+    ("C3", "FLD002", Severity.WARNING, "meters", "reading"),
+    ("D1", "LAY001", Severity.WARNING, "machine", ""),
+    ("D2", "LAY002", Severity.WARNING, "tagged", ""),
+    ("D3", "LAY003", Severity.WARNING, "crypto", ""),
+    ("D4", "LAY004", Severity.WARNING, "mixed", ""),
+    ("D5", "LAY005", Severity.WARNING, "halves", ""),
+    ("B1", "NAM001", Severity.NOTE, "orders", ""),
+    ("B5", "NAM003", Severity.NOTE, "orders", ""),
+    ("B4", "NAM005", Severity.WARNING, "tagged", "t{n}"),
+    ("F1", "RET001", Severity.WARNING, "parted", ""),
+    ("H5", "RET002", Severity.WARNING, "", ""),
+    ("E8", "STO001", Severity.NOTE, "indexed", ""),
+    ("E8", "STO002", Severity.WARNING, "unindexed", ""),
+    ("E12", "STO003", Severity.WARNING, "parted", ""),
+    ("A5", "TAG001", Severity.WARNING, "app_log", "message"),
+    ("A6", "TAG002", Severity.WARNING, "sessions", "session"),
+    ("B3", "TAG003", Severity.WARNING, "home", "sensor"),
+    ("C2", "TAG006", Severity.WARNING, "rooms", "temperature"),
 )
 """Guideline, rule, severity, table, column."""
 FOLLOWS = {"A8": "CAR006"}
@@ -280,5 +280,5 @@ def test_every_guideline_that_a_rule_checks_is_broken() -> None:
 
 def test_twin_that_keeps_them(postgresql: Postgresql) -> None:
     result = _audited(postgresql, "kept", KEPT, "", [1.0] * 40)
-    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
+    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.NOTE] == []
     assert {r.code for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == set()

@@ -10,7 +10,7 @@ from tests.engines.postgresql.timescaledb import Timescaledb
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice
 from tsaudit.model.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
 from tsaudit.rules.storage.missing_index import missing_index
-from tsaudit.rules.storage.needless_index import needless_index
+from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index
 
 CATALOGUE = frozenset({"storage", "indexes", "partitions", "row_estimate", "retention"})
 
@@ -140,13 +140,15 @@ def test_nothing_is_waited_for_when_a_chunk_is_locked(timescaledb: Timescaledb) 
 
 
 def test_rules_when_the_table_is_divided_by_time(timescaledb: Timescaledb) -> None:
-    from tests.rules.cases import judge
+    from tests.rules.cases import run_rule
 
     profile = collected(timescaledb.target, wanted=CATALOGUE)
     big = replace(profile, measurements=tuple(replace(m, indexes=()) for m in profile.measurements))
-    found = judge(missing_index, big, {"min_bytes": 1}).findings
+    found = run_rule(missing_index, big, {"min_bytes": 1}).findings
     assert {f.subject.measurement for f in found} <= {"plain", "spread"}
-    (twins,) = (f for f in judge(needless_index, profile).findings if f.subject.measurement == "conditions")
+    (twins,) = (
+        f for f in run_rule(unused_or_redundant_index, profile).findings if f.subject.measurement == "conditions"
+    )
     conditions = _tables(profile)["conditions"]
     schema = PostgresqlAdvice(a_place(profile, "metrics", conditions), twins.changes).schema()
     # It has the columns that another one starts with; and CONCURRENTLY is refused for it.

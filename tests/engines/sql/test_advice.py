@@ -25,6 +25,7 @@ from tsaudit.model.change import (
     AddIndex,
     Change,
     ChangeType,
+    ColumnPart,
     DropIndex,
     Inspect,
     LeaveOut,
@@ -32,7 +33,6 @@ from tsaudit.model.change import (
     MakeTag,
     Merged,
     MergeMeasurements,
-    Part,
     Rename,
     SplitColumn,
     SplitMeasurement,
@@ -276,7 +276,7 @@ def test_what_is_left_out_is_named_by_its_form() -> None:
     assert shown(same[:10]) == "\n".join(same[:10])
 
 
-PARTS: Final = SplitColumn(NOWHERE, "host", ".", (Part("location", "a"), Part("model", "b-1")), "a.b-1")
+PARTS: Final = SplitColumn(NOWHERE, "host", ".", (ColumnPart("location", "a"), ColumnPart("model", "b-1")), "a.b-1")
 
 
 def test_attributes_get_columns(place: Callable[[Dataset], Where]) -> None:

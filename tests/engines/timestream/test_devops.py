@@ -11,9 +11,9 @@ from tests.builders import DAY, NOW
 from tests.databases import write
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.double import Timestream
-from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 
@@ -27,9 +27,9 @@ def _collected(server: Timestream, *arguments: Any, **settings: Any) -> Profile:
 
 
 def _warned(profile: Profile) -> dict[str, Finding]:
-    result = audit(profile)
+    result = evaluate(profile)
     assert {r.code: r.reason for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}
-    return {rule.code: finding for rule, finding in result.findings() if finding.severity is not Severity.INFO}
+    return {rule.code: finding for rule, finding in result.findings() if finding.severity is not Severity.NOTE}
 
 
 def test_silence_when_metrics_and_events_are_records_of_several_values(timestream: Timestream) -> None:

@@ -18,7 +18,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.double import Timestream
-from tsaudit.audit import audit
+from tsaudit.evaluation import evaluate
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.finding import AuditResult, Outcome, Severity
 from tsaudit.model.profile import Profile
@@ -206,7 +206,7 @@ def _audited(server: Timestream, before: Profile, dataset: Dataset) -> AuditResu
     profile = collected(write(dataset, "timestream", server), previous=before)
     assert profile.gaps == ()
     is_same = {m.name for m in profile.measurements} == {m.name for m in before.measurements}
-    return audit(profile, Timeline(previous=before if is_same else None), LimitPolicy(target=SMALL))
+    return evaluate(profile, Timeline(previous=before if is_same else None), LimitPolicy(target=SMALL))
 
 
 def _each() -> Iterator[Any]:
@@ -231,7 +231,7 @@ def test_advice(
     assert (code, table, column) in [(r.code, f.subject.measurement, f.subject.column) for r, f in broken.findings()]
     twin = _audited(timestream, before, keeps)
     assert [f.message for r, f in twin.findings() if r.code == code] == []
-    assert [(r.code, f.message) for r, f in twin.findings() if f.severity is not Severity.INFO] == []
+    assert [(r.code, f.message) for r, f in twin.findings() if f.severity is not Severity.NOTE] == []
     assert {r.code: r.reason for r in twin.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers.opentelemetry import Signal, signal_of
-from tsaudit.model.change import Change, LeaveOut, MakeField, Part, Rename, SplitColumn
+from tsaudit.model.change import Change, ColumnPart, LeaveOut, MakeField, Rename, SplitColumn
 from tsaudit.model.plan import Step
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
@@ -57,7 +57,7 @@ def at(measurement: Measurement) -> Subject:
 
 def rendered() -> dict[str, str]:
     duration, logs = at(DURATION), at(LOGS)
-    parts = (Part("location", "baxx"), Part("model", "A0"))
+    parts = (ColumnPart("location", "baxx"), ColumnPart("model", "A0"))
     steps = {
         "attributes of points and of their resource": writer(
             DURATION, MakeField(duration, "url.path"), MakeField(duration, "process.pid", "integer")

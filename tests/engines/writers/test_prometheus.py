@@ -11,7 +11,7 @@ import yaml
 from tests.builders import a_field, a_measurement, a_tag
 from tsaudit.engines.writers import Program, setting
 from tsaudit.engines.writers.prometheus import is_writer, settings
-from tsaudit.model.change import Change, LeaveOut, MakeField, Part, Rename, SplitColumn
+from tsaudit.model.change import Change, ColumnPart, LeaveOut, MakeField, Rename, SplitColumn
 from tsaudit.model.subject import Subject
 
 AT = Subject("main", "http_requests_total")
@@ -52,7 +52,7 @@ def test_a_label_is_renamed() -> None:
 
 
 def test_a_label_is_taken_apart() -> None:
-    split = SplitColumn(AT, "zone", "-", (Part("country", "us"), Part("rack", "9z")), "us-9z")
+    split = SplitColumn(AT, "zone", "-", (ColumnPart("country", "us"), ColumnPart("rack", "9z")), "us-9z")
     assert of(split) == {"__name__": AT.measurement, "job": "api", "path": "/a", "country": "de", "rack": "1a"}
 
 

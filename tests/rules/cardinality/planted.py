@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from tests.builders import NOW, a_count, a_profile, a_result, a_source
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.audit import audit
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.value_memory import Comparison
 from tsaudit.engines.engine import Ladder
+from tsaudit.evaluation import evaluate
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import Finding
@@ -37,7 +37,7 @@ class Planted:
     """A cause of growth, and what the finding has to name."""
 
     live: Live
-    guilty: str | None
+    main_contributor: str | None
     says: tuple[str, ...] = ()
     """Parts of the message, or, if they start with `fix:`, of the fix."""
     never: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ def findings(planted: Planted, store: Store) -> dict[int, tuple[Finding, ...]]:
             collected_at=NOW,
         )
         if number >= planted.from_day:
-            result = audit(profile, store.timeline("demo", before=on(number)), None, [rule])
+            result = evaluate(profile, store.timeline("demo", before=on(number)), None, [rule])
             found[number] = result.results[0].findings
         store.save(profile, a_result(day=on(number)), None, values)
     return found

@@ -228,8 +228,8 @@ def new_customers(number: int) -> Mapping[str, Series]:
 
 
 def _courses() -> Iterator[tuple[str, Planted]]:
-    def case(live: Live, guilty: str | None, *says: str, **settings: object) -> tuple[str, Planted]:
-        return live.__name__, Planted(live, guilty, says, **settings)  # type: ignore[arg-type]
+    def case(live: Live, main_contributor: str | None, *says: str, **settings: object) -> tuple[str, Planted]:
+        return live.__name__, Planted(live, main_contributor, says, **settings)  # type: ignore[arg-type]
 
     yield case(two_tags_at_once, "path", "path", "host")
     yield case(churn_beside_a_leak, "user", "user", never=("pod",))

@@ -159,8 +159,8 @@ def two_leaks_of_different_size(number: int) -> Mapping[str, Series]:
 
 
 def _courses() -> Iterator[tuple[str, Planted]]:
-    def case(live: Live, guilty: str | None, *says: str, **settings: object) -> tuple[str, Planted]:
-        return live.__name__, Planted(live, guilty, says, **settings)  # type: ignore[arg-type]
+    def case(live: Live, main_contributor: str | None, *says: str, **settings: object) -> tuple[str, Planted]:
+        return live.__name__, Planted(live, main_contributor, says, **settings)  # type: ignore[arg-type]
 
     yield case(users_among_random_pods, "user", "user", never=("pod",))
     yield case(tasks_among_random_pods_of_a_week, "task", "task", kept=7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Dependency, JointDependency, NearDependency, TagSets
 from tsaudit.model.subject import Subject
@@ -16,8 +16,8 @@ CASES = (
         breaks=dataset(table("cpu", [h | {"region": "eu" if i % 2 else "us"} for i, h in enumerate(hosts(12))])),
         keeps=dataset(table("cpu", [h | {"region": r} for h in hosts(12) for r in ("eu", "us")])),
         subject=Subject("", "cpu", "region"),
-        severity=Severity.INFO,
-        guilty="region",
+        severity=Severity.NOTE,
+        main_contributor="region",
     ),
 )
 
@@ -27,7 +27,7 @@ def test_worst_case_and_actual_when_one_tag_depends_on_the_other() -> None:
     sets = TagSets(2, 4, 2, (Dependency("tag1", "tag2"),), ("tag1",), (), (), a_source())
     fields = tuple(a_field(f"field{i}") for i in range(3))
     measurement = a_measurement("m", 2, tags=(a_tag("tag1", 2), a_tag("tag2", 2)), fields=fields, tag_sets=sets)
-    (finding,) = judge(rule, a_profile(measurement)).findings
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
     figures = {e.label: e.value for e in finding.evidence}
     assert figures["worst case (tag values x fields)"] == "12"
     assert figures["actual (tag sets x fields)"] == "6 (2 series with 3 fields each)"
@@ -39,25 +39,25 @@ def test_closest_tag_when_several_determine_it() -> None:
     dependencies = (Dependency("host", "country"), Dependency("region", "country"))
     sets = TagSets(10, 200, 10, dependencies, ("host",), (), (), a_source())
     tags = (a_tag("country", 2), a_tag("host", 10), a_tag("region", 4))
-    (finding,) = judge(rule, a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))).findings
+    (finding,) = run_rule(rule, a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))).findings
     assert "tag region" in finding.message
 
 
 def test_silence_when_the_tag_has_one_value_or_there_is_one_series() -> None:
     sets = TagSets(10, 10, 10, (Dependency("host", "region"),), ("host",), (), (), a_source())
     tags = (a_tag("host", 10), a_tag("region", 1))
-    assert not judge(rule, a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))).findings
+    assert not run_rule(rule, a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))).findings
     tags = (a_tag("host", 10), a_tag("region", 2))
     profile = a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))
-    assert judge(rule, profile, {"min_series": 11}).outcome is Outcome.PASS
-    assert judge(rule, profile, {"min_series": 10}).outcome is Outcome.FAIL
+    assert run_rule(rule, profile, {"min_series": 11}).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"min_series": 10}).outcome is Outcome.FAIL
 
 
 def _further(dependencies=(), **changes):
     tags = (a_tag("host", 1000), a_tag("rack", 40), a_tag("port", 9), a_tag("zone", 5))
     sets = TagSets(8000, 40_000, 8000, dependencies, ("host", "port"), (), (), a_source(), not_looked_for="")
     sets = dataclasses.replace(sets, **changes)
-    return judge(rule, a_profile(a_measurement(series=8000, tags=tags, tag_sets=sets)))
+    return run_rule(rule, a_profile(a_measurement(series=8000, tags=tags, tag_sets=sets)))
 
 
 NEAR = NearDependency("host", "rack", 12, 1000, 24, ("web-1", None, "web-7"))
@@ -67,7 +67,7 @@ def test_a_tag_that_two_determine_together() -> None:
     (finding,) = _further(joint=(JointDependency(("host", "port"), "zone"),)).findings
     assert finding.subject.column == "zone"
     assert finding.message.startswith("Tags host and port together determine zone, although neither does alone")
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 def test_a_tag_that_is_nearly_determined_names_what_breaks_it() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.audit import audit
 from tsaudit.config.settings import Incidents
-from tsaudit.history.lifecycle import DaySeen, State, Track
+from tsaudit.evaluation import evaluate
+from tsaudit.history.lifecycle import DaySeen, IncidentState, Track
 from tsaudit.model.finding import fingerprint
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -37,17 +37,17 @@ def incidents(counts: Sequence[float], begin: int = 7, limit: float = 1_000_000)
     for n in range(begin, len(points)):
         profile = dataclasses.replace(a_profile(a_measurement("cpu", int(points[n].value))), day=days[n])
         timeline = Timeline(points={("series", Subject("main", "cpu")): points[:n]})
-        seen = DaySeen(audit(profile, timeline, policy, [rule]), Incidents(), lambda finding, result: "owner")
-        was_open = track is not None and track.incident.state is State.OPEN
+        seen = DaySeen(evaluate(profile, timeline, policy, [rule]), Incidents(), lambda finding, result: "owner")
+        was_open = track is not None and track.incident.state is IncidentState.OPEN
         track = seen.after(MARK, track, None) or track
         if track is None:
             continue
         incident = track.incident
-        if incident.state is State.OPEN and not was_open:
+        if incident.state is IncidentState.OPEN and not was_open:
             found.append({"opened": days[n], "since": incident.finding.since, "resolved": None})
         elif found:
             found[-1] |= {"resolved": incident.resolved} if not was_open else {"since": incident.finding.since}
-        if was_open and incident.state is State.RESOLVED:
+        if was_open and incident.state is IncidentState.RESOLVED:
             found[-1]["resolved"] = days[n]
     return found
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings
-from tests.rules.cases import Case, dataset, hosts, judge, plans, table
-from tsaudit.audit import audit
+from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Contribution, Database, Gap, How, Measurement, MeasureNames, Reason, TagSets
@@ -24,7 +24,7 @@ CASES = (
         keeps=dataset(table("cpu", hosts(20, region="eu"))),
         subject=Subject("", "cpu"),
         severity=Severity.CRITICAL,
-        guilty="host",
+        main_contributor="host",
         limits={"high-series-cardinality.max_series": 50},
     ),
     Case(
@@ -39,18 +39,18 @@ LIMIT = {"max_series": 1000}
 
 
 def test_silence_when_below_the_warning_share() -> None:
-    assert judge(rule, a_profile(a_measurement(series=799)), LIMIT).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(series=799)), LIMIT).outcome is Outcome.PASS
 
 
 def test_warning_when_at_the_warning_share_and_at_the_limit() -> None:
     for series in (800, 1000):
-        (finding,) = judge(rule, a_profile(a_measurement(series=series)), LIMIT).findings
-        assert finding.severity is Severity.WARN
+        (finding,) = run_rule(rule, a_profile(a_measurement(series=series)), LIMIT).findings
+        assert finding.severity is Severity.WARNING
         assert finding.subject == Subject("main", "cpu")
 
 
 def test_critical_when_just_over_a_limit_somebody_set() -> None:
-    (finding,) = judge(rule, a_profile(a_measurement(series=1001)), LIMIT).findings
+    (finding,) = run_rule(rule, a_profile(a_measurement(series=1001)), LIMIT).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.message == "1,001 series, 100.1% of the limit of 1,000."
     assert finding.limit is not None
@@ -58,12 +58,12 @@ def test_critical_when_just_over_a_limit_somebody_set() -> None:
 
 
 def test_warning_when_over_our_own_default() -> None:
-    (finding,) = judge(rule, a_profile(a_measurement(series=1_000_001))).findings
-    assert finding.severity is Severity.WARN
+    (finding,) = run_rule(rule, a_profile(a_measurement(series=1_000_001))).findings
+    assert finding.severity is Severity.WARNING
 
 
 def test_critical_when_over_the_limit_of_the_engine() -> None:
-    (finding,) = judge(rule, a_profile(a_measurement(series=1_000_001), engine="influxdb1")).findings
+    (finding,) = run_rule(rule, a_profile(a_measurement(series=1_000_001), engine="influxdb1")).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.limit is not None
     assert finding.limit.origin == "engine influxdb1"
@@ -72,60 +72,60 @@ def test_critical_when_over_the_limit_of_the_engine() -> None:
 def test_information_when_the_limit_is_that_of_another_engine() -> None:
     names = MeasureNames(a_count(24), ())
     cpu = a_measurement(series=12_000_000, measure_names=names)
-    (finding,) = judge(rule, a_profile(cpu, engine="timestream")).findings
-    assert finding.severity is Severity.INFO
+    (finding,) = run_rule(rule, a_profile(cpu, engine="timestream")).findings
+    assert finding.severity is Severity.NOTE
     assert finding.message.startswith(
         "12,000,000 series, 120% of the limit of 10,000,000 for which AWS recommends InfluxDB 2 as a replacement"
     )
     assert finding.evidence[-1].value == "24"
-    (finding,) = judge(rule, a_profile(cpu, engine="timestream"), LIMIT).findings
+    (finding,) = run_rule(rule, a_profile(cpu, engine="timestream"), LIMIT).findings
     assert finding.severity is Severity.CRITICAL
 
 
 def test_measure_names_when_the_limit_is_that_of_another_engine() -> None:
     names = MeasureNames(a_count(24), (), series_keys=a_count(24_000_000, How.ESTIMATE))
     cpu = a_measurement(series=1_000_000, measure_names=names)
-    (finding,) = judge(rule, a_profile(cpu, engine="timestream")).findings
+    (finding,) = run_rule(rule, a_profile(cpu, engine="timestream")).findings
     assert finding.observed == 24_000_000
     # By a limit of one's own, series are combinations of dimensions.
-    assert judge(rule, a_profile(cpu, engine="timestream"), {"max_series": 2_000_000}).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(cpu, engine="timestream"), {"max_series": 2_000_000}).outcome is Outcome.PASS
 
 
 def test_limit_of_a_measurement_when_a_pattern_matches() -> None:
     policy = LimitPolicy(measurements={"http_*": {"high-series-cardinality.max_series": 10}})
     profile = a_profile(a_measurement("cpu", series=11), a_measurement("http_in", series=11))
-    (result,) = audit(profile, policy=policy, rules=[rule]).results
+    (result,) = evaluate(profile, policy=policy, rules=[rule]).results
     assert [f.subject.measurement for f in result.findings] == ["http_in"]
 
 
 def test_database_when_only_the_sum_is_over() -> None:
     profile = a_profile(a_measurement("a", series=600), a_measurement("b", series=600))
-    (finding,) = judge(rule, profile, LIMIT).findings
+    (finding,) = run_rule(rule, profile, LIMIT).findings
     assert finding.subject == Subject("main")
     assert [e.value for e in finding.evidence] == ["600 (50%)", "600 (50%)"]
 
 
 def test_target_when_only_all_databases_together_are_over() -> None:
     profile = a_profile(a_measurement("a", 600, database="x"), a_measurement("b", 600, database="y"))
-    (finding,) = judge(rule, profile, LIMIT).findings
+    (finding,) = run_rule(rule, profile, LIMIT).findings
     assert finding.subject == Subject()
 
 
 def test_database_when_a_measurement_in_it_is_milder() -> None:
     profile = a_profile(a_measurement("a", series=900), a_measurement("b", series=600))
-    findings = judge(rule, profile, LIMIT).findings
-    assert [(f.subject.measurement, f.severity) for f in findings] == [("", Severity.CRITICAL), ("a", Severity.WARN)]
+    findings = run_rule(rule, profile, LIMIT).findings
+    assert [(f.subject.measurement, f.severity) for f in findings] == [("", Severity.CRITICAL), ("a", Severity.WARNING)]
 
 
 def test_own_count_of_the_database_when_measurements_are_not_known() -> None:
     profile = a_profile(a_measurement(series=0), databases=(Database("main", a_count(1500)),))
-    (finding,) = judge(rule, profile, LIMIT).findings
+    (finding,) = run_rule(rule, profile, LIMIT).findings
     assert finding.observed == 1500
 
 
 def test_unknown_when_the_listing_failed() -> None:
     gap = Gap("series_listing", Reason.TIMED_OUT, "took too long", "main", "cpu")
-    result = judge(rule, a_profile(dataclasses.replace(a_measurement(), series=None), gaps=(gap,)), LIMIT)
+    result = run_rule(rule, a_profile(dataclasses.replace(a_measurement(), series=None), gaps=(gap,)), LIMIT)
     assert result.outcome is Outcome.OPEN
 
 
@@ -134,8 +134,8 @@ def test_fix_when_a_tag_is_to_blame() -> None:
     left = (Contribution("user_id", (), 50), Contribution("host", (), 2000))
     sets = TagSets(2000, 100_000, 100_000, (), ("user_id",), left, left, a_source())
     measurement = a_measurement("requests", 2000, tags=tags, tag_sets=sets)
-    (finding,) = judge(rule, a_profile(measurement, engine="influxdb1"), LIMIT).findings
-    assert finding.guilty == "user_id"
+    (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1"), LIMIT).findings
+    assert finding.main_contributor == "user_id"
     assert finding.share == 0.975
     assert finding.message.endswith("; tag user_id of requests causes 98% of them.")
     assert finding.fix.startswith("Write user_id as a field of requests, not as a tag.")
@@ -152,13 +152,13 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     sensors = a_measurement("airSensors", 8, tags=(a_tag("sensor_id", 8),), fields=fields)
     database = Database("main", a_count(8))
     profile = a_profile(sensors, databases=(database,))
-    (finding,) = judge(rule, profile, {"max_series": 23, "count_fields": 1}).findings
+    (finding,) = run_rule(rule, profile, {"max_series": 23, "count_fields": 1}).findings
     assert finding.observed == 24
     assert finding.message == "24 series (tag sets x fields), 104.3% of the limit of 23."
-    assert judge(rule, profile, {"max_series": 23}).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"max_series": 23}).outcome is Outcome.PASS
     counted = a_profile(sensors, databases=(dataclasses.replace(database, series_with_fields=a_count(30)),))
     (_, finding) = sorted(
-        judge(rule, counted, {"max_series": 27, "count_fields": 1}).findings, key=lambda f: f.observed or 0
+        run_rule(rule, counted, {"max_series": 27, "count_fields": 1}).findings, key=lambda f: f.observed or 0
     )
     assert (finding.subject, finding.observed) == (Subject("main"), 30)
 
@@ -167,8 +167,8 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     ("series", "error", "severity", "said"),
     [
         (1500, 30.0, Severity.CRITICAL, "About 1,500 series (estimated, ± 60), 150% of the limit of 1,000"),
-        (1030, 30.0, Severity.WARN, "too close to tell whether it is exceeded"),
-        (770, 30.0, Severity.WARN, "About 770 series (estimated, ± 60)"),
+        (1030, 30.0, Severity.WARNING, "too close to tell whether it is exceeded"),
+        (770, 30.0, Severity.WARNING, "About 770 series (estimated, ± 60)"),
         (700, 30.0, None, ""),
     ],
 )
@@ -177,7 +177,7 @@ def test_estimate_when_its_error_reaches_the_limit_is_no_pass(
 ) -> None:
     counted = a_count(series, How.ESTIMATE, standard_error=error)
     profile = a_profile(dataclasses.replace(a_measurement("requests"), series=counted))
-    findings = judge(rule, profile, LIMIT).findings
+    findings = run_rule(rule, profile, LIMIT).findings
     assert [f.severity for f in findings] == ([severity] if severity else [])
     assert all(said in f.message for f in findings)
 
@@ -187,8 +187,8 @@ def test_estimate_when_its_error_reaches_the_limit_is_no_pass(
     [
         ({"sst_format": "primary_key"}, "1.1.4", Severity.CRITICAL),
         ({}, "0.17.2", Severity.CRITICAL),
-        ({"sst_format": "flat"}, "1.1.4", Severity.WARN),
-        ({}, "1.0.2", Severity.WARN),
+        ({"sst_format": "flat"}, "1.1.4", Severity.WARNING),
+        ({}, "1.0.2", Severity.WARNING),
     ],
 )
 def test_limit_of_a_table_by_the_format_of_its_files(options: dict[str, str], version: str, severity: Severity) -> None:
@@ -205,7 +205,7 @@ def test_no_limit_of_a_table_when_it_is_of_the_metric_engine() -> None:
     metric = a_table(options={"engine": "metric", "sst_format": "primary_key"}, series=500_000)
     assert not findings(rule, metric)
     (finding,) = findings(rule, dataclasses.replace(metric, series=a_count(1_000_001)))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
 
 
 def _estimated(name: str, series: int, error: float, **changes: Any) -> Measurement:
@@ -220,7 +220,7 @@ def test_errors_of_a_sum_add_up_as_squares(databases: tuple[str, str]) -> None:
     profile = a_profile(
         *(_estimated(n, 6000, e, database=d) for n, e, d in zip("ab", (300.0, 400.0), databases, strict=True))
     )
-    (finding,) = judge(rule, profile, {"max_series": 10_000}).findings
+    (finding,) = run_rule(rule, profile, {"max_series": 10_000}).findings
     assert finding.subject == (Subject() if databases == ("x", "y") else Subject("x"))
     assert finding.severity is Severity.CRITICAL
     assert finding.message.startswith("About 12,000 series (estimated, ± 1,000)")
@@ -236,11 +236,11 @@ def test_error_of_the_count_that_the_database_keeps() -> None:
     profile = a_profile(a_measurement(database="x"), a_measurement(database="y"), databases=own)
     for limit, subjects, severity in (
         (8_500, [Subject()], Severity.CRITICAL),  # 6,800 is 80% of it, and 6,000 + 800 reaches just that
-        (11_500, [Subject()], Severity.WARN),  # 12,000 ± 1,000 may be below it
-        (16_250, [Subject()], Severity.WARN),  # 80% of it are 13,000
+        (11_500, [Subject()], Severity.WARNING),  # 12,000 ± 1,000 may be below it
+        (16_250, [Subject()], Severity.WARNING),  # 80% of it are 13,000
         (16_260, [], None),
     ):
-        found = judge(rule, profile, {"max_series": limit}).findings
+        found = run_rule(rule, profile, {"max_series": limit}).findings
         assert [f.subject for f in found if not f.subject.database] == subjects, limit
         assert {f.severity for f in found if not f.subject.database} == ({severity} if severity else set()), limit
 
@@ -253,7 +253,7 @@ def test_share_of_a_tag_is_that_of_all_series_in_the_database() -> None:
     requests = a_measurement("requests", 900, tags=tags, tag_sets=sets)
     for others in (a_measurement("cpu", 600), a_measurement("z", 600)):
         profile = a_profile(requests, others)
-        (finding,) = judge(rule, profile, {"max_series": 1200}).findings
+        (finding,) = run_rule(rule, profile, {"max_series": 1200}).findings
         assert finding.subject == Subject("main")
         assert (
             finding.message == "1,500 series, 125% of the limit of 1,200; tag user_id of requests causes 59% of them."

@@ -42,11 +42,19 @@ def _judged(planted: Planted, found: tuple[Finding, ...]) -> tuple[tuple[str, ..
     finding = next((f for f in found if f.subject.measurement == planted.subject), None)
     if finding is None:
         return (f"findings are about {[f.subject.key for f in found]}",), None
-    wrong = [] if finding.guilty == planted.guilty else [f"names {finding.guilty}, not {planted.guilty}"]
+    wrong = (
+        []
+        if finding.main_contributor == planted.main_contributor
+        else [f"names {finding.main_contributor}, not {planted.main_contributor}"]
+    )
     wrong += [f"does not say {part!r}" for part in planted.says if part not in finding.message]
     wrong += [f"says {word!r}" for word in planted.never if re.search(rf"\b{word}\b", finding.message)]
-    guilty = {f.subject.measurement: f.guilty for f in found}
-    wrong += [f"names {guilty.get(m)} in {m}, not {tag}" for m, tag in planted.also.items() if guilty.get(m) != tag]
+    main_contributor = {f.subject.measurement: f.main_contributor for f in found}
+    wrong += [
+        f"names {main_contributor.get(m)} in {m}, not {tag}"
+        for m, tag in planted.also.items()
+        if main_contributor.get(m) != tag
+    ]
     return tuple(wrong), finding
 
 

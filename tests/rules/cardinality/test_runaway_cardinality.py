@@ -10,8 +10,8 @@ import pytest
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.traits import engines_that
-from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
-from tsaudit.audit import audit
+from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
 from tsaudit.model.subject import Subject
@@ -31,7 +31,7 @@ CASES = (
         keeps=_GROWING,
         subject=Subject("", "requests"),
         severity=Severity.CRITICAL,
-        guilty="user",
+        main_contributor="user",
         engines=rule.engines & INDEXED,
         limits={"runaway-cardinality.min_series": 100, "high-series-cardinality.max_series": 300},
         history=lambda profile: history_of(profile, DOUBLING, "user"),
@@ -42,8 +42,8 @@ CASES = (
         breaks=_GROWING,
         keeps=_GROWING,
         subject=Subject("", "requests"),
-        severity=Severity.INFO,
-        guilty="user",
+        severity=Severity.NOTE,
+        main_contributor="user",
         engines=rule.engines - INDEXED,
         limits={"runaway-cardinality.min_series": 100},
         history=lambda profile: history_of(profile, DOUBLING, "user"),
@@ -70,7 +70,7 @@ def _timeline(profile: Profile, series: Sequence[float], **tags: Sequence[float]
 def _judged(profile: Profile, timeline: Timeline, limit: float = 1_000_000, **limits: float) -> RuleResult:
     named = {f"runaway-cardinality.{k}": v for k, v in limits.items()}
     policy = LimitPolicy(target={"high-series-cardinality.max_series": limit} | named)
-    (result,) = audit(profile, timeline, policy, [rule]).results
+    (result,) = evaluate(profile, timeline, policy, [rule]).results
     return result
 
 
@@ -84,7 +84,7 @@ def test_critical_when_25_series_become_5_000_000() -> None:
     timeline = _timeline(profile, series, customer_id=customers, device_id=devices)
     (finding,) = _judged(profile, timeline).findings
     assert finding.severity is Severity.CRITICAL
-    assert finding.guilty == "customer_id"
+    assert finding.main_contributor == "customer_id"
     assert finding.share is not None
     assert 0.9 < finding.share < 1
     assert finding.forecast is not None
@@ -101,14 +101,14 @@ def test_days_to_the_limit_when_growth_is_steady() -> None:
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     assert 22 < finding.forecast.days < 26
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "the limit of 1,000,000 series is reached in about 24 days" in finding.message
 
 
 def test_critical_when_the_limit_is_near() -> None:
     profile = _profile(100_000)
     timeline = _timeline(profile, [100_000 * 1.1 ** (i - 20) for i in range(20)])
-    for days, severity in ((30, Severity.CRITICAL), (14, Severity.WARN)):
+    for days, severity in ((30, Severity.CRITICAL), (14, Severity.WARNING)):
         (finding,) = _judged(profile, timeline, critical_days=days).findings
         assert finding.severity is severity
 
@@ -117,7 +117,7 @@ def test_information_when_growth_is_slow_and_the_limit_is_far() -> None:
     profile = _profile(2000)
     timeline = _timeline(profile, [2000 * 1.005 ** (i - 60) for i in range(60)])
     (finding,) = _judged(profile, timeline).findings
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 def test_silence_when_nothing_grows() -> None:
@@ -136,7 +136,7 @@ def test_silence_when_series_are_few() -> None:
 def test_provisional_when_history_is_short() -> None:
     profile = _profile(10_000)
     (finding,) = _judged(profile, _timeline(profile, [1000.0, 3000.0])).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "provisional" in finding.message
     assert _judged(profile, _timeline(profile, [1001.0, 3000.0])).outcome is Outcome.PASS
 
@@ -144,7 +144,7 @@ def test_provisional_when_history_is_short() -> None:
 def test_warning_when_series_jumped() -> None:
     profile = _profile(9000)
     (finding,) = _judged(profile, _timeline(profile, [3000.0] * 30 + [9000.0] * 8)).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message.startswith("Series jumped from 3,000 to 9,000")
     assert finding.since == DAY - timedelta(days=8)
     assert _judged(profile, _timeline(profile, [3000.0] * 30 + [9000.0] * 20)).outcome is Outcome.PASS
@@ -156,7 +156,7 @@ def test_tag_when_it_is_new() -> None:
     timeline = _timeline(profile, [3.0] * 20 + [9000.0] * 4, device_id=[3.0] * 24)
     timeline = dataclasses.replace(timeline, previous=a_profile(before))
     (finding,) = _judged(profile, timeline).findings
-    assert finding.guilty == "customer_id"
+    assert finding.main_contributor == "customer_id"
     assert finding.share == 1.0
 
 
@@ -167,7 +167,7 @@ def test_determining_tag_when_another_grows_with_it() -> None:
     values = [9000 * 1.1 ** (i - 30) for i in range(30)]
     timeline = _timeline(profile, values, device_id=values, customer_id=[v / 18 for v in values])
     (finding,) = _judged(profile, timeline).findings
-    assert finding.guilty == "device_id"
+    assert finding.main_contributor == "device_id"
 
 
 def test_database_when_new_measurements_make_the_growth() -> None:
@@ -175,12 +175,12 @@ def test_database_when_new_measurements_make_the_growth() -> None:
     points = tuple(Point(DAY - timedelta(days=30 - i), 20_000 * 1.1 ** (i - 30)) for i in range(30))
     (finding,) = _judged(profile, Timeline(points={("series", Subject("main")): points})).findings
     assert finding.subject == Subject("main")
-    assert finding.guilty is None
+    assert finding.main_contributor is None
 
 
 def test_measurement_alone_when_it_explains_the_database() -> None:
     profile = a_profile(a_measurement(series=20_000), databases=(Database("main", a_count(20_000)),))
-    result = judge(rule, profile, timeline=history_of(profile, DOUBLING, "host"))
+    result = run_rule(rule, profile, timeline=history_of(profile, DOUBLING, "host"))
     assert [f.subject for f in result.findings] == [Subject("main", "cpu")]
 
 
@@ -225,7 +225,7 @@ def _grown(counts: Sequence[float] = (*[5000.0] * 20, *(5100.0 + 100 * n for n i
 
 def test_blame_is_counted_by_the_new_series_where_listings_are_remembered() -> None:
     (finding,) = _judged(_runaway(new_hosts=200), _grown()).findings
-    assert (finding.guilty, finding.share) == ("id", 1.0)
+    assert (finding.main_contributor, finding.share) == ("id", 1.0)
     assert finding.since == DAY - timedelta(days=9)
     assert finding.samples == ("8c1f-aaaa", "8c1f-bbbb", "8c1f-cccc")
     assert "of 1,000 new series since 2026-03-22, 100% carry a new value of tag id " in finding.message
@@ -255,7 +255,7 @@ def test_a_tag_of_few_new_series_does_not_date_the_growth() -> None:
     tags = (measurement.tags[0], dataclasses.replace(measurement.tags[1], over_time=few))
     changed = a_profile(dataclasses.replace(measurement, tags=tags))
     (finding,) = _judged(changed, _grown()).findings
-    assert (finding.guilty, finding.share) == ("id", 0.4)
+    assert (finding.main_contributor, finding.share) == ("id", 0.4)
     assert "estimated: of 1,000 new series" in finding.message
     assert finding.since == DAY - timedelta(days=9)
     (dated,) = _judged(changed, _grown(), dating_share=0.4).findings
@@ -273,7 +273,7 @@ def test_a_known_incident_that_was_put_right_hides_no_later_growth() -> None:
     began = DAY - timedelta(days=len(history))
     known = Episode("CAR004", Subject("main", "iot"), began + timedelta(days=20), began + timedelta(days=28))
     (finding,) = _judged(profile, dataclasses.replace(timeline, episodes=(known,)), limit=30_000).findings
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.since == DAY - timedelta(days=5)
     assert finding.baseline == 1_000
     assert finding.forecast is not None
@@ -307,20 +307,20 @@ def test_the_limit_is_nearer_where_it_counts_fields_too(fields: int, counted_in:
     limits = {"max_series": 1_000_000, "count_fields": counted_in}
     named = {f"high-series-cardinality.{name}": value for name, value in limits.items()}
     policy = LimitPolicy(target=named | {"runaway-cardinality.critical_factor": 100})
-    (result,) = audit(profile, timeline, policy, [rule]).results
+    (result,) = evaluate(profile, timeline, policy, [rule]).results
     (finding,) = result.findings
     limit = "200,000 tag sets (1,000,000 series)" if days == 7 else "1,000,000 series"
     assert f"the limit of {limit} is reached in about {days} days" in finding.message
-    assert finding.severity is (Severity.CRITICAL if days == 7 else Severity.WARN)
+    assert finding.severity is (Severity.CRITICAL if days == 7 else Severity.WARNING)
 
 
 @pytest.mark.parametrize(
     ("now", "age", "severity"),
     [
-        (6000, 14, Severity.WARN),  # twice the level before, a fortnight ago
+        (6000, 14, Severity.WARNING),  # twice the level before, a fortnight ago
         (6000, 15, None),
         (5999, 8, None),
-        (9000, 1, Severity.WARN),
+        (9000, 1, Severity.WARNING),
     ],
 )
 def test_a_jump_is_reported_for_a_fortnight_from_twice_the_level_on(
@@ -343,5 +343,5 @@ def test_a_tag_explains_no_more_than_all_new_series_where_both_are_estimates() -
     )
     tags = (host, dataclasses.replace(ids, over_time=more))
     (finding,) = _judged(a_profile(dataclasses.replace(measurement, tags=tags)), _grown()).findings
-    assert (finding.guilty, finding.share) == ("id", 1.0)
+    assert (finding.main_contributor, finding.share) == ("id", 1.0)
     assert "of 1,000 new series since 2026-03-22, 100% carry a new value of tag id " in finding.message

@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
 from tests.engines.traits import engines_that
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Database, Profile, Selection, TableKind
@@ -39,19 +39,19 @@ WORDS = ("cpu", "mem", "disk", "swap", "net")
 
 def test_silence_when_at_the_limit_and_finding_when_just_over() -> None:
     five, four = (a_profile(*(a_measurement(n) for n in WORDS[:count])) for count in (5, 4))
-    assert judge(rule, four, {"max_measurements": 4}).outcome is Outcome.PASS
-    (finding,) = judge(rule, five, {"max_measurements": 4}).findings
+    assert run_rule(rule, four, {"max_measurements": 4}).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, five, {"max_measurements": 4}).findings
     assert finding.message == "5 measurements, more than 4."
 
 
 def test_critical_when_the_limit_of_the_product_is_near() -> None:
     tables = [a_measurement("t" + "".join(letters)) for letters in itertools.product("abcdefghij", repeat=3)]
     profile = a_profile(*tables[:450], engine="influxdb3", server_version="Cloud Serverless")
-    (finding,) = [f for f in judge(rule, profile).findings if not f.subject.measurement]
+    (finding,) = [f for f in run_rule(rule, profile).findings if not f.subject.measurement]
     assert finding.severity is Severity.CRITICAL
     assert finding.message.startswith("450 measurements, 90% of the 500 that the product allows")
     fewer = a_profile(*tables[:449], engine="influxdb3", server_version="Cloud Serverless")
-    assert not [f for f in judge(rule, fewer).findings if not f.subject.measurement]
+    assert not [f for f in run_rule(rule, fewer).findings if not f.subject.measurement]
 
 
 def _names(count: int) -> list[str]:
@@ -68,34 +68,36 @@ def _core(*counts: int, **changes: Any) -> Profile:
 
 
 def test_tables_of_all_databases_count_where_the_product_counts_them() -> None:
-    (finding,) = judge(rule, _core(900, 899, 1)).findings
+    (finding,) = run_rule(rule, _core(900, 899, 1)).findings
     assert (finding.subject, finding.severity) == (Subject(), Severity.CRITICAL)
     assert finding.message == "1,800 measurements in 3 databases, 90% of the 2,000 that the product allows in total."
     assert [(e.label, e.value) for e in finding.evidence][:2] == [
         ("in db0", "900 measurements"),
         ("in db1", "899 measurements"),
     ]
-    assert judge(rule, _core(900, 899)).outcome is Outcome.PASS
-    assert judge(rule, _core(900, 900, server_version="Enterprise 3.4.0")).outcome is Outcome.PASS
-    assert judge(rule, _core(900, 900, server_version="Cloud Dedicated"), {"engine_measurements": 1001}).findings == ()
+    assert run_rule(rule, _core(900, 899)).outcome is Outcome.PASS
+    assert run_rule(rule, _core(900, 900, server_version="Enterprise 3.4.0")).outcome is Outcome.PASS
+    assert (
+        run_rule(rule, _core(900, 900, server_version="Cloud Dedicated"), {"engine_measurements": 1001}).findings == ()
+    )
 
 
 def test_at_least_so_many_where_only_some_are_audited() -> None:
-    (finding,) = judge(rule, _core(950, 950, selection=Selection(databases=("db0", "db1")))).findings
+    (finding,) = run_rule(rule, _core(950, 950, selection=Selection(databases=("db0", "db1")))).findings
     assert finding.message.startswith("At least 1,900 measurements in 2 databases")
 
 
 def test_all_databases_that_the_product_allows_are_information() -> None:
-    (finding,) = judge(rule, _core(1, 1, 1, 1, 1)).findings
-    assert (finding.subject, finding.severity) == (Subject(), Severity.INFO)
+    (finding,) = run_rule(rule, _core(1, 1, 1, 1, 1)).findings
+    assert (finding.subject, finding.severity) == (Subject(), Severity.NOTE)
     assert finding.message == "5 databases, the maximum that the product allows: creating another one will fail."
-    assert judge(rule, _core(1, 1, 1, 1)).outcome is Outcome.PASS
-    assert [f.severity for f in judge(rule, _core(400, 400, 400, 400, 400)).findings] == [Severity.CRITICAL]
+    assert run_rule(rule, _core(1, 1, 1, 1)).outcome is Outcome.PASS
+    assert [f.severity for f in run_rule(rule, _core(400, 400, 400, 400, 400)).findings] == [Severity.CRITICAL]
 
 
 def test_family_when_names_hold_dates() -> None:
     names = [f"events_2024_{month:02}" for month in range(1, 13)]
-    (finding,) = judge(rule, a_profile(*(a_measurement(n) for n in names)), {"max_family": 11}).findings
+    (finding,) = run_rule(rule, a_profile(*(a_measurement(n) for n in names)), {"max_family": 11}).findings
     assert finding.subject == Subject("main", "events_{date}")
     (change,) = finding.changes
     assert isinstance(change, MergeMeasurements)
@@ -105,7 +107,7 @@ def test_family_when_names_hold_dates() -> None:
 
 def test_columns_proposed_when_names_hold_hosts() -> None:
     names = [f"Cpu.server-{i}.us-west.usage_user" for i in range(1, 61)]
-    result = judge(rule, a_profile(*(a_measurement(n) for n in names)), {"max_measurements": 10})
+    result = run_rule(rule, a_profile(*(a_measurement(n) for n in names)), {"max_measurements": 10})
     assert [f.subject.measurement for f in result.findings] == ["", "Cpu.{host}.{region}.usage_user"]
     (change,) = result.findings[1].changes
     assert isinstance(change, MergeMeasurements)
@@ -124,7 +126,7 @@ def _alike(
 
 
 def test_tables_with_the_same_columns_are_one_list() -> None:
-    (finding,) = judge(rule, _alike([f"{city}_boilers" for city in CITIES], "temperature", "pressure")).findings
+    (finding,) = run_rule(rule, _alike([f"{city}_boilers" for city in CITIES], "temperature", "pressure")).findings
     assert finding.subject == Subject("main", "{part_1}_boilers")
     assert finding.message == (
         "5 tables named {part_1}_boilers have the same columns; one table with the column part_1 would do."
@@ -155,7 +157,7 @@ def test_tables_with_the_same_columns_are_one_list() -> None:
 def test_tables_with_the_same_columns_that_are_no_list(
     names: list[str], fields: tuple[str, ...], changes: dict[str, Any]
 ) -> None:
-    assert judge(rule, _alike(names, *fields, **changes)).outcome is Outcome.PASS
+    assert run_rule(rule, _alike(names, *fields, **changes)).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -163,22 +165,22 @@ def test_tables_with_the_same_columns_that_are_no_list(
 )
 def test_lists_are_as_short_as_the_limit_says(names: list[str]) -> None:
     profile = _alike(names, "temperature", "pressure")
-    assert judge(rule, profile, {"max_alike": 3}).outcome is Outcome.PASS
-    assert judge(rule, profile, {"max_alike": 2}).findings[0].observed == 3
+    assert run_rule(rule, profile, {"max_alike": 3}).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"max_alike": 2}).findings[0].observed == 3
 
 
 def test_tables_with_the_same_columns_and_data_in_their_names_are_told_once() -> None:
     names = [f"device_{n:012x}" for n in random.Random(3).sample(range(16**12), 60)]
-    (family,) = judge(rule, _alike(names, "temperature", "battery")).findings
+    (family,) = run_rule(rule, _alike(names, "temperature", "battery")).findings
     assert family.message == "60 measurements have names that differ only in data: device_{id}."
-    (alike,) = judge(rule, _alike(names[:9], "temperature", "battery")).findings
+    (alike,) = run_rule(rule, _alike(names[:9], "temperature", "battery")).findings
     assert alike.message == "9 tables named device_{id} have the same columns; one table with the column id would do."
 
 
 def test_tables_of_periods_with_the_same_columns_are_one() -> None:
     days = [f"acct_202603{day:02}" for day in range(1, 8)]
     for kind, types in ((TableKind.SERIES, ("DOUBLE",)), (TableKind.EVENTS, ("BIGINT",))):
-        (finding,) = judge(rule, _alike(days, "packets", "bytes", kind=kind, types=types)).findings
+        (finding,) = run_rule(rule, _alike(days, "packets", "bytes", kind=kind, types=types)).findings
         assert finding.message == (
             "7 tables named acct_{date} have the same columns; one table for all periods would do."
         )
@@ -188,7 +190,7 @@ def test_tables_of_events_with_measured_values_are_one_list() -> None:
     trades = _alike(
         [f"{name}_trades" for name in ("aapl", "msft", "sap", "ibm", "tsla")], "price", "size", kind=TableKind.EVENTS
     )
-    (finding,) = judge(rule, trades).findings
+    (finding,) = run_rule(rule, trades).findings
     assert finding.subject.measurement == "{part_1}_trades"
 
 
@@ -196,10 +198,10 @@ def test_collections_count_where_no_other_rule_reports_them() -> None:
     days = [f"visits_2024_01_{day:02}" for day in range(1, 29)]
     tenants = [f"tenant_{n}" for n in range(1, 31)]
     collections = [a_measurement(name) for name in (*_names(5), *days, *tenants)]
-    (finding,) = judge(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 4}).findings
+    (finding,) = run_rule(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 4}).findings
     assert finding.message == "5 collections beside 58 in families, more than 4."
-    assert finding.severity is Severity.WARN
-    assert judge(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 5}).outcome is Outcome.PASS
+    assert finding.severity is Severity.WARNING
+    assert run_rule(rule, a_profile(*collections, engine="mongodb"), {"max_measurements": 5}).outcome is Outcome.PASS
     plain = a_profile(*(a_measurement(name) for name in _names(1500)), engine="mongodb")
-    (finding,) = judge(rule, plain).findings
+    (finding,) = run_rule(rule, plain).findings
     assert finding.message == "1,500 collections, more than 1,000."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Dependency, Measurement, TagSets
 from tsaudit.model.subject import Subject
@@ -14,7 +14,7 @@ CASES = (
         breaks=dataset(table("m", [{"a": f"a{i % 20}", "b": f"b{(i * 7 + i // 20) % 20}"} for i in range(40)])),
         keeps=dataset(table("m", [{"a": f"a{i}", "b": f"b{i // 2}"} for i in range(40)])),
         subject=Subject("", "m"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         limits={"worst-case-above-limit.max_series": 100},
     ),
 )
@@ -27,21 +27,21 @@ def _measurement(worst: int, independent: int, series: int, fields: int = 3) -> 
 
 
 def test_silence_when_at_the_limit() -> None:
-    result = judge(rule, a_profile(_measurement(100, 100, 2)), {"max_series": 300})
+    result = run_rule(rule, a_profile(_measurement(100, 100, 2)), {"max_series": 300})
     assert result.outcome is Outcome.PASS
 
 
 def test_information_when_just_over() -> None:
-    (finding,) = judge(rule, a_profile(_measurement(101, 101, 2)), {"max_series": 300}).findings
-    assert finding.severity is Severity.INFO
+    (finding,) = run_rule(rule, a_profile(_measurement(101, 101, 2)), {"max_series": 300}).findings
+    assert finding.severity is Severity.NOTE
     assert [e.value for e in finding.evidence] == ["303", "303", "6 (2 series with 3 fields each)"]
     assert "tag1" in finding.fix
 
 
 def test_silence_when_the_actual_number_is_over_too() -> None:
-    assert not judge(rule, a_profile(_measurement(200, 200, 150)), {"max_series": 300}).findings
+    assert not run_rule(rule, a_profile(_measurement(200, 200, 150)), {"max_series": 300}).findings
 
 
 def test_silence_when_only_dependent_tags_make_the_product() -> None:
     """The guide's example: 2 x 2 tag values and 3 fields are 12 in the worst case, but 6 in fact."""
-    assert not judge(rule, a_profile(_measurement(4, 2, 2)), {"max_series": 6}).findings
+    assert not run_rule(rule, a_profile(_measurement(4, 2, 2)), {"max_series": 6}).findings

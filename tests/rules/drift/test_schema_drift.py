@@ -9,8 +9,8 @@ import pytest
 
 from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.traits import KEEP_DOCUMENTS
-from tests.rules.cases import Case, dataset, hosts, judge, plans, table
-from tsaudit.audit import audit
+from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
 from tsaudit.model.subject import Subject
@@ -25,7 +25,7 @@ CASES = (
         breaks=dataset(_LABELLED),
         keeps=dataset(_HOME),
         subject=Subject("", "home", "pod"),
-        guilty="pod",
+        main_contributor="pod",
         engines=rule.engines - KEEP_DOCUMENTS,
     ),
     Case(
@@ -53,7 +53,7 @@ CASES = (
 
 
 def _judged(before: Profile, after: Profile) -> RuleResult:
-    return judge(rule, after, timeline=Timeline(previous=before))
+    return run_rule(rule, after, timeline=Timeline(previous=before))
 
 
 def test_silence_about_what_is_made_for_each_period() -> None:
@@ -74,7 +74,7 @@ def _change(before: Measurement, after: Measurement) -> Finding:
 
 def test_silence_when_nothing_changed_or_nothing_came_before() -> None:
     assert _judged(a_profile(), a_profile()).outcome is Outcome.PASS
-    assert judge(rule, a_profile()).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile()).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_silence_when_nothing_changed_or_nothing_came_before() -> None:
     [
         (
             {"tags": (a_tag(), a_tag("pod"))},
-            Severity.WARN,
+            Severity.WARNING,
             "Tag pod is new; every new value of it can create new series.",
         ),
-        ({"tags": ()}, Severity.WARN, "Tag host was removed."),
-        ({"fields": (a_field(), a_field("idle"))}, Severity.INFO, "Field idle is new (float)."),
-        ({"fields": ()}, Severity.WARN, "Field usage was removed."),
+        ({"tags": ()}, Severity.WARNING, "Tag host was removed."),
+        ({"fields": (a_field(), a_field("idle"))}, Severity.NOTE, "Field idle is new (float)."),
+        ({"fields": ()}, Severity.WARNING, "Field usage was removed."),
         (
             {"fields": (a_field(types=("float", "string")),)},
-            Severity.WARN,
+            Severity.WARNING,
             "Field usage was float and is now float and string.",
         ),
-        ({"tags": (a_tag(data_type="INTEGER"),)}, Severity.WARN, "Tag host was string and is now INTEGER."),
-        ({"tags": (), "fields": (a_field(), a_field("host"))}, Severity.WARN, "host was a tag and is now a field."),
+        ({"tags": (a_tag(data_type="INTEGER"),)}, Severity.WARNING, "Tag host was string and is now INTEGER."),
+        ({"tags": (), "fields": (a_field(), a_field("host"))}, Severity.WARNING, "host was a tag and is now a field."),
     ],
 )
 def test_finding_when_columns_change(changes: dict[str, Any], severity: Severity, message: str) -> None:
@@ -106,15 +106,15 @@ def test_finding_when_columns_change(changes: dict[str, Any], severity: Severity
 def test_finding_when_measurements_come_and_go() -> None:
     result = _judged(a_profile(a_measurement("old")), a_profile(a_measurement("new")))
     found = [(f.subject.measurement, f.severity, f.message) for f in result.findings]
-    assert found == [("old", Severity.WARN, "old was removed."), ("new", Severity.INFO, "new is new.")]
+    assert found == [("old", Severity.WARNING, "old was removed."), ("new", Severity.NOTE, "new is new.")]
 
 
 def test_one_finding_when_a_whole_database_comes_or_goes() -> None:
     one, two = a_measurement(database="one"), a_measurement(database="two")
     result = _judged(a_profile(one), a_profile(two))
     assert [(f.subject, f.severity) for f in result.findings] == [
-        (Subject("one"), Severity.WARN),
-        (Subject("two"), Severity.INFO),
+        (Subject("one"), Severity.WARNING),
+        (Subject("two"), Severity.NOTE),
     ]
 
 
@@ -137,7 +137,7 @@ def test_plan_shows_what_is_new_where_it_is(engine: str, of_database: str, of_me
     old, new = (a_measurement(name, path=("main", "raw")) for name in "ab")
     before = a_profile(old, engine=engine)
     after = a_profile(old, new, a_measurement(database="new", path=("new", "autogen")), engine=engine)
-    assert audit(after, Timeline(previous=before), rules=[rule]).plans == (), "notes have none"
+    assert evaluate(after, Timeline(previous=before), rules=[rule]).plans == (), "notes have none"
     found = plans(rule, after, timeline=Timeline(previous=before))
     assert {str(plan.subject): plan.steps[0].text for plan in found} == {
         "main/b": of_measurement,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from tests.builders import NOW, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, Value
-from tests.rules.cases import Case, dataset, judge, planned
+from tests.rules.cases import Case, dataset, planned, run_rule
 from tsaudit.model.finding import Outcome
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
@@ -23,7 +23,7 @@ CASES = (
         breaks=dataset(_flow(1, 1.5)),
         keeps=dataset(_flow(1.0, 1.5)),
         subject=Subject("", "flow", "litres"),
-        guilty="litres",
+        main_contributor="litres",
         engines=frozenset({"influxdb1", "influxdb2"}),
     ),
     Case(
@@ -31,7 +31,7 @@ CASES = (
         # Which type of number it is, drivers choose by the value.
         keeps=dataset(_flow(1, 1.5)),
         subject=Subject("", "flow", "litres"),
-        guilty="litres",
+        main_contributor="litres",
         engines=frozenset({"mongodb"}),
     ),
 )
@@ -40,8 +40,8 @@ CASES = (
 def test_each_field_with_several_types_is_a_finding() -> None:
     fields = (a_field("a", types=("float", "string")), a_field("b"), a_field("c", types=("float", "integer", "string")))
     profile = a_profile(a_measurement(fields=fields), engine="influxdb1")
-    result = judge(rule, profile)
-    assert [(f.guilty, f.message) for f in result.findings] == [
+    result = run_rule(rule, profile)
+    assert [(f.main_contributor, f.message) for f in result.findings] == [
         ("a", "Field a is stored as float and string."),
         ("c", "Field c is stored as float, integer, and string."),
     ]
@@ -49,5 +49,5 @@ def test_each_field_with_several_types_is_a_finding() -> None:
 
 
 def test_one_type_is_silence_as_is_an_empty_database() -> None:
-    assert judge(rule, a_profile(engine="influxdb1")).outcome is Outcome.PASS
-    assert judge(rule, a_profile(a_measurement(fields=()), engine="influxdb1")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="influxdb1")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(fields=()), engine="influxdb1")).outcome is Outcome.PASS

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio, a_source
 from tests.engines.greptimedb.cases import a_table, a_text, findings
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Profile, RowPatterns
@@ -38,7 +38,7 @@ CASES = (
             )
         ),
         subject=Subject("", "air_sensors", "sensor_id"),
-        guilty="sensor_id",
+        main_contributor="sensor_id",
     ),
     Case(
         breaks=dataset(
@@ -60,7 +60,7 @@ CASES = (
             )
         ),
         subject=Subject("", "pump", "label"),
-        guilty="label",
+        main_contributor="label",
         # It does not change within a series, so that no row is lost where tags are no index.
         engines=rule.engines - {"influxdb3"},
     ),
@@ -82,25 +82,25 @@ def _text(key: str, distinct: int, constant: float = 0.0, **changes: Any) -> Fie
 
 
 def _finding(field: Field, rows: int = 1000) -> Finding:
-    (finding,) = judge(rule, _profile(field, rows)).findings
+    (finding,) = run_rule(rule, _profile(field, rows)).findings
     return finding
 
 
 def test_warning_when_it_never_changes_within_a_series() -> None:
     finding = _finding(_text("remark", 2, constant=0.95))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "This adds no series." in finding.fix
-    assert _finding(_text("remark", 2, constant=0.94)).severity is Severity.INFO
+    assert _finding(_text("remark", 2, constant=0.94)).severity is Severity.NOTE
 
 
 def test_information_when_it_is_a_state() -> None:
     for constant in (0.2, 1.0):
-        assert _finding(_text("status", 3, constant)).severity is Severity.INFO
+        assert _finding(_text("status", 3, constant)).severity is Severity.NOTE
 
 
 def test_warning_when_the_name_is_that_of_a_source() -> None:
     finding = _finding(_text("location", 2))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert (
         finding.message == "Field location has 2 distinct values, which repeat often: it says where a row comes from."
     )
@@ -108,34 +108,34 @@ def test_warning_when_the_name_is_that_of_a_source() -> None:
 
 def test_whole_numbers_when_they_are_ids() -> None:
     sensor = a_field("sensor_id", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
-    assert _finding(sensor).severity is Severity.WARN
+    assert _finding(sensor).severity is Severity.WARNING
     count = a_field("errors", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
-    assert judge(rule, _profile(count)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(count)).outcome is Outcome.PASS
 
 
 def test_silence_when_values_are_one_or_too_many() -> None:
     for distinct, outcome in ((1, Outcome.PASS), (2, Outcome.FAIL), (100, Outcome.FAIL), (101, Outcome.PASS)):
-        assert judge(rule, _profile(_text("location", distinct), 5000)).outcome is outcome
-    assert judge(rule, _profile(_text("location", 101), 5000), {"max_values": 200}).outcome is Outcome.FAIL
+        assert run_rule(rule, _profile(_text("location", distinct), 5000)).outcome is outcome
+    assert run_rule(rule, _profile(_text("location", 101), 5000), {"max_values": 200}).outcome is Outcome.FAIL
 
 
 def test_silence_when_values_hardly_repeat() -> None:
-    assert judge(rule, _profile(_text("location", 50), 500)).outcome is Outcome.FAIL
-    assert judge(rule, _profile(_text("location", 51), 500)).outcome is Outcome.PASS
-    assert judge(rule, _profile(_text("location", 50, null_ratio=0.5), 500)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("location", 50), 500)).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(_text("location", 51), 500)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("location", 50, null_ratio=0.5), 500)).outcome is Outcome.PASS
 
 
 def test_silence_when_rows_are_few() -> None:
-    assert judge(rule, _profile(_text("location", 2), 99)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("location", 2), 99)).outcome is Outcome.PASS
 
 
 def test_silence_when_text_holds_numbers() -> None:
-    assert judge(rule, _profile(_text("reading", 2, sample=("1.5", "2.5")))).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("reading", 2, sample=("1.5", "2.5")))).outcome is Outcome.PASS
 
 
 def test_information_when_a_table_keeps_all_rows_anyway() -> None:
     fields = (a_text("hostname", ("web-1", "web-2", "web-3")),)
-    for options, severity in (({"append_mode": "true"}, Severity.INFO), ({}, Severity.WARN)):
+    for options, severity in (({"append_mode": "true"}, Severity.NOTE), ({}, Severity.WARNING)):
         (finding,) = findings(rule, a_table(fields=fields, options=options))
         assert finding.severity is severity
         (change,) = finding.changes
@@ -160,8 +160,8 @@ def test_index_when_there_is_one_already() -> None:
 def test_silence_when_the_column_holds_values_of_many_measures() -> None:
     """Timestream's own column for records of one value: what a value means is said by its measure name."""
     profile = _profile(_text("measure_value::varchar", 5))
-    assert judge(rule, dataclasses.replace(profile, engine="timestream")).outcome is Outcome.PASS
-    assert judge(rule, profile).outcome is Outcome.FAIL, "elsewhere it is a column like any other"
+    assert run_rule(rule, dataclasses.replace(profile, engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, profile).outcome is Outcome.FAIL, "elsewhere it is a column like any other"
 
 
 HASHES = tuple(f"{17 * 31**i % 16**12:012x}" for i in range(40, 60))
@@ -182,19 +182,19 @@ UUIDS = tuple(f"{i:08x}-1b2c-4d3e-8f90-{i * 7919:012x}" for i in range(20))
     ],
 )
 def test_silence_when_it_names_what_passes(key: str, sample: tuple[str, ...]) -> None:
-    assert judge(rule, _profile(_text(key, len(sample), sample=sample), 5000)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text(key, len(sample), sample=sample), 5000)).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
     ("key", "severity"),
     [
-        ("device_uuid", Severity.WARN),
-        ("meter_serial", Severity.WARN),
-        ("inverter", Severity.WARN),
-        ("room_name", Severity.WARN),
-        ("product_type", Severity.INFO),
-        ("firmware_version", Severity.INFO),
-        ("display_name", Severity.INFO),
+        ("device_uuid", Severity.WARNING),
+        ("meter_serial", Severity.WARNING),
+        ("inverter", Severity.WARNING),
+        ("room_name", Severity.WARNING),
+        ("product_type", Severity.NOTE),
+        ("firmware_version", Severity.NOTE),
+        ("display_name", Severity.NOTE),
     ],
 )
 def test_names_of_sources_and_of_their_attributes(key: str, severity: Severity) -> None:
@@ -207,9 +207,9 @@ def test_distinct_values_of_a_sample_are_compared_with_its_rows() -> None:
     patterns = RowPatterns((), 400, 0, 0, a_source())
     location = _text("location", 60)
     million = a_measurement(fields=(location,), rows=a_count(1_000_000), row_patterns=patterns)
-    assert judge(rule, a_profile(million)).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(million)).outcome is Outcome.PASS
     more = dataclasses.replace(million, row_patterns=dataclasses.replace(patterns, rows=600))
-    assert judge(rule, a_profile(more)).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(more)).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -231,10 +231,10 @@ def test_rows_that_overwrite_each_other_where_tags_are_no_index(
 ) -> None:
     names = tuple(f"east-{i:03}" for i in range(min(values, 64)))
     profile = dataclasses.replace(_profile(_text(key, values, constant, sample=names), 3000), engine="influxdb3")
-    findings = judge(rule, profile).findings
+    findings = run_rule(rule, profile).findings
     assert len(findings) == found
     for finding in findings:
-        assert finding.severity is Severity.WARN
+        assert finding.severity is Severity.WARNING
         assert finding.message == (
             f"Field {key} names {values} sources that share a series: of their rows with the same time, only the last "
             "one is kept."

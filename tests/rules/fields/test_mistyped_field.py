@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
-from tests.rules.cases import Case, dataset, hosts, judge, plans, table
+from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
@@ -25,14 +25,14 @@ CASES = (
             table("home", hosts(2), {"temperature": "float"}, lambda s, r: {"temperature": 20 + r / 7}, rows=30)
         ),
         subject=Subject("", "home", "temperature"),
-        guilty="temperature",
+        main_contributor="temperature",
     ),
     Case(
         breaks=dataset(table("home", hosts(2), {"visits": "float"}, lambda s, r: {"visits": float(r)}, rows=30)),
         keeps=dataset(table("home", hosts(2), {"visits": "integer"}, lambda s, r: {"visits": r}, rows=30)),
         subject=Subject("", "home", "visits"),
-        severity=Severity.INFO,
-        guilty="visits",
+        severity=Severity.NOTE,
+        main_contributor="visits",
     ),
 )
 
@@ -46,7 +46,7 @@ def _text(*sample: str, key: str = "reading") -> Field:
 
 
 def _finding(field: Field, engine: str = "duckdb") -> Finding:
-    (finding,) = judge(rule, _profile(field, engine=engine)).findings
+    (finding,) = run_rule(rule, _profile(field, engine=engine)).findings
     return finding
 
 
@@ -61,7 +61,7 @@ def _finding(field: Field, engine: str = "duckdb") -> Finding:
 )
 def test_warning_when_text_holds(sample: tuple[str, ...], words: str) -> None:
     finding = _finding(_text(*sample))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == f"Field reading is stored as VARCHAR, and all its values are {words}."
 
 
@@ -69,32 +69,32 @@ def test_warning_when_text_holds(sample: tuple[str, ...], words: str) -> None:
     "sample", [("007", "012"), ("kitchen", "bath"), (), ("1", "n/a"), ("on", "off"), ("Y", "N"), ("0", "1")]
 )
 def test_silence_when_text_is_text(sample: tuple[str, ...]) -> None:
-    assert judge(rule, _profile(_text(*sample))).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text(*sample))).outcome is Outcome.PASS
 
 
 def test_silence_when_the_name_is_that_of_a_code() -> None:
-    assert judge(rule, _profile(_text("10115", "20095", key="zip"))).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("10115", "20095", key="zip"))).outcome is Outcome.PASS
 
 
 def test_information_when_floats_are_always_whole() -> None:
     whole = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(9))
-    assert _finding(whole).severity is Severity.INFO
+    assert _finding(whole).severity is Severity.NOTE
     nearly = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(0.99), distinct=a_count(9))
-    assert judge(rule, _profile(nearly)).outcome is Outcome.PASS
-    assert judge(rule, _profile(nearly), {"min_whole_ratio": 0.9}).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(nearly)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(nearly), {"min_whole_ratio": 0.9}).outcome is Outcome.FAIL
     zero = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(1))
-    assert judge(rule, _profile(zero)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(zero)).outcome is Outcome.PASS
 
 
 def test_silence_when_rows_are_few_or_not_counted() -> None:
-    assert judge(rule, _profile(_text("1", "2"), 19)).outcome is Outcome.PASS
-    assert judge(rule, _profile(_text("1", "2"), 20)).outcome is Outcome.FAIL
-    assert judge(rule, a_profile(a_measurement(fields=(_text("1", "2"),), rows=None))).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("1", "2"), 19)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text("1", "2"), 20)).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(a_measurement(fields=(_text("1", "2"),), rows=None))).outcome is Outcome.PASS
 
 
 def test_values_that_are_none_are_named() -> None:
     readings = tuple(f"{i}.5" for i in range(30))
-    (finding,) = judge(rule, _profile(_text(*readings, "n/a"))).findings
+    (finding,) = run_rule(rule, _profile(_text(*readings, "n/a"))).findings
     assert finding.changes == (ChangeType(Subject("main", "home"), "reading", "float", ("n/a",)),)
     (plan,) = plans(rule, _profile(_text(*readings, "n/a")))
     assert any("n/a" in f"{step.words} {step.loses}" for step in plan.steps)
@@ -131,7 +131,7 @@ def test_counter_with_ten_digits_is_no_time() -> None:
         "Field in_octets is stored as VARCHAR, and all its values are whole numbers."
     )
     assert _finding(_text(*counter, key="updated_at")).message.endswith("all its values are times.")
-    assert judge(rule, _profile(_text(*counter, key="msisdn"))).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(_text(*counter, key="msisdn"))).outcome is Outcome.PASS
 
 
 def test_numbers_and_texts_by_attribute() -> None:
@@ -146,7 +146,7 @@ def test_numbers_and_texts_by_attribute() -> None:
     )
     (table,) = _profile(mixed).measurements
     orders = dataclasses.replace(table, kind=TableKind.ENTITY, series=None)
-    assert judge(rule, a_profile(orders, engine="duckdb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(orders, engine="duckdb")).outcome is Outcome.PASS
 
 
 def test_a_secret_among_the_attributes_is_not_shown() -> None:

@@ -9,7 +9,7 @@ from tests.builders import DAY, NOW, a_field, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times, write
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
-from tests.rules.cases import Case, dataset, judge, plans
+from tests.rules.cases import Case, dataset, plans, run_rule
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.change import SplitMeasurement
@@ -67,7 +67,7 @@ def test_both_repairs_of_the_guidelines_example_on_influxdb_3(influxdb3: InfluxD
     target = write(dataset(_crypto(SEEDS_ROWS)), "influxdb3", influxdb3)
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW)
-    (finding,) = judge(rule, profile).findings
+    (finding,) = run_rule(rule, profile).findings
     assert all(pair in finding.fix for pair in ("src as source", "code as currency", "cost as price"))
     (plan,) = plans(rule, profile)
     writer = next(step for step in plan.steps if step.kind is StepKind.WRITER)
@@ -99,7 +99,7 @@ def _measurement(*patterns: tuple[tuple[str, ...], int], pairs: int = 6, complem
 
 
 def _found(*patterns: tuple[tuple[str, ...], int], **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(_measurement(*patterns)), limits).findings
+    return run_rule(rule, a_profile(_measurement(*patterns)), limits).findings
 
 
 def test_the_guidelines_example_is_two_sources_and_both_repairs_are_proposed() -> None:
@@ -134,18 +134,18 @@ def test_rows_that_fill_columns_of_both_kinds_join_them() -> None:
 
 def test_one_source_that_spreads_its_fields_is_another_rules_matter() -> None:
     profile: Profile = a_profile(_measurement((FIRST, 50), (SECOND, 50), pairs=10, complementary=9))
-    assert judge(rule, profile).outcome is Outcome.PASS
+    assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
 def test_silence_when_no_rows_were_read() -> None:
     nothing: dict[str, Any] = {"row_patterns": None}
-    assert judge(rule, a_profile(a_measurement(**nothing))).outcome is Outcome.PASS
-    assert judge(rule, a_profile()).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(**nothing))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile()).outcome is Outcome.PASS
 
 
 def test_silence_about_documents_whose_fields_are_named_by_data() -> None:
     names = [f"scores.user_{n}" for n in range(1001, 1021)]
     patterns = RowPatterns(tuple(RowPattern(("_id", name), 10) for name in names), 200, 0, 0, a_source())
     games = a_measurement("games", tags=(), fields=tuple(map(a_field, ("_id", *names))), row_patterns=patterns)
-    assert judge(rule, a_profile(games, engine="mongodb")).outcome is Outcome.PASS
-    assert judge(rule, a_profile(games)).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(games, engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(games)).outcome is Outcome.FAIL

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Gap, Measurement, PointSample, Reason, SampledPoint
 from tsaudit.model.subject import Subject
@@ -45,7 +45,7 @@ CASES = (
             _table("doorbell", ["rings"], room="hall"),
         ),
         subject=Subject("", "blood_oxygen"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
     Case(
         # What has fields enough is a subject of its own, though one agent collects all of them at once.
@@ -56,14 +56,14 @@ CASES = (
             _table("load", ["value"]),
         ),
         subject=Subject("", "load"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
     Case(
         # Names that differ in data are another rule's matter: what they hold is a tag.
         breaks=dataset(_table("load", ["value"]), _table("uptime", ["value"])),
         keeps=dataset(*(_table(f"room-{n}.load", ["value"]) for n in range(101, 105))),
         subject=Subject("", "load"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
 )
 
@@ -80,7 +80,7 @@ def _measurement(
 
 
 def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(*measurements, engine="influxdb1"), limits).findings
+    return run_rule(rule, a_profile(*measurements, engine="influxdb1"), limits).findings
 
 
 def test_what_the_finding_says() -> None:
@@ -91,7 +91,7 @@ def test_what_the_finding_says() -> None:
     )
     assert "fields of one measurement, with the tags they have already: blood_oxygen, body_temp" in finding.fix
     assert finding.fix.endswith("make them values of a tag.")
-    assert (finding.subject, finding.severity) == (Subject("main", "blood_oxygen"), Severity.WARN)
+    assert (finding.subject, finding.severity) == (Subject("main", "blood_oxygen"), Severity.WARNING)
     assert [(e.label, e.value) for e in finding.evidence[-2:]] == [
         ("points in common", "100% of 40 sampled points"),
         ("instants in common", "40 or more"),
@@ -128,33 +128,33 @@ def test_fields_at_the_limit_and_just_over_it() -> None:
 def test_a_group_goes_by_no_other_name_because_its_first_member_was_not_read() -> None:
     unread, others = _measurement("a", point_sample=None), (_measurement("b"), _measurement("c"))
     gap = Gap("row_sample", Reason.TIMED_OUT, "took too long", "main", "a")
-    assert judge(rule, a_profile(unread, *others, engine="influxdb1", gaps=(gap,))).outcome is Outcome.OPEN
+    assert run_rule(rule, a_profile(unread, *others, engine="influxdb1", gaps=(gap,))).outcome is Outcome.OPEN
     # It has no rows: nothing that could be in the group.
     assert len(_found(unread, *others)) == 1
     unread = _measurement("d", point_sample=None)
     gap = Gap("row_sample", Reason.TIMED_OUT, "took too long", "main", "d")
-    assert len(judge(rule, a_profile(*others, unread, engine="influxdb1", gaps=(gap,))).findings) == 1
+    assert len(run_rule(rule, a_profile(*others, unread, engine="influxdb1", gaps=(gap,))).findings) == 1
 
 
 def test_silence_across_databases_and_where_rows_were_not_read() -> None:
     assert _found(_measurement("a"), _measurement("b", database="other")) == ()
     assert _found(_measurement("a"), _measurement("b", point_sample=None)) == ()
-    assert judge(rule, a_profile(engine="influxdb1", databases=(), measurements=())).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="influxdb1", databases=(), measurements=())).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
     ("names", "fields", "tag", "severity"),
     [
         # A gateway of a greenhouse, and somebody's script for a wind turbine: the names are quantities.
-        (("air_temperature", "leaf_wetness", "soil_moisture"), ["value"], "bed", Severity.WARN),
-        (("pitch", "power", "yaw"), ["reading", "quality"], "turbine", Severity.WARN),
+        (("air_temperature", "leaf_wetness", "soil_moisture"), ["value"], "bed", Severity.WARNING),
+        (("pitch", "power", "yaw"), ["reading", "quality"], "turbine", Severity.WARNING),
         # collectd, k6, Micrometer, Prometheus, Graphite, Telegraf: what collects them chose the names.
-        (("load_longterm", "load_midterm", "load_shortterm"), ["value"], "host", Severity.INFO),
-        (("vus", "vus_max"), ["value"], "scenario", Severity.INFO),
-        (("cache_gets", "jvm_threads", "logback_events"), ["value"], "metric_type", Severity.INFO),
-        (("go_goroutines", "process_cpu", "up"), ["gauge"], "instance", Severity.INFO),
-        (("node_boot", "disk_reads_total", "scrape_seconds"), ["value"], "instance", Severity.INFO),
-        (("app.heap", "db.pool", "web.queue"), ["value"], "host", Severity.INFO),
+        (("load_longterm", "load_midterm", "load_shortterm"), ["value"], "host", Severity.NOTE),
+        (("vus", "vus_max"), ["value"], "scenario", Severity.NOTE),
+        (("cache_gets", "jvm_threads", "logback_events"), ["value"], "metric_type", Severity.NOTE),
+        (("go_goroutines", "process_cpu", "up"), ["gauge"], "instance", Severity.NOTE),
+        (("node_boot", "disk_reads_total", "scrape_seconds"), ["value"], "instance", Severity.NOTE),
+        (("app.heap", "db.pool", "web.queue"), ["value"], "host", Severity.NOTE),
     ],
 )
 def test_what_a_collector_splits_by_design_is_information(
@@ -168,13 +168,13 @@ def test_topics_with_fields_of_their_own_are_information() -> None:
     (finding,) = _found(
         _measurement("cpu", ["busy", "idle"]), _measurement("mem", ["free", "used"]), _measurement("swap", ["in"])
     )
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
-@pytest.mark.parametrize(("count", "severity"), [(2, Severity.INFO), (3, Severity.WARN)])
+@pytest.mark.parametrize(("count", "severity"), [(2, Severity.NOTE), (3, Severity.WARNING)])
 def test_pair_is_information(count: int, severity: Severity) -> None:
     names = ("humidity", "pressure", "wind")[:count]
     (finding,) = _found(*(_measurement(name) for name in names))
     assert finding.severity is severity
     (finding,) = _found(*(_measurement(name) for name in names), min_warned=2)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING

@@ -6,7 +6,7 @@ import dataclasses
 from datetime import timedelta
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Profile, TableKind
 from tsaudit.model.subject import Subject
@@ -36,43 +36,43 @@ def _profile(*nulls: float, rows: int = 1000) -> Profile:
 
 
 def test_warning_when_just_over_half_of_the_cells_are_null() -> None:
-    assert judge(rule, _profile(0.5, 0.5, 0.5)).outcome is Outcome.PASS
-    (finding,) = judge(rule, _profile(0.5, 0.5, 0.53)).findings
-    assert finding.severity is Severity.WARN
+    assert run_rule(rule, _profile(0.5, 0.5, 0.5)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, _profile(0.5, 0.5, 0.53)).findings
+    assert finding.severity is Severity.WARNING
     assert finding.message == "51% of the cells in its 3 fields are null."
-    assert judge(rule, _profile(0.5, 0.5, 0.53), {"max_null_ratio": 0.6}).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(0.5, 0.5, 0.53), {"max_null_ratio": 0.6}).outcome is Outcome.PASS
 
 
 def test_silence_about_fields_of_documents_whose_names_are_data() -> None:
     fields = tuple(a_field(f"scores.user_{i}", null_ratio=0.98) for i in range(20))
     games = a_measurement("games", fields=fields, tags=())
-    assert judge(rule, a_profile(games, engine="mongodb")).outcome is Outcome.PASS
-    assert len(judge(rule, a_profile(games)).findings) == 1
+    assert run_rule(rule, a_profile(games, engine="mongodb")).outcome is Outcome.PASS
+    assert len(run_rule(rule, a_profile(games)).findings) == 1
 
 
 def test_silence_about_a_table_whose_columns_are_attributes_of_spans() -> None:
     fields = tuple(a_field(f"span_attributes.{i}", null_ratio=0.9) for i in range(20))
     traces = a_measurement("traces", fields=fields, options={"table_data_model": "greptime_trace_v1"})
-    assert judge(rule, a_profile(traces, engine="greptimedb")).outcome is Outcome.PASS
-    assert judge(rule, a_profile(dataclasses.replace(traces, options={}), engine="greptimedb")).findings
+    assert run_rule(rule, a_profile(traces, engine="greptimedb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(dataclasses.replace(traces, options={}), engine="greptimedb")).findings
 
 
 def test_information_when_one_column_is_hardly_ever_set() -> None:
-    assert judge(rule, _profile(0.0, 0.0, 0.95)).outcome is Outcome.PASS
-    (finding,) = judge(rule, _profile(0.0, 0.0, 0.96)).findings
-    assert finding.severity is Severity.INFO
-    assert finding.guilty == "f2"
+    assert run_rule(rule, _profile(0.0, 0.0, 0.95)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, _profile(0.0, 0.0, 0.96)).findings
+    assert finding.severity is Severity.NOTE
+    assert finding.main_contributor == "f2"
     assert finding.unit == "share of rows without a value"
 
 
 def test_silence_when_rows_or_fields_are_few() -> None:
-    assert judge(rule, _profile(0.9, 0.9, 0.9, rows=99)).outcome is Outcome.PASS
-    assert judge(rule, _profile(0.9, 0.9)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(0.9, 0.9, 0.9, rows=99)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(0.9, 0.9)).outcome is Outcome.PASS
 
 
 def test_silence_when_rows_were_not_counted() -> None:
     profile = a_profile(a_measurement(fields=(a_field(null_ratio=1.0),), rows=None))
-    assert judge(rule, profile).outcome is Outcome.PASS
+    assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
 def test_warning_when_a_column_empties() -> None:
@@ -81,27 +81,27 @@ def test_warning_when_a_column_empties() -> None:
         return Timeline(points={("null_ratio", Subject("main", "t", "f1")): points})
 
     profile = _profile(0.0, 0.3, 0.0)
-    (finding,) = judge(rule, profile, timeline=history(0.0, 0.0, 0.1)).findings
-    assert finding.severity is Severity.WARN
+    (finding,) = run_rule(rule, profile, timeline=history(0.0, 0.0, 0.1)).findings
+    assert finding.severity is Severity.WARNING
     assert finding.message == f"Nulls in f1 rose from 0% on {DAY - timedelta(days=2)} to 30%."
-    assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=1))
+    assert (finding.main_contributor, finding.since) == ("f1", DAY - timedelta(days=1))
     assert finding.headline == f"Nulls in f1 rose from 0% to 30% of the rows since {DAY - timedelta(days=1)}"
     # Of all nulls it may have any part: what is told is its own share, before and now.
     assert (finding.share, finding.observed, finding.baseline) == (None, 0.3, 0.0)
     assert quantity(finding.observed, finding.unit) == "30% of rows without a value"
     assert finding.limit is not None
     assert quantity(finding.limit.value, finding.limit.unit) == "25% of rows that newly lack a value"
-    assert judge(rule, profile, timeline=history(0.05, 0.1)).outcome is Outcome.PASS
-    assert judge(rule, profile, {"max_rise": 0.2}, history(0.05, 0.1)).outcome is Outcome.FAIL
-    assert judge(rule, profile).outcome is Outcome.PASS
+    assert run_rule(rule, profile, timeline=history(0.05, 0.1)).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"max_rise": 0.2}, history(0.05, 0.1)).outcome is Outcome.FAIL
+    assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
 def test_columns_for_a_value_of_any_type_are_not_empty_cells() -> None:
     nulls = {"str_v": 0.9, "long_v": 0.8, "dbl_v": 0.3, "bool_v": 1.0}
     typed = tuple(a_field(key, null_ratio=null) for key, null in nulls.items())
-    assert judge(rule, a_profile(a_measurement(fields=typed, rows=a_count(1000)))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(fields=typed, rows=a_count(1000)))).outcome is Outcome.PASS
     others = tuple(a_field(key, null_ratio=null) for key, null in zip("abcd", nulls.values(), strict=True))
-    assert judge(rule, a_profile(a_measurement(fields=others, rows=a_count(1000)))).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(a_measurement(fields=others, rows=a_count(1000)))).outcome is Outcome.FAIL
 
 
 def test_events_may_have_attributes_but_not_without_end() -> None:
@@ -109,16 +109,16 @@ def test_events_may_have_attributes_but_not_without_end() -> None:
         fields = tuple(a_field(f"f{i}", null_ratio=0.97 if i < empty else 0.6) for i in range(80))
         return a_profile(a_measurement("t", fields=fields, rows=a_count(1000), kind=TableKind.EVENTS))
 
-    assert judge(rule, of(50)).outcome is Outcome.PASS
-    (finding,) = judge(rule, of(51)).findings
-    assert finding.severity is Severity.WARN
+    assert run_rule(rule, of(50)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, of(51)).findings
+    assert finding.severity is Severity.WARNING
     assert finding.message == "51 of its 80 fields are null in more than 95% of the rows."
 
 
 def test_only_the_kinds_of_tables_that_the_rule_is_about() -> None:
     rare = (a_field("installed_on"), a_field("removed_on", null_ratio=0.99))
     meters = a_measurement("meters", tags=(), fields=rare, rows=a_count(1000), time_column=None)
-    (finding,) = judge(rule, a_profile(meters, engine="postgresql")).findings
+    (finding,) = run_rule(rule, a_profile(meters, engine="postgresql")).findings
     assert finding.changes == (), "moved to a table of their own, the values would belong to nothing"
     reference = dataclasses.replace(meters, kind=TableKind.REFERENCE)
-    assert not judge(rule, a_profile(reference, engine="postgresql")).findings
+    assert not run_rule(rule, a_profile(reference, engine="postgresql")).findings

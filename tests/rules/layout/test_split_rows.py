@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import a_measurement, a_profile, a_source
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Profile, RowPattern, RowPatterns
 from tsaudit.model.subject import Subject
@@ -52,14 +52,14 @@ def _profile(pairs: int, complementary: int, **changes: Any) -> Profile:
 
 
 def test_at_the_limit_just_over_it_and_overridden() -> None:
-    assert judge(rule, _profile(100, 80)).outcome is Outcome.PASS
-    (finding,) = judge(rule, _profile(100, 81)).findings
-    assert (finding.severity, finding.observed) == (Severity.WARN, 0.81)
-    assert judge(rule, _profile(100, 81), {"max_complementary_ratio": 0.9}).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(100, 80)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, _profile(100, 81)).findings
+    assert (finding.severity, finding.observed) == (Severity.WARNING, 0.81)
+    assert run_rule(rule, _profile(100, 81), {"max_complementary_ratio": 0.9}).outcome is Outcome.PASS
 
 
 def test_silence_when_pairs_are_few_or_rows_were_not_read() -> None:
-    assert judge(rule, _profile(19, 19)).outcome is Outcome.PASS
-    assert judge(rule, _profile(20, 20)).outcome is Outcome.FAIL
-    assert judge(rule, _profile(0, 0, row_patterns=None)).outcome is Outcome.PASS
-    assert judge(rule, a_profile()).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(19, 19)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(20, 20)).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(0, 0, row_patterns=None)).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile()).outcome is Outcome.PASS

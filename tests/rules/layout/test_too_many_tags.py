@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings
-from tests.rules.cases import Case, dataset, judge, planned, table
+from tests.rules.cases import Case, dataset, planned, run_rule, table
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TagSets
 from tsaudit.model.subject import Subject
@@ -43,24 +43,24 @@ def _profile(tags: int) -> Profile:
 
 
 def test_finding_when_just_over_the_limit() -> None:
-    assert judge(rule, _profile(15)).outcome is Outcome.PASS
-    (finding,) = judge(rule, _profile(16)).findings
+    assert run_rule(rule, _profile(15)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, _profile(16)).findings
     assert finding.message == "16 tags, more than 15; t0 alone identifies its series."
-    assert judge(rule, _profile(16), {"max_tags": 16}).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(16), {"max_tags": 16}).outcome is Outcome.PASS
 
 
 def test_dimensions_near_the_limit_of_the_product() -> None:
     tags = tuple(a_tag(f"t{i}") for i in range(121))
-    (finding,) = judge(rule, a_profile(a_measurement(tags=tags), engine="timestream")).findings
+    (finding,) = run_rule(rule, a_profile(a_measurement(tags=tags), engine="timestream")).findings
     assert finding.message == "121 dimensions, more than 100."
     assert finding.limit is not None
     assert finding.limit.source.endswith("/ts-limits.html")
-    assert judge(rule, a_profile(a_measurement(tags=tags[:100]), engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(tags=tags[:100]), engine="timestream")).outcome is Outcome.PASS
 
 
 def test_all_tags_when_the_tag_sets_are_not_known() -> None:
     profile = a_profile(a_measurement(tags=tuple(a_tag(f"t{i}") for i in range(16))))
-    (finding,) = judge(rule, profile).findings
+    (finding,) = run_rule(rule, profile).findings
     assert finding.message == "16 tags, more than 15."
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import Dataset, Row, Table, times
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.data_in_key_name import data_in_key_name as rule
@@ -32,13 +32,13 @@ def _findings(*names: str, role: str = "field", engine: str = "duckdb", **limits
     columns = (
         {"fields": tuple(map(a_field, names))} if role == "field" else {"tags": tuple(a_tag(name) for name in names)}
     )
-    return judge(rule, a_profile(a_measurement("cpu", **columns), engine=engine), limits).findings
+    return run_rule(rule, a_profile(a_measurement("cpu", **columns), engine=engine), limits).findings
 
 
 def test_finding_when_read() -> None:
     (finding,) = _findings("usage_server-01", "usage_server-02", "idle", engine="influxdb1")
     assert finding.message == "2 fields named usage_{host} should be one field usage with tag host."
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "Write one field usage and what varies as tag host, in a row for each: host=server-01." in finding.fix
     assert finding.evidence[0].value == "2: usage_server-01 and usage_server-02"
 
@@ -46,7 +46,7 @@ def test_finding_when_read() -> None:
 def test_tags_and_fields_when_each_is_looked_at_alone() -> None:
     assert _findings("load_us-east", "load_eu-west", role="tag")[0].message.startswith("2 tags named load_{region}")
     mixed = a_measurement("cpu", tags=(a_tag("load_us-east"),), fields=(a_field("load_eu-west"),))
-    assert not judge(rule, a_profile(mixed)).findings
+    assert not run_rule(rule, a_profile(mixed)).findings
 
 
 def test_dates_when_the_row_has_its_time() -> None:
@@ -54,7 +54,7 @@ def test_dates_when_the_row_has_its_time() -> None:
     assert finding.message.endswith("should be one field sales with the row's own timestamp.")
 
 
-@pytest.mark.parametrize(("count", "severity"), [(9, Severity.INFO), (10, Severity.WARN)])
+@pytest.mark.parametrize(("count", "severity"), [(9, Severity.NOTE), (10, Severity.WARNING)])
 def test_numbers_when_they_are_few_or_many(count: int, severity: Severity) -> None:
     (finding,) = _findings(*(f"meter{i}" for i in range(count)))
     assert finding.severity is severity
@@ -78,16 +78,16 @@ LISTS = [
 
 @pytest.mark.parametrize(
     ("names", "severity"),
-    [(names, Severity.INFO) for names in BUILT_IN] + [(names, Severity.WARN) for names in LISTS],
+    [(names, Severity.NOTE) for names in BUILT_IN] + [(names, Severity.WARNING) for names in LISTS],
 )
 def test_parts_of_a_device_and_lists_of_devices(names: list[str], severity: Severity) -> None:
     table = a_measurement("pack", tags=(a_tag("pack_id"),), fields=tuple(map(a_field, names)))
-    (finding,) = judge(rule, a_profile(table)).findings
+    (finding,) = run_rule(rule, a_profile(table)).findings
     assert finding.severity is severity
     # Where rows name nothing, the numbers do.
     alone = a_measurement("pack", tags=(), fields=tuple(map(a_field, names)))
-    (finding,) = judge(rule, a_profile(alone)).findings
-    assert finding.severity is Severity.WARN
+    (finding,) = run_rule(rule, a_profile(alone)).findings
+    assert finding.severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_words_of_a_grid_are_data() -> None:
     """Topics in the names of fields, which a parser could have made a tag."""
     topics = [f"{topic}-{stage}" for topic in ("orders", "clicks", "mails", "visits") for stage in ("raw", "dead")]
     fields = tuple(a_field(f"{topic}.{way}.Count") for topic in topics for way in ("BytesIn", "BytesOut"))
-    (finding,) = judge(rule, a_profile(a_measurement("kafka", fields=fields))).findings
+    (finding,) = run_rule(rule, a_profile(a_measurement("kafka", fields=fields))).findings
     assert finding.subject.column == "{part_1}-{part_2}.{part_3}.Count"
     assert finding.message.startswith("16 fields named")
-    few = judge(rule, a_profile(a_measurement("kafka", fields=fields[:11])))
+    few = run_rule(rule, a_profile(a_measurement("kafka", fields=fields[:11])))
     assert few.outcome is Outcome.PASS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.change import Rename
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.subject import Subject
@@ -21,8 +21,8 @@ def _case(name: str, engines: frozenset[str]) -> Case:
             table("home", hosts(2), {"temperature_celsius": "float"}, lambda s, r: {"temperature_celsius": s + r / 7})
         ),
         subject=Subject("", "home"),
-        severity=Severity.INFO,
-        guilty=name,
+        severity=Severity.NOTE,
+        main_contributor=name,
         engines=engines,
     )
 
@@ -46,12 +46,12 @@ CASES = (_case(LONG, rule.engines - CUTS_OFF), _case(LONG[:63], CUTS_OFF))
     ],
 )
 def test_outcome_when_the_name_is(name: str, outcome: Outcome) -> None:
-    assert judge(rule, a_profile(a_measurement(fields=(a_field(name),)))).outcome is outcome
+    assert run_rule(rule, a_profile(a_measurement(fields=(a_field(name),)))).outcome is outcome
 
 
 def test_one_finding_when_several_names_of_a_measurement_are_long() -> None:
     measurement = a_measurement("m" * 70, fields=(a_field("f" * 70), a_field("short")))
-    (finding,) = judge(rule, a_profile(measurement)).findings
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
     assert len(finding.evidence) == 2
     assert {(c.old, c.new) for c in finding.changes if isinstance(c, Rename)} == {("", "m" * 24), ("f" * 70, "f" * 24)}
 
@@ -60,16 +60,16 @@ def test_names_of_measurements_that_begin_alike_stay_apart() -> None:
     """Cut off alike, they would become one measurement, in which points overwrite each other."""
     long = "response_time_of_the_payment_service_by_{}_as_seen_from_the_gateway"
     measurements = [a_measurement(long.format(word)) for word in ("country", "bank", "currency")]
-    found = judge(rule, a_profile(*measurements, a_measurement("response_time_of_the"))).findings
+    found = run_rule(rule, a_profile(*measurements, a_measurement("response_time_of_the"))).findings
     new = [change.new for finding in found for change in finding.changes if isinstance(change, Rename)]
     assert sorted(new) == ["response_time_of_the_2", "response_time_of_the_3", "response_time_of_the_4"]
 
 
 def test_finding_when_the_database_is_meant() -> None:
-    (finding,) = judge(rule, a_profile(a_measurement(database="d" * 65))).findings
+    (finding,) = run_rule(rule, a_profile(a_measurement(database="d" * 65))).findings
     assert finding.subject == Subject("d" * 65)
 
 
 def test_silence_when_the_limit_is_raised() -> None:
     profile = a_profile(a_measurement("x" * 100))
-    assert judge(rule, profile, {"max_length": 100}).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"max_length": 100}).outcome is Outcome.PASS

@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Influxd, Postgresql
 from tsaudit.model.change import Rename
 from tsaudit.model.finding import Outcome, Severity
@@ -33,20 +33,20 @@ CASES = (
         ),
         keeps=dataset(table("m", hosts(2), {"value": "float"}, lambda s, r: {"value": s + 0.5})),
         subject=Subject("", "m"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
     ),
     Case(
         breaks=dataset(table("orders", [{"group": "a"}, {"group": "b"}])),
         keeps=dataset(table("orders", [{"group_name": "a"}, {"group_name": "b"}])),
         subject=Subject("", "orders"),
-        severity=Severity.INFO,
-        guilty="group",
+        severity=Severity.NOTE,
+        main_contributor="group",
     ),
 )
 
 
 def _names(measurement: str = "m", tag: str = "host", field: str = "usage", engine: str = "duckdb") -> Outcome:
-    return judge(
+    return run_rule(
         rule, a_profile(a_measurement(measurement, tags=(a_tag(tag),), fields=(a_field(field),)), engine=engine)
     ).outcome
 
@@ -79,7 +79,7 @@ def test_reserved_words_of_both_languages_of_influxdb_3() -> None:
 
 def test_one_finding_when_several_names_need_quotes() -> None:
     measurement = a_measurement("order", tags=(a_tag("group"),), fields=(a_field("a-b"),))
-    (finding,) = judge(rule, a_profile(measurement)).findings
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
     assert finding.observed == 3
     assert (
         finding.message
@@ -93,57 +93,57 @@ def test_one_finding_without_new_names_when_many_measurements_have_some() -> Non
     def named(name: str) -> Measurement:
         return a_measurement(name, tags=(a_tag("group"),), fields=(a_field(f"{name}-b"),))
 
-    (finding,) = judge(rule, a_profile(*map(named, ("disk", "mem", "net", "swap")))).findings
+    (finding,) = run_rule(rule, a_profile(*map(named, ("disk", "mem", "net", "swap")))).findings
     assert finding.message == (
         "5 names in 4 tables need quotes in every query: group (reserved word), disk-b (contains -), "
         "mem-b (contains -), net-b (contains -), and swap-b (contains -)."
     )
     assert (finding.subject, finding.changes) == (Subject("main", "disk"), ())
-    assert len(judge(rule, a_profile(*map(named, ("disk", "mem", "net")))).findings) == 3
+    assert len(run_rule(rule, a_profile(*map(named, ("disk", "mem", "net")))).findings) == 3
 
 
 def test_warning_when_quotes_are_not_enough() -> None:
     def severity(field: str) -> Severity:
-        (finding,) = judge(rule, a_profile(a_measurement(fields=(a_field(field),)))).findings
+        (finding,) = run_rule(rule, a_profile(a_measurement(fields=(a_field(field),)))).findings
         return finding.severity
 
-    assert {severity(n) for n in ('a"b', "a'b", "a`b", "a\\b", "a\nb", " a", "a ", "a\u200bb")} == {Severity.WARN}
-    assert {severity(n) for n in ("group", "a-b", "a b", "a.b", "größe", "9lives", "+Inf")} == {Severity.INFO}
+    assert {severity(n) for n in ('a"b', "a'b", "a`b", "a\\b", "a\nb", " a", "a ", "a\u200bb")} == {Severity.WARNING}
+    assert {severity(n) for n in ("group", "a-b", "a b", "a.b", "größe", "9lives", "+Inf")} == {Severity.NOTE}
     hidden = a_measurement("z", fields=(a_field("a\nb"),))
     others = [a_measurement(name, tags=(a_tag("group"),)) for name in "abcdefgh"]
-    found = judge(rule, a_profile(*others, hidden)).findings
-    assert {f.subject.measurement: f.severity for f in found} == {"z": Severity.WARN, "a": Severity.INFO}
+    found = run_rule(rule, a_profile(*others, hidden)).findings
+    assert {f.subject.measurement: f.severity for f in found} == {"z": Severity.WARNING, "a": Severity.NOTE}
 
 
 def test_silence_when_names_of_measurements_are_to_be_one_anyway() -> None:
     family = [a_measurement(f"cpu.web-{i:02}.eu-west.usage") for i in range(5)]
-    assert judge(rule, a_profile(*family)).outcome is Outcome.PASS
-    assert judge(rule, a_profile(*family, a_measurement("a-b"))).findings[0].guilty == "a-b"
+    assert run_rule(rule, a_profile(*family)).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(*family, a_measurement("a-b"))).findings[0].main_contributor == "a-b"
 
 
 def test_silence_when_words_of_the_names_are_to_be_tags() -> None:
     rooms = ("küche", "bad", "flur", "büro", "keller")
     names = [f"{room}_{what}" for room in rooms for what in ("temperature", "humidity", "light")]
     profile = a_profile(*map(a_measurement, names), engine="influxdb1")
-    assert judge(rule, profile).outcome is Outcome.PASS
-    (finding,) = judge(rule, a_profile(a_measurement(names[0]), engine="influxdb1")).findings
-    assert finding.guilty == names[0]
+    assert run_rule(rule, profile).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, a_profile(a_measurement(names[0]), engine="influxdb1")).findings
+    assert finding.main_contributor == names[0]
 
 
 def test_names_that_would_become_the_same_stay_apart() -> None:
     measurement = a_measurement("m", tags=(a_tag("a b"), a_tag("a_b")), fields=(a_field("a-b"),))
-    (finding,) = judge(rule, a_profile(measurement)).findings
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
     assert [(c.old, c.new) for c in finding.changes if isinstance(c, Rename)] == [("a b", "a_b_2"), ("a-b", "a_b_3")]
     profile = a_profile(a_measurement("a b"), a_measurement("a-b"), engine="influxdb1")
-    new = [c.new for f in judge(rule, profile).findings for c in f.changes if isinstance(c, Rename)]
+    new = [c.new for f in run_rule(rule, profile).findings for c in f.changes if isinstance(c, Rename)]
     assert sorted(new) == ["a_b", "a_b_2"]
 
 
 def test_database_when_the_engine_has_them_named_by_users() -> None:
     measurement = a_measurement(database="my-db")
-    (finding,) = judge(rule, a_profile(measurement, engine="influxdb1")).findings
+    (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1")).findings
     assert finding.subject == Subject("my-db")
-    assert judge(rule, a_profile(measurement)).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(measurement)).outcome is Outcome.PASS
 
 
 def _refused_by_duckdb(connection: duckdb.DuckDBPyConnection, word: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import DAY, a_measurement, a_profile
 from tests.engines.influxdb3.server import REAL
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
 from tsaudit.model.subject import Subject
@@ -43,7 +43,7 @@ CASES = (
         keeps=dataset(table("raw", hosts(30), rows=50)),
         subject=Subject(),
         whole_target=True,
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         history=lambda profile: held(profile, GROWING),
         quiet_history=lambda profile: held(profile, FLAT),
         limits={"growing-storage.min_bytes": 1},
@@ -57,12 +57,12 @@ def a_table(name: str, data: int | None, index: int | None = 0) -> Measurement:
 
 def _found(*tables: Measurement, factors: Sequence[float] = GROWING, **limits: float) -> tuple[Finding, ...]:
     profile = a_profile(*tables, engine="postgresql")
-    return judge(rule, profile, limits, held(profile, factors)).findings
+    return run_rule(rule, profile, limits, held(profile, factors)).findings
 
 
 def test_information_when_no_limit_is_set() -> None:
     (finding,) = _found(a_table("raw", 30 * GB, 10 * GB), a_table("small", 4 * GB))
-    assert (finding.severity, finding.observed, finding.limit) == (Severity.INFO, 44 * GB, None)
+    assert (finding.severity, finding.observed, finding.limit) == (Severity.NOTE, 44 * GB, None)
     assert finding.message.startswith("Data and indexes take 44 GB, 22 GB on 2026-03-03; at this rate they double in ")
     assert finding.fix.startswith("Most of the increase is in main/raw:")
     assert [e.value for e in finding.evidence] == ["2", "20 GB, 91% of it", "2 GB, 9% of it"]
@@ -81,9 +81,9 @@ def test_severity_when_a_limit_is_near() -> None:
     assert 5 <= finding.forecast.days <= 9
     assert "; at this rate the limit of 45 GB is reached in about 7 days (80% range 5 to 14)." in finding.message
     (finding,) = _found(table, max_bytes=60 * GB)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert not _found(table, max_bytes=400 * GB)
-    assert _found(table, max_bytes=60 * GB, warn_days=10) == ()
+    assert _found(table, max_bytes=60 * GB, warning_days=10) == ()
 
 
 def test_critical_when_the_limit_is_reached_without_growth() -> None:
@@ -96,8 +96,8 @@ def test_critical_when_the_limit_is_reached_without_growth() -> None:
 
 def test_finding_when_there_is_no_history() -> None:
     profile = a_profile(a_table("raw", 40 * GB), engine="postgresql")
-    assert judge(rule, profile).outcome is Outcome.PASS
-    (finding,) = judge(rule, profile, {"max_bytes": GB}).findings
+    assert run_rule(rule, profile).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, profile, {"max_bytes": GB}).findings
     assert finding.message == "Data and indexes take 40 GB; the limit of 1 GB is reached."
     assert finding.since is None
 
@@ -108,7 +108,7 @@ def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tell
     databases = tuple(Database(name, storage=storage) for name, storage in zip("ab", kept, strict=True))
     apart = a_profile(*tables, engine="postgresql", databases=databases)
     assert stored_bytes(apart) == 44 * GB
-    (finding,) = judge(rule, apart, {}, held(apart, GROWING)).findings
+    (finding,) = run_rule(rule, apart, {}, held(apart, GROWING)).findings
     assert finding.fix.startswith("Most of the increase is in a: give its rows a lifetime")
     assert [(e.label, e.value) for e in finding.evidence][1:] == [
         ("added in a", "15 GB, 68% of it"),
@@ -116,7 +116,7 @@ def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tell
     ]
     whole = a_profile(*tables, engine="duckdb", databases=databases, storage=Storage(20 * GB, None))
     assert stored_bytes(whole) == 20 * GB
-    (finding,) = judge(rule, whole, {}, held(whole, GROWING)).findings
+    (finding,) = run_rule(rule, whole, {}, held(whole, GROWING)).findings
     assert finding.message.startswith("Data and indexes take 20 GB, 10 GB on 2026-03-03")
     assert [e.label for e in finding.evidence] == ["tables"]
     unknown = a_profile(*tables, databases=(databases[0], Database("b")))
@@ -130,12 +130,12 @@ def test_products_that_tell_no_bytes(product: str) -> None:
     engine, edition = product.split(" ", 1)
     assert engine in rule.engines
     for version in (edition, f"{edition}, over HTTP"):
-        result = judge(rule, a_profile(engine=engine, server_version=version))
+        result = run_rule(rule, a_profile(engine=engine, server_version=version))
         assert (result.outcome, result.reason) == (
             Outcome.NOT_APPLICABLE,
             f"does not apply to {product}: {rule.moot[product]}",
         )
-    assert judge(rule, a_profile(engine=engine, server_version="Core 3.6.0")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine=engine, server_version="Core 3.6.0")).outcome is Outcome.PASS
 
 
 def test_nothing_is_known_when_a_part_is_not() -> None:

@@ -13,7 +13,7 @@ from tests.builders import DAY, a_count, a_measurement, a_place, a_profile
 from tests.databases import Greptime
 from tests.engines.timestream.proposals import arguments, commands
 from tests.engines.traits import SPEAK_INFLUXQL
-from tests.rules.cases import Case, dataset, history_of, hosts, judge, table, with_steps
+from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table, with_steps
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import (
@@ -64,7 +64,7 @@ CASES = (
         breaks=dataset(table("raw", hosts(3))),
         keeps=dataset(table("raw", hosts(3)), retention=LONG),
         subject=Subject(""),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=rule.engines - TABLES,
     ),
     Case(
@@ -80,7 +80,7 @@ CASES = (
         breaks=dataset(table("raw", hosts(3))),
         keeps=dataset(table("raw", hosts(3), greptime=Greptime(options={"ttl": "365days"}))),
         subject=Subject("", "raw"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         engines=frozenset({"greptimedb"}),
     ),
 )
@@ -96,8 +96,8 @@ def _profile(duration: int | Forever = FOREVER, series: int = 2000, rows: tuple[
 def test_information_when_nothing_grows() -> None:
     profile = _profile()
     for timeline in (None, history_of(profile, FLAT)):
-        (finding,) = judge(rule, profile, timeline=timeline).findings
-        assert finding.severity is Severity.INFO
+        (finding,) = run_rule(rule, profile, timeline=timeline).findings
+        assert finding.severity is Severity.NOTE
     schema = ENGINES["influxdb1"].advice()(a_place(profile, "main", None), finding.changes).schema()
     assert schema is not None
     assert 'ALTER RETENTION POLICY "autogen" ON "main" DURATION 52w SHARD DURATION 7d' in schema.text
@@ -105,31 +105,31 @@ def test_information_when_nothing_grows() -> None:
 
 def test_warning_when_series_grow() -> None:
     profile = _profile()
-    (finding,) = judge(rule, profile, timeline=history_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARN
+    (finding,) = run_rule(rule, profile, timeline=history_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARNING
     assert finding.baseline is not None
     assert finding.baseline < 2000
 
 
 def test_information_when_what_grows_is_small() -> None:
     profile = _profile(series=999)
-    (finding,) = judge(rule, profile, timeline=history_of(profile, GROWING)).findings
-    assert finding.severity is Severity.INFO
+    (finding,) = run_rule(rule, profile, timeline=history_of(profile, GROWING)).findings
+    assert finding.severity is Severity.NOTE
 
 
 def test_silence_when_the_default_policy_ends() -> None:
-    assert judge(rule, _profile(86_400)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(86_400)).outcome is Outcome.PASS
 
 
 def test_evidence_when_rates_differ_and_measurements_are_idle() -> None:
-    (finding,) = judge(rule, _profile(rows=(1_000_000, 1000, 0))).findings
+    (finding,) = run_rule(rule, _profile(rows=(1_000_000, 1000, 0))).findings
     assert {e.label: e.value for e in finding.evidence} == {
         "measurements": "3",
         "busiest measurement": "m0: 1,000,000 rows in the window, > 99.9% of all",
         "measurements with other write rates under the same policy": "m1",
         "measurements without a row in the window, still stored": "m2",
     }
-    (finding,) = judge(rule, _profile(rows=(1_000_000, 1001))).findings
+    (finding,) = run_rule(rule, _profile(rows=(1_000_000, 1001))).findings
     assert len(finding.evidence) == 1
 
 
@@ -148,26 +148,26 @@ def _steps(finding: Finding, profile: Profile) -> str:
 
 def test_table_without_a_policy_when_it_could_have_one() -> None:
     profile = _table("drop_after")
-    (finding,) = judge(rule, profile, timeline=bytes_of(profile, FLAT)).findings
-    assert (finding.severity, finding.message) == (Severity.INFO, "Rows are never deleted.")
+    (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, FLAT)).findings
+    assert (finding.severity, finding.message) == (Severity.NOTE, "Rows are never deleted.")
     assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '365 days');" in _steps(
         finding, profile
     )
-    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARN
+    (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARNING
     assert "while data grew from" in finding.message
     assert "to 1 GB." in finding.message
-    assert judge(rule, _table("drop_after", 86_400)).outcome is Outcome.PASS
+    assert run_rule(rule, _table("drop_after", 86_400)).outcome is Outcome.PASS
 
 
 def test_table_of_an_engine_without_policies_when_it_grows() -> None:
     profile = _table("")
-    assert judge(rule, profile, timeline=bytes_of(profile, FLAT)).outcome is Outcome.PASS
-    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARN
+    assert run_rule(rule, profile, timeline=bytes_of(profile, FLAT)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARNING
     assert 'DELETE FROM "main"."raw" WHERE "time" < now()' in _steps(finding, profile)
     parts = _table("", partitioning=Partitioning(("time",), 3, ()))
-    (finding,) = judge(rule, parts, timeline=bytes_of(parts, GROWING)).findings
+    (finding,) = run_rule(rule, parts, timeline=bytes_of(parts, GROWING)).findings
     assert "Detach and drop the partitions of raw that are older than 365 days" in finding.fix
     assert "DELETE" not in _steps(finding, parts)
 
@@ -175,9 +175,9 @@ def test_table_of_an_engine_without_policies_when_it_grows() -> None:
 def test_silence_when_the_table_is_small_or_its_bytes_are_not_known() -> None:
     for held in (999_999_999, None):
         profile = _table("", held=held)
-        assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
+        assert run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
     profile = _table("", retention=None)
-    assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
+    assert run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
 
 
 def _timestream(rows: int, *names: MeasureName) -> Profile:
@@ -189,11 +189,11 @@ def _timestream(rows: int, *names: MeasureName) -> Profile:
 
 
 def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
-    (finding,) = judge(rule, _timestream(999_999)).findings
-    assert (finding.severity, finding.message) == (Severity.INFO, "Table raw has no retention.")
+    (finding,) = run_rule(rule, _timestream(999_999)).findings
+    assert (finding.severity, finding.message) == (Severity.NOTE, "Table raw has no retention.")
     (finding,) = with_steps(rule, _timestream(1_000_000))
     assert (finding.severity, finding.message) == (
-        Severity.WARN,
+        Severity.WARNING,
         "Table raw has no retention, and 1,000,000 rows were written to it within the window.",
     )
     # The memory store is left as it is, though the API asks for both.
@@ -207,7 +207,7 @@ def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
 
 def test_measure_names_when_they_are_rare() -> None:
     names = (MeasureName("metrics", "multi", (), 5000), MeasureName("reboots", "multi", (), 5))
-    (finding,) = judge(rule, _timestream(5005, *names)).findings
+    (finding,) = run_rule(rule, _timestream(5005, *names)).findings
     assert {e.label: e.value for e in finding.evidence}[
         "rare measure names of raw with the same retention as the others"
     ] == "reboots"
@@ -223,13 +223,13 @@ def test_measure_names_when_they_are_rare() -> None:
 )
 def test_fix_goes_by_the_type_of_the_time(kind: str, condition: str) -> None:
     profile = _table("", time_type=kind)
-    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).findings
     assert f'DELETE FROM "main"."raw" WHERE {condition}' in _steps(finding, profile)
 
 
 def test_policy_goes_by_the_type_of_the_time() -> None:
     profile = _table("drop_after", time_type="bigint")
-    (finding,) = judge(rule, profile).findings
+    (finding,) = run_rule(rule, profile).findings
     policy = "add_retention_policy('\"main\".\"raw\"', drop_after => BIGINT '31536000');"
     assert policy in _steps(finding, profile)
 
@@ -245,11 +245,13 @@ def test_policy_goes_by_the_type_of_the_time() -> None:
 )
 def test_compression_of_what_is_kept(options: dict[str, str], words: str) -> None:
     profile = _table("drop_after", options=options)
-    (finding,) = judge(rule, profile).findings
+    (finding,) = run_rule(rule, profile).findings
     assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
 
 
-@pytest.mark.parametrize(("series", "severity"), [(1000, Severity.WARN), (999, Severity.INFO), (None, Severity.INFO)])
+@pytest.mark.parametrize(
+    ("series", "severity"), [(1000, Severity.WARNING), (999, Severity.NOTE), (None, Severity.NOTE)]
+)
 def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: int | None, severity: Severity) -> None:
     profile = _profile(series=series or 0)
     if series is None:
@@ -259,25 +261,25 @@ def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: 
     if series is not None:
         points = tuple(Point(p.day, p.value / 2000 * series) for p in points)
     timeline = Timeline(points={("series", Subject("main")): points})
-    (finding,) = judge(rule, profile, timeline=timeline).findings
+    (finding,) = run_rule(rule, profile, timeline=timeline).findings
     assert finding.severity is severity
-    assert ("grew" in finding.message) is (severity is Severity.WARN)
+    assert ("grew" in finding.message) is (severity is Severity.WARNING)
 
 
-@pytest.mark.parametrize(("a_day", "severity"), [(0.01, Severity.INFO), (0.03, Severity.WARN)])
+@pytest.mark.parametrize(("a_day", "severity"), [(0.01, Severity.NOTE), (0.03, Severity.WARNING)])
 @pytest.mark.parametrize("days", [30, 90])
 def test_a_fleet_that_grows_slowly_is_information(a_day: float, severity: Severity, days: int) -> None:
     """1% a day doubles in ten weeks: a retention would keep nearly all of these series."""
     points = tuple(Point(DAY - timedelta(days=n), 20_000 * (1 + a_day) ** -n) for n in range(days, 0, -1))
     timeline = Timeline(points={("series", Subject("main")): points})
-    (finding,) = judge(rule, _profile(series=20_000), timeline=timeline).findings
+    (finding,) = run_rule(rule, _profile(series=20_000), timeline=timeline).findings
     assert finding.severity is severity
     assert "while series grew from" in finding.message
 
 
-@pytest.mark.parametrize(("days", "severity"), [(24, Severity.WARN), (23, Severity.INFO)])
+@pytest.mark.parametrize(("days", "severity"), [(24, Severity.WARNING), (23, Severity.NOTE)])
 def test_at_the_limit_of_doubling(days: int, severity: Severity) -> None:
     points = tuple(Point(DAY - timedelta(days=n), 20_000 * 1.03**-n) for n in range(60, 0, -1))
     timeline = Timeline(points={("series", Subject("main")): points})
-    (finding,) = judge(rule, _profile(series=20_000), {"max_doubling_days": days}, timeline).findings
+    (finding,) = run_rule(rule, _profile(series=20_000), {"max_doubling_days": days}, timeline).findings
     assert finding.severity is severity

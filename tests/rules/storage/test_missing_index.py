@@ -12,8 +12,8 @@ from tests.builders import a_count, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, write
 from tests.planning.places import split
-from tests.rules.cases import Case, dataset, hosts, judge, table, text_of
-from tests.rules.storage.test_needless_index import an_index
+from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
+from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Outcome, Severity
@@ -34,14 +34,14 @@ CASES = (
         breaks=_readings(("host",)),
         keeps=_readings(("time",)),
         subject=Subject("", "readings"),
-        guilty="time",
+        main_contributor="time",
         limits=ANY_SIZE,
     ),
     Case(
         breaks=_readings(("host", "time")),
         keeps=_readings(key=True),
         subject=Subject("", "readings"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         limits=ANY_SIZE,
     ),
 )
@@ -52,7 +52,7 @@ def _table(*indexes: Index, **changes: Any) -> Measurement:
 
 
 def _severity(measurement: Measurement, limits: dict[str, float] | None = None) -> Severity | None:
-    result = judge(rule, a_profile(measurement, engine="sqlite"), limits)
+    result = run_rule(rule, a_profile(measurement, engine="sqlite"), limits)
     return result.findings[0].severity if result.findings else None
 
 
@@ -60,11 +60,11 @@ def _severity(measurement: Measurement, limits: dict[str, float] | None = None) 
     ("index", "severity"),
     [
         (an_index("i", "time", "host"), None),
-        (an_index("i", "host", "time"), Severity.INFO),
+        (an_index("i", "host", "time"), Severity.NOTE),
         (an_index("i", "host", "time", kind="brin"), None),
-        (an_index("i", "time", partial=True), Severity.WARN),
-        (an_index("i", None, "host"), Severity.WARN),
-        (an_index("i", "time", valid=False), Severity.WARN),
+        (an_index("i", "time", partial=True), Severity.WARNING),
+        (an_index("i", None, "host"), Severity.WARNING),
+        (an_index("i", "time", valid=False), Severity.WARNING),
     ],
     ids=["leads", "behind", "brin", "partial", "expression", "unfinished"],
 )
@@ -74,24 +74,24 @@ def test_severity_when_there_is_one_index(index: Index, severity: Severity | Non
 
 def test_silence_when_the_table_is_not_big() -> None:
     assert _severity(_table(rows=a_count(999_999))) is None
-    assert _severity(_table(rows=a_count(999_999)), {"min_rows": 10}) is Severity.WARN
+    assert _severity(_table(rows=a_count(999_999)), {"min_rows": 10}) is Severity.WARNING
     assert _severity(_table(rows=a_count(10), storage=Storage(99_999_999, 0))) is None
-    assert _severity(_table(rows=None, storage=Storage(100_000_000, None))) is Severity.WARN
+    assert _severity(_table(rows=None, storage=Storage(100_000_000, None))) is Severity.WARNING
     assert _severity(_table(rows=None, storage=Storage(None, None))) is None
 
 
 def test_silence_when_there_is_no_time_or_it_decides_the_partition() -> None:
     assert _severity(_table(time_column=None)) is None
     assert _severity(_table(partitioning=Partitioning(("time",), 3, ()))) is None
-    assert _severity(_table(partitioning=Partitioning(("host", "time"), 3, ()))) is Severity.WARN
+    assert _severity(_table(partitioning=Partitioning(("host", "time"), 3, ()))) is Severity.WARNING
 
 
 def test_silence_when_indexes_were_not_measured() -> None:
-    assert judge(rule, a_profile(_table(indexes=None), engine="sqlite")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_table(indexes=None), engine="sqlite")).outcome is Outcome.PASS
 
 
 def test_reason_when_the_engine_needs_no_index() -> None:
-    result = judge(rule, a_profile(_table(), engine="duckdb"))
+    result = run_rule(rule, a_profile(_table(), engine="duckdb"))
     assert result.outcome is Outcome.NOT_APPLICABLE
     assert "smallest and largest time" in result.reason
 
@@ -102,7 +102,7 @@ def test_statement_when_run_on_sqlite(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "t.db")
     connection.executescript(text)
     connection.close()
-    assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
+    assert run_rule(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize("by", ["", "HASH (host)"], ids=["whole", "partitioned"])
@@ -112,7 +112,7 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql, by: str) -> No
     target = write(data, "postgresql", postgresql)
     for statement in split(text_of(StepKind.SCHEMA, rule, collected(target), {"min_rows": 1})):
         postgresql.execute(statement)
-    assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
+    assert run_rule(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
 
 
 def test_silence_when_the_time_is_the_row_number(tmp_path: Path) -> None:
@@ -123,4 +123,4 @@ def test_silence_when_the_time_is_the_row_number(tmp_path: Path) -> None:
     connection.close()
     profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
     assert profile.measurements[0].time_column == "ts"
-    assert judge(rule, profile, {"min_rows": 1}).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"min_rows": 1}).outcome is Outcome.PASS

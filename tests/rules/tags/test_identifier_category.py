@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Profile, TableKind
 from tsaudit.model.subject import Subject
@@ -36,7 +36,7 @@ CASES = (
         breaks=_log(own_queues=True),
         keeps=_log(own_queues=False),
         subject=Subject("", "job_log", "job_type"),
-        guilty="job_type",
+        main_contributor="job_type",
     ),
 )
 
@@ -54,8 +54,8 @@ def _profile(key: str = "job_type", values: int = 300, frequent: float = 0.4, **
 
 
 def test_message() -> None:
-    (finding,) = judge(rule, _profile()).findings
-    assert finding.severity is Severity.WARN
+    (finding,) = run_rule(rule, _profile()).findings
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "Column job_type has 300 values, most of them with an ID, beside those that come again and again in 40% of the "
         "rows."
@@ -64,16 +64,16 @@ def test_message() -> None:
 
 @pytest.mark.parametrize("key", ["queue", "dag_id", "workflow_type_name", "eventType", "action"])
 def test_names_of_categories(key: str) -> None:
-    assert judge(rule, _profile(key)).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(key)).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize("key", ["actor", "session", "stream", "name", "path", "id", "created_by", "job_url"])
 def test_names_of_single_things_may_have_ids(key: str) -> None:
-    assert judge(rule, _profile(key)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(key)).outcome is Outcome.PASS
 
 
 def test_jobs_of_a_queue_are_named_by_what_they_do() -> None:
-    assert judge(rule, _profile("name", kind=TableKind.QUEUE)).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile("name", kind=TableKind.QUEUE)).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_jobs_of_a_queue_are_named_by_what_they_do() -> None:
     ids=["few", "no categories", "IDs alone", "words"],
 )
 def test_silence(changes: dict[str, Any]) -> None:
-    assert judge(rule, _profile(**changes)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(**changes)).outcome is Outcome.PASS

@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import DAY, a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
 from tests.engines.greptimedb.cases import a_table, findings
-from tests.rules.cases import Case, dataset, judge, planned, plans, table
+from tests.rules.cases import Case, dataset, planned, plans, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Dependency, Measurement, SeriesSince, TagSets, ValuesKind, ValuesOverTime
 from tsaudit.model.subject import Subject
@@ -28,14 +28,14 @@ CASES = (
         breaks=dataset(table("checkout", [{"order_id": u, "shop": f"s{i % 3}"} for i, u in enumerate(UUIDS)])),
         keeps=dataset(table("air_sensors", [{"sensor_id": s} for s in SENSORS], rows=40)),
         subject=Subject("", "checkout", "order_id"),
-        guilty="order_id",
+        main_contributor="order_id",
         limits={"identifier-tag.max_ids": 100},
     ),
     Case(
         breaks=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=2)),
         keeps=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=20)),
         subject=Subject("", "visits", "ticket"),
-        guilty="ticket",
+        main_contributor="ticket",
         limits={"identifier-tag.min_values": 100},
     ),
 )
@@ -46,34 +46,34 @@ def _measurement(values: int, sample: tuple[str, ...], rows: int = 1_000_000, se
 
 
 def test_finding_when_just_over_the_number_of_ids() -> None:
-    assert judge(rule, a_profile(_measurement(1000, UUIDS[:64]))).outcome is Outcome.PASS
-    assert judge(rule, a_profile(_measurement(1001, UUIDS[:64]))).outcome is Outcome.FAIL
-    assert judge(rule, a_profile(_measurement(1001, UUIDS[:64])), {"max_ids": 5000}).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_measurement(1000, UUIDS[:64]))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_measurement(1001, UUIDS[:64]))).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(_measurement(1001, UUIDS[:64])), {"max_ids": 5000}).outcome is Outcome.PASS
 
 
 def test_silence_when_ids_are_scoped() -> None:
-    assert judge(rule, a_profile(_measurement(8, SENSORS))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_measurement(8, SENSORS))).outcome is Outcome.PASS
 
 
 def test_finding_when_hardly_any_value_is_used_again() -> None:
     words = tuple(f"name{i}x" for i in range(64))
-    assert judge(rule, a_profile(_measurement(500, words, rows=5000))).outcome is Outcome.PASS
-    (finding,) = judge(rule, a_profile(_measurement(501, words, rows=5000))).findings
+    assert run_rule(rule, a_profile(_measurement(500, words, rows=5000))).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, a_profile(_measurement(501, words, rows=5000))).findings
     assert finding.message == "Tag order_id has 501 values in 5,000 rows, each in 10 of them on average."
-    assert judge(rule, a_profile(_measurement(499, words, rows=600))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_measurement(499, words, rows=600))).outcome is Outcome.PASS
 
 
 def test_silence_when_devices_wrote_little_so_far() -> None:
     devices = tuple(f"70b3d5{7919 * i % 16**10:010x}" for i in range(64))
-    assert judge(rule, a_profile(_measurement(3_000, devices, rows=6_000))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_measurement(3_000, devices, rows=6_000))).outcome is Outcome.PASS
     others = tuple(f"name{i}x" for i in range(64))
-    assert judge(rule, a_profile(_measurement(3_000, others, rows=6_000))).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(_measurement(3_000, others, rows=6_000))).outcome is Outcome.FAIL
 
 
 def test_finding_when_pods_are_many() -> None:
     chance = random.Random(8)
     pods = tuple(f"cart-{''.join(chance.choices('bcdfghjklmnpqrstvwxz2456789', k=5))}" for _ in range(64))
-    (finding,) = judge(rule, a_profile(_measurement(2_000, pods))).findings
+    (finding,) = run_rule(rule, a_profile(_measurement(2_000, pods))).findings
     assert "shaped like IDs (pod name)" in finding.message
 
 
@@ -81,14 +81,14 @@ def test_finding_when_the_limit_of_the_engine_is_near() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     for values, outcome in ((79_999, Outcome.PASS), (80_000, Outcome.FAIL)):
         profile = a_profile(_measurement(values, words, rows=10**9, series=values), engine="influxdb1")
-        assert judge(rule, profile).outcome is outcome
+        assert run_rule(rule, profile).outcome is outcome
     profile = a_profile(_measurement(80_000, words, rows=10**9, series=80_000))
-    assert judge(rule, profile).outcome is Outcome.PASS
+    assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
 def test_silence_when_rows_were_not_counted() -> None:
     measurement = a_measurement(tags=(a_tag("host", 600, tuple(f"name{i}x" for i in range(64))),), rows=None)
-    assert judge(rule, a_profile(measurement)).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(measurement)).outcome is Outcome.PASS
 
 
 def _watched(sample: tuple[str, ...], over_time: ValuesOverTime | None, values: int = 1001) -> Measurement:
@@ -98,13 +98,13 @@ def _watched(sample: tuple[str, ...], over_time: ValuesOverTime | None, values: 
 
 def test_finding_when_the_listings_show_no_end() -> None:
     words = tuple(f"name{i}x" for i in range(64))
-    (finding,) = judge(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
+    (finding,) = run_rule(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
     assert finding.message == "Tag order_id has 1,001 values, gains 310 a day and is not leveling off."
     assert finding.per_day == 310
     assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
-    assert judge(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
     for kind in KINDS:
-        assert judge(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS
+        assert run_rule(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS
 
 
 def _arrived(*days_ago: int, **changes: Any) -> ValuesOverTime:
@@ -117,23 +117,23 @@ def _arrived(*days_ago: int, **changes: Any) -> ValuesOverTime:
 @pytest.mark.parametrize(
     ("arrived", "severity"),
     [
-        (_arrived(*range(27, -1, -1)), Severity.WARN),
-        (_arrived(*range(27, 1, -1)), Severity.WARN),
-        (_arrived(*range(27, 2, -1)), Severity.INFO),
+        (_arrived(*range(27, -1, -1)), Severity.WARNING),
+        (_arrived(*range(27, 1, -1)), Severity.WARNING),
+        (_arrived(*range(27, 2, -1)), Severity.NOTE),
         # A week's load brings new values on Sundays only.
-        (_arrived(26, 19, 12, 5), Severity.WARN),
-        (_arrived(27, 20), Severity.INFO),
+        (_arrived(26, 19, 12, 5), Severity.WARNING),
+        (_arrived(27, 20), Severity.NOTE),
         # Nobody writes them on weekends: two Mondays without are needed.
-        (_arrived(*(n for n in range(27, 4, -1) if n % 7 not in (1, 2))), Severity.WARN),
-        (_arrived(*(n for n in range(27, 6, -1) if n % 7 not in (1, 2))), Severity.INFO),
-        (_arrived(*range(27, 2, -1), sampled_values=500), Severity.WARN),
+        (_arrived(*(n for n in range(27, 4, -1) if n % 7 not in (1, 2))), Severity.WARNING),
+        (_arrived(*(n for n in range(27, 6, -1) if n % 7 not in (1, 2))), Severity.NOTE),
+        (_arrived(*range(27, 2, -1), sampled_values=500), Severity.WARNING),
     ],
 )
 def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, severity: Severity) -> None:
-    (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], arrived))).findings
+    (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], arrived))).findings
     assert finding.severity is severity
-    assert ("has stopped" in finding.message) is (severity is Severity.INFO)
-    assert ("not leveling off" in finding.message) is (severity is Severity.WARN)
+    assert ("has stopped" in finding.message) is (severity is Severity.NOTE)
+    assert ("not leveling off" in finding.message) is (severity is Severity.WARNING)
 
 
 @pytest.mark.parametrize(
@@ -141,28 +141,28 @@ def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, severity: S
 )
 def test_what_is_left_after_the_fix(engine: str, rest: str) -> None:
     profile = a_profile(_watched(UUIDS[:64], _arrived(*range(27, 2, -1))), engine=engine)
-    assert rest in judge(rule, profile).findings[0].message
+    assert rest in run_rule(rule, profile).findings[0].message
 
 
 def test_listings_of_a_week_are_needed() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     for days, outcome in ((6, Outcome.PASS), (7, Outcome.FAIL)):
         profile = a_profile(_watched(words, values_over_time("unbounded", days)))
-        assert judge(rule, profile).outcome is outcome
-        assert judge(rule, profile, {"endless_days": 8}).outcome is Outcome.PASS
+        assert run_rule(rule, profile).outcome is outcome
+        assert run_rule(rule, profile, {"endless_days": 8}).outcome is Outcome.PASS
 
 
 def test_texts_without_end_are_left_to_their_own_rule() -> None:
     urls = tuple(f"https://shop.example.com/items/{i}?q=x{i}" for i in range(64))
-    assert judge(rule, a_profile(_watched(urls, values_over_time("unbounded")))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_watched(urls, values_over_time("unbounded")))).outcome is Outcome.PASS
 
 
 def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
     guess = ", provisional until 7 daily audits."
     for known, says in ((None, guess), (values_over_time("unknown", 3), guess), (values_over_time("churning"), ".")):
-        (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], known))).findings
+        (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], known))).findings
         assert finding.message == f"Tag order_id has 1,001 values shaped like IDs (UUID){says}"
-    assert judge(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
 
 
 def test_key_of_the_copy_when_it_is_greptimedb() -> None:
@@ -209,7 +209,7 @@ def test_fleet_that_reports_seldom_is_no_endless_id() -> None:
         (dataclasses.replace(meters, over_time=values_over_time("unbounded")), Outcome.FAIL),
     ):
         measurement = a_measurement("readings", 3_000, tags=(tag,), rows=a_count(3_000))
-        assert judge(rule, a_profile(measurement)).outcome is outcome
+        assert run_rule(rule, a_profile(measurement)).outcome is outcome
 
 
 def test_finding_when_each_value_is_replaced_after_a_while() -> None:
@@ -219,10 +219,10 @@ def test_finding_when_each_value_is_replaced_after_a_while() -> None:
         tags = (a_tag("mac", values, words, recurring=recurring, **changes),)
         return a_measurement("clients", values, tags=tags, rows=a_count(1_000_000))
 
-    (finding,) = judge(rule, a_profile(of(201, 0.05))).findings
+    (finding,) = run_rule(rule, a_profile(of(201, 0.05))).findings
     assert finding.message == (
         "Tag mac has 201 values, and only 5% of them occur again in the later half of the time read."
     )
     assert (finding.limit.name if finding.limit else "").endswith("max_short_lived")
     for quiet in (of(200, 0.05), of(201, 0.2), of(201, None), of(201, 0.05, over_time=values_over_time("bounded"))):
-        assert judge(rule, a_profile(quiet)).outcome is Outcome.PASS
+        assert run_rule(rule, a_profile(quiet)).outcome is Outcome.PASS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import a_measurement, a_profile, a_tag, values_over_time
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import ValuesKind
 from tsaudit.model.subject import Subject
@@ -22,13 +22,13 @@ CASES = (
         breaks=dataset(table("app_log", [{"message": m, "level": "error"} for m in _messages(40)])),
         keeps=dataset(table("app_log", [h | {"level": v} for h in hosts(30) for v in ("error", "info")])),
         subject=Subject("", "app_log", "message"),
-        guilty="message",
+        main_contributor="message",
     ),
 )
 
 
 def _judged(sample: tuple[str, ...], values: int, **limits: float) -> RuleResult:
-    return judge(rule, a_profile(a_measurement(tags=(a_tag("message", values, sample),))), limits)
+    return run_rule(rule, a_profile(a_measurement(tags=(a_tag("message", values, sample),))), limits)
 
 
 def test_silence_when_below_the_fewest_values() -> None:
@@ -86,11 +86,11 @@ def test_samples_when_the_tag_is_reported() -> None:
 def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
     def watched(kind: ValuesKind) -> Finding:
         tags = (a_tag("message", 5000, _messages(64), over_time=values_over_time(kind)),)
-        (finding,) = judge(rule, a_profile(a_measurement(tags=tags))).findings
+        (finding,) = run_rule(rule, a_profile(a_measurement(tags=tags))).findings
         return finding
 
     endless, ending, unknown = watched("unbounded"), watched("bounded"), watched("unknown")
     assert endless.message.endswith("in 3 series. It gains 310 values a day and is not leveling off.")
     assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
-    assert (endless.severity, ending.severity, unknown.severity) == (Severity.WARN, Severity.INFO, Severity.WARN)
+    assert (endless.severity, ending.severity, unknown.severity) == (Severity.WARNING, Severity.NOTE, Severity.WARNING)
     assert ending.evidence[-1].label == "values over time" != unknown.evidence[-1].label

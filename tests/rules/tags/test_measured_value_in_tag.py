@@ -9,7 +9,7 @@ from typing import Any
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table
-from tests.rules.cases import Case, dataset, judge, table, text_of
+from tests.rules.cases import Case, dataset, run_rule, table, text_of
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
@@ -41,7 +41,12 @@ def _rooms(as_tag: bool) -> Dataset:
 LATENCY = [{"host": f"web-{h}", "upto": str(bound / 10)} for h in range(3) for bound in range(1, 41)]
 
 CASES = (
-    Case(breaks=_rooms(True), keeps=_rooms(False), subject=Subject("", "rooms", "temperature"), guilty="temperature"),
+    Case(
+        breaks=_rooms(True),
+        keeps=_rooms(False),
+        subject=Subject("", "rooms", "temperature"),
+        main_contributor="temperature",
+    ),
     Case(
         breaks=_rooms(True),
         keeps=dataset(table("latency", LATENCY, rows=3)),
@@ -73,7 +78,7 @@ def _measurement(
 
 
 def _findings(measurement: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(measurement), limits).findings
+    return run_rule(rule, a_profile(measurement), limits).findings
 
 
 def test_finding_when_decimals_vary() -> None:
@@ -95,7 +100,7 @@ def test_silence_when_another_rule_tells_by_the_type() -> None:
         tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),), data_type="double")),
         key=("sensor", "level"),
     )
-    assert not judge(rule, a_profile(readings, engine="greptimedb")).findings
+    assert not run_rule(rule, a_profile(readings, engine="greptimedb")).findings
     text = dataclasses.replace(readings, tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),))))
     assert '"level" DOUBLE' in text_of(StepKind.SCHEMA, rule, a_profile(text, engine="greptimedb"))
 
@@ -124,4 +129,4 @@ def test_whole_numbers_have_to_follow_a_curve_and_be_no_name() -> None:
 
 def test_silence_when_values_are_no_numbers() -> None:
     assert not _findings(_measurement(tuple(f"v{i}x" for i in range(64)), _seen(), left=1))
-    assert judge(rule, a_profile(_measurement(()))).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_measurement(()))).outcome is Outcome.PASS

@@ -18,7 +18,7 @@ from datetime import date, timedelta
 from statistics import median
 from typing import Final
 
-from tsaudit.analysis.shapes.kind_words import of_kind
+from tsaudit.analysis.shapes.kind_descriptions import of_kind
 from tsaudit.model.profile import Arrivals, Dependency, Measurement, SeriesSince, Tag, ValuesOverTime
 
 _WEEK: Final = timedelta(days=7)
@@ -51,7 +51,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Blame:
+class Contributor:
     """The part of the growth that one tag's new values explain."""
 
     tag: str
@@ -92,7 +92,7 @@ class Attribution:
     new_series: int
     growth: float
     """By how many the series became more; equals `new_series` without a `Past`."""
-    blames: tuple[Blame, ...]
+    contributors: tuple[Contributor, ...]
     """The main contributor first. In a sample, tags with too few new values to be significant are left out."""
 
 
@@ -113,22 +113,28 @@ def attribute(measurement: Measurement, since: date, past: Past | None = None) -
         past, growth = None, float(new)
     found = Attribution(since, new, growth, ())
     alone = {
-        tag.key: blame
+        tag.key: contributor
         for tag in measurement.tags
         if tag.over_time is not None
         and _is_seen(tag.over_time, since)
-        and (blame := _blame(tag, tag.over_time, arrivals, found, past)).share >= (_LEAST_SHARE if past else 0)
+        and (contributor := _contributor(tag, tag.over_time, arrivals, found, past)).share
+        >= (_LEAST_SHARE if past else 0)
     }
     dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()
-    blames = [replace(alone[key], together_with=others) for key, others in _causes(alone, dependencies).items()]
-    most = max((blame.excess for blame in blames), default=0.0)
+    contributors = [replace(alone[key], together_with=others) for key, others in _causes(alone, dependencies).items()]
+    most = max((contributor.excess for contributor in contributors), default=0.0)
 
-    def order(blame: Blame) -> tuple[bool, float, float, str]:
+    def order(contributor: Contributor) -> tuple[bool, float, float, str]:
         # One new value and a thousand others may explain the same series: it is the thousand that multiply them.
-        is_first = blame.excess >= _AS_MUCH * most
-        return not is_first, -blame.additional if is_first else 0.0, -round(blame.excess, 6), blame.tag
+        is_first = contributor.excess >= _AS_MUCH * most
+        return (
+            not is_first,
+            -contributor.additional if is_first else 0.0,
+            -round(contributor.excess, 6),
+            contributor.tag,
+        )
 
-    return replace(found, blames=tuple(sorted(blames, key=order)))
+    return replace(found, contributors=tuple(sorted(contributors, key=order)))
 
 
 def looks(tag: Tag) -> str:
@@ -165,7 +171,9 @@ def added_values(values: ValuesOverTime, since: date) -> int | None:
     return None if None in counts else sum(count or 0 for count in counts)
 
 
-def _blame(tag: Tag, values: ValuesOverTime, arrivals: Arrivals, found: Attribution, past: Past | None) -> Blame:
+def _contributor(
+    tag: Tag, values: ValuesOverTime, arrivals: Arrivals, found: Attribution, past: Past | None
+) -> Contributor:
     since = found.since
     carrying = added(values.series, since)
     new, more = added_values(values, since), None
@@ -180,7 +188,7 @@ def _blame(tag: Tag, values: ValuesOverTime, arrivals: Arrivals, found: Attribut
         _relative_error(arrivals.series, since, arrivals.sampled_series),
         _relative_error(values.series, since, values.sampled_values),
     )
-    return Blame(
+    return Contributor(
         tag=tag.key,
         together_with=(),
         share=share,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.analysis.cardinality.attribution import Attribution, Blame, Past, added, added_values
+from tsaudit.analysis.cardinality.attribution import Attribution, Contributor, Past, added, added_values
 from tsaudit.model.profile import Measurement, SeriesSince, Tag
 
 _NEARLY_ALL: Final = 0.9
@@ -54,21 +54,21 @@ class Kept:
     """Series a day."""
 
 
-def parent_of(measurement: Measurement, blame: Blame, found: Attribution, past: Past) -> Parent | None:
+def parent_of(measurement: Measurement, contributor: Contributor, found: Attribution, past: Past) -> Parent | None:
     """The tag whose new values, about as large as the old ones, brought the new values of the blamed one."""
-    if blame.additional < 1 or measurement.tag_sets is None:
+    if contributor.additional < 1 or measurement.tag_sets is None:
         return None
     parents = []
-    for key in {d.dependent for d in measurement.tag_sets.dependencies if d.determinant == blame.tag}:
+    for key in {d.dependent for d in measurement.tag_sets.dependencies if d.determinant == contributor.tag}:
         tag, before = measurement.tag(key), past.values.get(key)
-        if tag is None or tag.over_time is None or tag.values is None or not before or key in blame.together_with:
+        if tag is None or tag.over_time is None or tag.values is None or not before or key in contributor.together_with:
             continue
         new, more = added_values(tag.over_time, found.since), tag.values.value - before
         if not new or more < 1:
             continue
-        usual, brought = past.values.get(blame.tag, 0.0) / before, blame.additional / more
+        usual, brought = past.values.get(contributor.tag, 0.0) / before, contributor.additional / more
         share = added(tag.over_time.series, found.since) * min(1.0, more / new) / found.growth
-        if share >= _NEARLY_ALL * blame.share and _CHILDREN <= brought <= _LIKE_OTHERS * usual:
+        if share >= _NEARLY_ALL * contributor.share and _CHILDREN <= brought <= _LIKE_OTHERS * usual:
             parents.append(Parent(key, round(more)))
     # A parent may have a parent itself: the one with the fewest new values is the most telling.
     return min(parents, key=lambda parent: (parent.new_values, parent.tag), default=None)
@@ -124,8 +124,8 @@ def combined_tags(measurement: Measurement, found: Attribution) -> tuple[str, ..
     }
     dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()
     determined = {d.dependent for d in dependencies}
-    telling = [key for key, share in differing.items() if share >= _DIFFERS and key not in determined]
-    return tuple(sorted(telling, key=lambda key: (-differing[key], key)))
+    distinguishing = [key for key, share in differing.items() if share >= _DIFFERS and key not in determined]
+    return tuple(sorted(distinguishing, key=lambda key: (-differing[key], key)))
 
 
 def kept_longer(measurement: Measurement, found: Attribution) -> Kept | None:

@@ -7,7 +7,7 @@ from tsaudit.model.profile import Contribution, Measurement, TagSets
 from tsaudit.model.subject import Subject
 
 
-def guilty_tag(sets: TagSets) -> Contribution | None:
+def main_contribution(sets: TagSets) -> Contribution | None:
     """The tag whose removal leaves the fewest series; None if no removal reduces them."""
     # A tag that others determine can only be dropped together with them: those are the cause.
     alone = [c for c in sets.contributions if not c.together_with]

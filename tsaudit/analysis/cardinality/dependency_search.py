@@ -110,9 +110,9 @@ def _is_coarser(table: SeriesTable, coarse: TagPair, fine: TagPair) -> bool:
     """Whether the fine pair determines the dependent tag only because it determines the coarse pair."""
     if coarse == fine or coarse.dependent != fine.dependent:
         return False
-    ways = ((fine.first, fine.second), (fine.second, fine.first))
-    through = any(_leads(table, a, coarse.first) and _leads(table, b, coarse.second) for a, b in ways)
-    back = any(_leads(table, coarse.first, a) and _leads(table, coarse.second, b) for a, b in ways)
+    pairings = ((fine.first, fine.second), (fine.second, fine.first))
+    through = any(_leads(table, a, coarse.first) and _leads(table, b, coarse.second) for a, b in pairings)
+    back = any(_leads(table, coarse.first, a) and _leads(table, coarse.second, b) for a, b in pairings)
     # Of interchangeable pairs, the first one is kept.
     return through and (not back or (coarse.first, coarse.second) < (fine.first, fine.second))
 

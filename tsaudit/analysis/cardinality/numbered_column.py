@@ -98,7 +98,7 @@ class NumberedColumn:
         self._parts = [self.codes[rows]]
         self._absent_rows = len(rows) - int(np.count_nonzero(self._parts[0]))
 
-    def forget_unused(self) -> None:
+    def prune_unused(self) -> None:
         """Remove values that no series has any more, and renumber the others."""
         used = np.bincount(self.codes, minlength=len(self.values) + 1) > 0
         used[ABSENT] = True
@@ -109,11 +109,11 @@ class NumberedColumn:
     def _number(self) -> None:
         if not self._waiting_rows:
             return
-        codes = self._way()()
+        codes = self._fastest()()
         self._parts.append(codes)
         self._waiting, self._waiting_hashes, self._waiting_rows = [], [], 0
 
-    def _way(self) -> Callable[[], Codes]:
+    def _fastest(self) -> Callable[[], Codes]:
         """The fastest way to number the backlog."""
         values, rows = length(self._values), sum(map(len, self._parts))
         if not self._values:

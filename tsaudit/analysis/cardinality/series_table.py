@@ -84,11 +84,11 @@ class SeriesTable:
 
     def _lefts(self, kept: Iterable[Choice]) -> list[int]:
         """The number of series for each selection of kept tags."""
-        choices = [self._telling(tags) for tags in kept]
+        choices = [self._distinguishing(tags) for tags in kept]
         self._known |= self._counter.counts(set(choices) - set(self._known))
         return [self._known[choice] for choice in choices]
 
-    def _telling(self, tags: Choice) -> Choice:
+    def _distinguishing(self, tags: Choice) -> Choice:
         """The tags that distinguish as many series as all tags do: the others are constant or determined by these."""
         varying = [tag for tag in tags if self.levels[tag] > 1]
         spared = np.flatnonzero(self._spares[varying].any(axis=0))

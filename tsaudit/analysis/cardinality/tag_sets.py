@@ -45,7 +45,7 @@ _COMPACT_AT: Final = 1 << 20
 _ENOUGH_LEFT: Final = 100
 _MAX_DROPS: Final = 8
 _BUCKETS: Final = (10, 100, 1000)
-_MOST_TOLD: Final = 50
+_MOST_REPORTED: Final = 50
 """Joint and near dependencies reported for one measurement."""
 
 _Codes = npt.NDArray[Any]
@@ -127,18 +127,18 @@ class TagSetCounter:
         self._compact()
         table, names = self._table(), list(self._columns)
         levels = [self._levels(name) for name in names]
-        told = dependency_search.single(table, [self._is_unique(name) for name in names])
+        dependencies = dependency_search.single(table, [self._is_unique(name) for name in names])
         if self._thinning:
             # For a sample, build only on what is certainly not a coincidence: values that are rare overall seem unique
             # in a sample.
-            table.determines = _matrix(told, len(names))
+            table.determines = _matrix(dependencies, len(names))
         curve = [self._bounded(drop, dropped, table, names) for drop, dropped in _drop_curve(table)]
         joint, near, short_of = self._further(table, names)
         return TagSets(
             series=self.series.value,
             worst_case=math.prod(levels),
-            independent_bound=math.prod(_independent_levels(levels, told)),
-            dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in told), key=_by_names)),
+            independent_bound=math.prod(_independent_levels(levels, dependencies)),
+            dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in dependencies), key=_by_names)),
             minimal_key=tuple(names[i] for i in table.minimal_key()),
             contributions=tuple(sorted(self._contributions(table, names), key=_by_series_left)),
             drop_curve=tuple(curve),
@@ -192,7 +192,7 @@ class TagSetCounter:
     ) -> tuple[tuple[JointDependency, ...] | None, tuple[NearDependency, ...], str]:
         """Joint and near dependencies, and what is missing from them."""
         near = dependency_search.near(table)
-        told = tuple(
+        dependencies = tuple(
             NearDependency(
                 names[n.found.determinant],
                 names[n.found.dependent],
@@ -201,16 +201,18 @@ class TagSetCounter:
                 n.exceptions,
                 tuple(self._columns[names[n.found.determinant]].value(code) for code in n.found.examples),
             )
-            for n in near[:_MOST_TOLD]
+            for n in near[:_MOST_REPORTED]
         )
-        notes = [f"{len(near) - _MOST_TOLD} more near dependencies are not shown"] if len(near) > _MOST_TOLD else []
+        notes = (
+            [f"{len(near) - _MOST_REPORTED} more near dependencies are not shown"] if len(near) > _MOST_REPORTED else []
+        )
         if reason := dependency_search.too_much(table):
-            return None, told, "; ".join([*notes, reason])
+            return None, dependencies, "; ".join([*notes, reason])
         pairs = dependency_search.joint(table)
-        if len(pairs) > _MOST_TOLD:
-            notes.append(f"{len(pairs) - _MOST_TOLD} more joint dependencies are not shown")
-        joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_TOLD])
-        return tuple(joint), told, "; ".join(notes)
+        if len(pairs) > _MOST_REPORTED:
+            notes.append(f"{len(pairs) - _MOST_REPORTED} more joint dependencies are not shown")
+        joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_REPORTED])
+        return tuple(joint), dependencies, "; ".join(notes)
 
     def _bucketings(
         self, table: SeriesTable, names: Sequence[str], curve: Sequence[Contribution]
@@ -265,10 +267,10 @@ class TagSetCounter:
             if len(first) < self._rows:
                 self._keep(first)
         if self._ceiling is not None and self._rows > self._ceiling:
-            self._thin(self._ceiling)
+            self._prune(self._ceiling)
         self._distinct_rows = self._rows
 
-    def _thin(self, ceiling: int) -> None:
+    def _prune(self, ceiling: int) -> None:
         value_hashes = {name: hashes(column.values) for name, column in self._columns.items()}
         if self._thinning is None:
             self._thinning = Thinning()
@@ -279,7 +281,7 @@ class TagSetCounter:
         self._thinning.threshold = self._thinning.threshold.to_keep(found, ceiling)
         self._keep(np.flatnonzero(self._thinning.threshold.below(found)))
         for column in self._columns.values():
-            column.forget_unused()
+            column.prune_unused()
 
     def _keep(self, rows: npt.NDArray[np.int64]) -> None:
         for column in self._columns.values():
@@ -300,10 +302,10 @@ def _matrix(pairs: Iterable[tuple[int, int]], size: int) -> npt.NDArray[np.bool_
     return matrix
 
 
-def _independent_levels(levels: Sequence[int], told: Sequence[tuple[int, int]]) -> list[int]:
+def _independent_levels(levels: Sequence[int], dependencies: Sequence[tuple[int, int]]) -> list[int]:
     """The levels of tags that no other tag determines; of tags that determine each other, the first is kept."""
-    known = set(told)
-    spared = {y for x, y in told if (y, x) not in known or x < y}
+    known = set(dependencies)
+    spared = {y for x, y in dependencies if (y, x) not in known or x < y}
     return [level for tag, level in enumerate(levels) if tag not in spared]
 
 

@@ -69,12 +69,12 @@ class Growth:
         return math.log(2) / math.log1p(self.growth_per_day) if compounds else 1 / self.growth_per_day
 
 
-def judge(days: Sequence[date], values: Sequence[float], least: float = _ONE) -> Growth:
+def detect(days: Sequence[date], values: Sequence[float], least: float = _ONE) -> Growth:
     """What the counts of those days, in any order and with gaps, amount to; those below `least` are taken for it.
 
     The last 90 days decide. Only the onset of a growth that began before them is looked up in older ones.
     """
-    return _judged(prepared(days, values, limits.LONGEST_DAYS, least), _Older(days, values, least))[0]
+    return _evaluated(prepared(days, values, limits.LONGEST_DAYS, least), _Older(days, values, least))[0]
 
 
 def forecast(
@@ -85,24 +85,24 @@ def forecast(
     A count at its limit has 0 days, growing or not. With a weekly season, it is the busiest weekday that counts.
     """
     history = prepared(days, values, limits.LONGEST_DAYS, least)
-    growth, noise, growing = _judged(history, _Older(days, values, least))
+    growth, noise, growing = _evaluated(history, _Older(days, values, least))
 
-    def told(middle: float, low: float, high: float) -> Forecast:
+    def forecast(middle: float, low: float, high: float) -> Forecast:
         days, soon, late = (_within_horizon(value) for value in (middle, low, high))
         pace, onset, shape = growth.growth_per_day, growth.onset, growth.shape
         provisional, newest = growth.provisional, history.day(history.times[-1])
         return Forecast(limit, days, soon, late, pace, onset, shape, provisional, unit, from_day=newest)
 
     if history.points and history.last >= limit:
-        return told(0.0, 0.0, 0.0)
+        return forecast(0.0, 0.0, 0.0)
     if growth.kind != "growth":
         return None
-    way = math.log(limit / history.season_peak) - float(history.logs[-1])
-    found = outlook(history.times, history.logs, noise, way, growing)
+    distance = math.log(limit / history.season_peak) - float(history.logs[-1])
+    found = outlook(history.times, history.logs, noise, distance, growing)
     if found.middle <= INTERVAL_DAYS:
-        return told(found.middle, found.low, found.high)
+        return forecast(found.middle, found.low, found.high)
     present = max(found.at_present_rate, INTERVAL_DAYS + 1)
-    return told(present, min(found.low, present), max(found.high, present))
+    return forecast(present, min(found.low, present), max(found.high, present))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _within_horizon(days: float) -> float | None:
     return None if days >= limits.HORIZON_DAYS else float(days)
 
 
-def _judged(history: Daily, older: _Older) -> tuple[Growth, float, int]:
+def _evaluated(history: Daily, older: _Older) -> tuple[Growth, float, int]:
     """The verdict, the noise of daily changes, and how many points have been growing."""
     provisional = not _reaches(history, limits.ENOUGH_DAYS, limits.ENOUGH_POINTS)
     unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points)

@@ -56,7 +56,7 @@ def newest_step(history: Daily) -> LevelStep | None:
         return step
     if at < limits.STEP_AFTER:
         return None
-    if lasted >= limits.STEP_SETTLED:
+    if lasted >= limits.STEP_CONFIRMED:
         return step if _is_new(step, history.logs) else None
     return step if lasted >= limits.STEP_YOUNGEST and _far_beyond(step, logs) else None
 

@@ -45,17 +45,17 @@ def line_through(times: Array, values: Array) -> Line:
     return Line(slope, float(np.sqrt(left.mean())) / max(rise, 1e-9))
 
 
-def outlook(times: Array, logs: Array, noise: float, way: float, growing: int) -> Outlook:
-    """The limit is `way` away, in logs; the last `growing` points have been growing."""
-    way = max(way, limits.WAY_LEAST)
+def outlook(times: Array, logs: Array, noise: float, distance: float, growing: int) -> Outlook:
+    """The limit is `distance` away, in logs; the last `growing` points have been growing."""
+    distance = max(distance, limits.LEAST_DISTANCE)
     relative = np.exp(logs - logs[-1])
-    seen = figures(times, logs, noise, way, growing)
-    exponential, present = float(seen[1]), _at_present_rate(times, relative, noise, way)
+    seen = figures(times, logs, noise, distance, growing)
+    exponential, present = float(seen[1]), _at_present_rate(times, relative, noise, distance)
     low, middle, high = (float(seen @ np.array(weights)) for weights in (limits.LOW, limits.MIDDLE, limits.HIGH))
     # A steady exponential rate is always possible, and a little more than that noise lets show.
     low = min(low, exponential - limits.SOONER)
     low, middle, high = _far(min(exponential, present), (low, middle, high))
-    law, weight = _law(times, logs, relative, way, growing)
+    law, weight = _law(times, logs, relative, distance, growing)
     if weight:
         soon, late = (law + float(np.log(factor)) for factor in limits.LAW_INTERVAL)
         low, middle, high = (
@@ -67,23 +67,23 @@ def outlook(times: Array, logs: Array, noise: float, way: float, growing: int) -
     return Outlook(*found)
 
 
-def figures(times: Array, logs: Array, noise: float, way: float, growing: int) -> Array:
+def figures(times: Array, logs: Array, noise: float, distance: float, growing: int) -> Array:
     """What the regressions of `LOW`, `MIDDLE`, and `HIGH` see, in the order of their weights."""
     near, far = (_last(times, _days_for(noise, days)) for days in (limits.NEAR_DAYS, limits.EXPONENTIAL_DAYS))
-    slow, fast = (_log_days(way, line_through(times[last], logs[last]).slope) for last in (far, near))
-    linear = _at_present_rate(times, np.exp(logs - logs[-1]), noise, way)
+    slow, fast = (_log_days(distance, line_through(times[last], logs[last]).slope) for last in (far, near))
+    linear = _at_present_rate(times, np.exp(logs - logs[-1]), noise, distance)
     # After a fall, four days have no rate to speak of, and the lines were not fitted to that.
     fast, linear = np.clip([fast, linear], slow - limits.NEAR_FROM_FAR, slow + limits.NEAR_FROM_FAR)
     noise += limits.NOISE_LEAST
     beyond = [_beyond(slow, days) for days in limits.FAR_DAYS] + [_beyond(linear, limits.FAR_DAYS[0])]
     age = np.log(np.clip(times[-1] - times[-max(growing, 1)] + 1, 1.0, limits.OLDEST_DAYS))
-    return np.array([1.0, slow, fast, linear, np.log(noise), np.log(noise / way), *beyond, age])
+    return np.array([1.0, slow, fast, linear, np.log(noise), np.log(noise / distance), *beyond, age])
 
 
-def _at_present_rate(times: Array, relative: Array, noise: float, way: float) -> float:
+def _at_present_rate(times: Array, relative: Array, noise: float, distance: float) -> float:
     """Log days if as much is added every day as in the last four, or more of a noisy count."""
     near = _last(times, _days_for(noise, limits.NEAR_DAYS))
-    return _log_days(float(np.expm1(way)), line_through(times[near], relative[near]).slope)
+    return _log_days(float(np.expm1(distance)), line_through(times[near], relative[near]).slope)
 
 
 def _days_for(noise: float, days: float) -> float:
@@ -99,8 +99,8 @@ def _last(times: Array, days: float) -> slice:
     return slice(min(first, max(len(times) - 3, 0)), None)
 
 
-def _log_days(way: float, slope: float) -> float:
-    return float(np.log(np.clip(way / max(slope, 1e-5), *limits.RATES)))
+def _log_days(distance: float, slope: float) -> float:
+    return float(np.log(np.clip(distance / max(slope, 1e-5), *limits.RATES)))
 
 
 def _far(log_days: float, fitted: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -118,11 +118,11 @@ def _beyond(log_days: float, days: float) -> float:
     return max(log_days - float(np.log(days)), 0.0)
 
 
-def _law(times: Array, logs: Array, relative: Array, way: float, growing: int) -> tuple[float, float]:
+def _law(times: Array, logs: Array, relative: Array, distance: float, growing: int) -> tuple[float, float]:
     """Log days by the straight or exponential law that the growth follows, and how far it is believed: 0 to 1."""
     last = slice(-min(max(growing, 3), limits.LAW_POINTS), None)
     exponential, linear = line_through(times[last], logs[last]), line_through(times[last], relative[last])
-    best, to_go = (linear, float(np.expm1(way))) if linear.misfit < exponential.misfit else (exponential, way)
+    best, to_go = (linear, float(np.expm1(distance))) if linear.misfit < exponential.misfit else (exponential, distance)
     sure, unsure = limits.LAW
     weight = float(np.clip((unsure - best.misfit) / (unsure - sure), 0.0, 1.0))
     return _log_days(to_go, best.slope), weight if best.slope > 0 else 0.0

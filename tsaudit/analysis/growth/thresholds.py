@@ -140,7 +140,7 @@ LEAST_STEP: Final = 0.05
 """Relative; smaller steps are called flat."""
 MOST_STEPS: Final = 3
 FEWEST_AT_LEVEL: Final = 3
-STEP_SETTLED: Final = 3
+STEP_CONFIRMED: Final = 3
 """Points that a new level has to last. With `STEP_YOUNGEST` it must exceed the largest other change of the series."""
 STEP_YOUNGEST: Final = 2
 """A burst of one day is no step, however large."""
@@ -181,7 +181,7 @@ RATE_LONGER: Final = 3.0
 as at that noise. Over 14 days, the slope of a count that moves by 15% a day is mostly noise."""
 NOISE_POINTS: Final = 28
 NOISE_LEAST: Final = 0.002
-WAY_LEAST: Final = 0.003
+LEAST_DISTANCE: Final = 0.003
 FAR_DAYS: Final = (30.0, 12.0, 5.0)
 OLDEST_DAYS: Final = 60.0
 LAW_POINTS: Final = 28

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Attribute:
     """One attribute within a value or a name."""
 
     name: str
@@ -19,7 +19,7 @@ class Composite:
 
     separator: str
     """The separator between the attributes."""
-    parts: tuple[Part, ...]
+    parts: tuple[Attribute, ...]
     """Named after the key of each attribute; `part_1`, `part_2`, ... if there are no keys. Then what is the same in all
     values is left out, so there may be fewer parts than the separator makes."""
     example: str

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from tsaudit.analysis.shapes.attributes import Composite, Part
+from tsaudit.analysis.shapes.attributes import Attribute, Composite
 from tsaudit.analysis.shapes.positional_attributes import positional
 from tsaudit.analysis.shapes.shape_rules import kind_of
 
@@ -98,7 +98,7 @@ def _agreed(
     if any(name.endswith("_2") and len({dict(s)[name] for _, s in matching}) > 1 for name in names):
         return None  # such as OU=a,OU=b: levels of one hierarchy, of which there may be any number
     value, first = matching[0]
-    return Composite(separator, tuple(Part(*pair) for pair in first), value), [s for _, s in matching]
+    return Composite(separator, tuple(Attribute(*pair) for pair in first), value), [s for _, s in matching]
 
 
 def _is_meant(splits: Sequence[_Split]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
 
-from tsaudit.analysis.shapes.attributes import Part
+from tsaudit.analysis.shapes.attributes import Attribute
 from tsaudit.analysis.shapes.name_readings import NameReading, readings
 from tsaudit.analysis.shapes.periods import FILLED
 
@@ -32,7 +32,7 @@ class NameFamily:
     """The names, sorted."""
     measurement: str
     """The suggested name for all of them."""
-    tags: tuple[Part, ...]
+    tags: tuple[Attribute, ...]
     """The suggested tags, with their values for the first member. None for a date: every row has a timestamp."""
     field: str | None
     """What the first member measures, if its last part says so."""
@@ -148,16 +148,16 @@ def _proposed_name(reading: NameReading) -> tuple[str, str | None]:
     return reading.field or "readings", None
 
 
-def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Part]:
+def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Attribute]:
     seen: dict[str, int] = defaultdict(int)
     for position, (kind, text) in enumerate((d for d in data if d[0] != "date"), 1):
         name = f"part_{position}" if kind == "n" else kind
         seen[name] += 1
-        yield Part(name if seen[name] == 1 else f"{name}_{seen[name]}", text)
+        yield Attribute(name if seen[name] == 1 else f"{name}_{seen[name]}", text)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ParsedName:
     """What one name contains."""
 
     name: str
@@ -167,9 +167,9 @@ class Told:
     """What it measures; empty if the name does not say so."""
 
 
-def told_by(family: NameFamily) -> Iterator[Told]:
+def parsed_names(family: NameFamily) -> Iterator[ParsedName]:
     """The data in the name of each member."""
     for group in _groups(family.members):
         for reading in group:
             tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
-            yield Told(reading.name, tags, (reading.field or "") if family.field else "")
+            yield ParsedName(reading.name, tags, (reading.field or "") if family.field else "")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.shapes.attributes import Composite, Part
+from tsaudit.analysis.shapes.attributes import Attribute, Composite
 from tsaudit.analysis.shapes.identifiers import identifier_kind
 
 _MAJORITY: Final = 0.8
@@ -130,12 +130,12 @@ def _is_identifier(values: Sequence[str], places: Sequence[_Place]) -> bool:
     return not any(p.is_few for p in places) and identifier_kind(values) is not None
 
 
-def _parts(places: Sequence[_Place]) -> list[Part]:
+def _parts(places: Sequence[_Place]) -> list[Attribute]:
     keyed = _keyed(places)
-    found: list[Part] = []
+    found: list[Attribute] = []
     for i, place in enumerate(places):
         if place.values > 1:
             name = place.label or (places[i - 1].texts[0] if keyed else "") or f"part_{len(found) + 1}"
             taken = any(part.name.lower() == name.lower() for part in found)
-            found.append(Part(f"part_{len(found) + 1}" if taken else name, place.texts[0]))
+            found.append(Attribute(f"part_{len(found) + 1}" if taken else name, place.texts[0]))
     return found

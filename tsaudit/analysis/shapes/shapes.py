@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tsaudit.analysis.shapes.attributes import Composite, Part
+from tsaudit.analysis.shapes.attributes import Attribute, Composite
 from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families
@@ -18,9 +18,9 @@ __all__ = [
     "IDENTIFIER_KINDS",
     "TEXT_KINDS",
     "UNKNOWN",
+    "Attribute",
     "Composite",
     "NameFamily",
-    "Part",
     "Shape",
     "classify",
     "name_families",
@@ -57,7 +57,7 @@ _WIDER: Final = (
 _TEXTS: Final = 0.33
 """Share of values that read as text from which the column is text: names and codes never do, whereas every log has
 lines of one or two words."""
-_SETTLED: Final = frozenset(
+_KNOWN: Final = frozenset(
     {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "position", "float", "version"}
     | {"boolean", "sql", "json"}
 )
@@ -92,8 +92,8 @@ def classify(values: Sequence[str]) -> Shape:
     if count < _MAJORITY * len(looked_at):
         kind, count = _wider(counts, kind, len(looked_at))
     share = count / len(looked_at)
-    is_settled = kind in _SETTLED and share >= _MAJORITY and (len(distinct) >= _ENOUGH or _are_sure(rules, kind))
-    if is_settled and not (kind == "email" and identifier_kind(_some(looked_at))):
+    is_known = kind in _KNOWN and share >= _MAJORITY and (len(distinct) >= _ENOUGH or _are_sure(rules, kind))
+    if is_known and not (kind == "email" and identifier_kind(_some(looked_at))):
         return Shape(kind, share, len(distinct))
     if len(looked_at) >= FEWEST:
         if (agents := counts["user_agent"] / len(looked_at)) >= _TEXTS:

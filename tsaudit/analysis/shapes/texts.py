@@ -33,14 +33,14 @@ def _is_prose(value: str) -> bool:
     words = [w.strip(".,:;!?()[]'\"") for w in _WORDS.findall(value)]
     if len(words) > 2 and (len(value) > 120 or _LOG_BEGIN.match(value)):
         return True
-    told = any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value)
+    has_signs = any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value)
     # Letters without case are neither lower nor upper: a title cannot be told from a sentence but by its length.
     uncased = sum(len(w) for w in words if w.isalpha() and w.lower() == w.upper())
     if uncased and not _WITHOUT_SPACES.search(value):
-        return len(words) >= 3 and uncased >= 8 and (told or len(words) >= 5)
+        return len(words) >= 3 and uncased >= 8 and (has_signs or len(words) >= 5)
     # Product names have as many words and numbers, but rarely two common words among them.
     common = sum(word.islower() and word.isalpha() and len(word) > 1 for word in words)
-    return common >= 2 and (len(words) >= 7 or (len(words) >= 4 and told))
+    return common >= 2 and (len(words) >= 7 or (len(words) >= 4 and has_signs))
 
 
 def _is_code(value: str) -> bool:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.analysis.shapes.identifiers import beginning
-from tsaudit.analysis.shapes.name_families import Told
-from tsaudit.analysis.shapes.shapes import NameFamily, Part
+from tsaudit.analysis.shapes.name_families import ParsedName
+from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
 from tsaudit.analysis.tables.statistic_names import SUFFIX
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
@@ -61,19 +61,19 @@ class Grid:
         return tuple(tuple(sorted(set(column))) for column in zip(*self.rows, strict=True))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Attribute, ...]:
         """The varying places, with the word of the first member."""
-        return tuple(map(Part, self.names, self.rows[0]))
+        return tuple(map(Attribute, self.names, self.rows[0]))
 
     @property
     def family(self) -> NameFamily:
         """The same as a family of names."""
         return NameFamily(self.template, self.members, self.measurement or "readings", self.parts, None)
 
-    def told(self) -> Iterator[Told]:
+    def parsed_names(self) -> Iterator[ParsedName]:
         """The words of each member."""
         for name, words in zip(self.members, self.rows, strict=True):
-            yield Told(name, tuple(zip(self.names, words, strict=True)), "")
+            yield ParsedName(name, tuple(zip(self.names, words, strict=True)), "")
 
 
 def grids(names: Collection[str], *, strong_only: bool = False) -> list[Grid]:

@@ -147,7 +147,7 @@ class ValueSet:
         days, counts = _appended(self.days, day), _appended(self.distinct, distinct)
         return replace(self, last=last, days=days, distinct=counts)._plus(added, day)
 
-    def forget(self, before: date) -> ValueSet:
+    def prune(self, before: date) -> ValueSet:
         """The set without the values last seen before that day; one that returns is new again."""
         kept = self._where(self.last >= before.toordinal())
         is_whole = before.toordinal() >= self.thinned_before
@@ -230,7 +230,7 @@ class ValueSet:
         today, most = int(self.days[-1]), _ROOM * MAX_EXACT
         newest_first = np.sort(self.last)[::-1]
         oldest = int(newest_first[int(most)]) + 1
-        kept = self.forget(date.fromordinal(min(oldest, today - REACH_DAYS + 1)))
+        kept = self.prune(date.fromordinal(min(oldest, today - REACH_DAYS + 1)))
         before, bound = max(today - _GRACE_DAYS + 1, kept.thinned_before), kept.thinned_bound
         while len(kept.hashes) > most and bound > _LOWEST_SHARE * _ALL:
             which = (kept.last >= before) | (kept.hashes < bound)

@@ -62,7 +62,7 @@ class Greptimedb(Engine):
         # The number of series of a metric table is bounded by nothing in its files.
         if tables.is_metric(measurement):
             return profile.edition
-        return "primary_key" if tables.has_former_format(profile, measurement) else "flat"
+        return "primary_key" if tables.has_legacy_format(profile, measurement) else "flat"
 
     def has_given_columns(self, measurement: Measurement) -> bool:
         from tsaudit.engines.greptimedb import tables

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 _SERIES_OF_ROW: Final = "__tsid"
 """Also a column of the physical table: a hash of the metric and its labels, which adds no information."""
-FORMER_FORMAT: Final = "primary_key"
+LEGACY_FORMAT: Final = "primary_key"
 """The file format, up to 0.17 the only one."""
 _ENGINES: Final = frozenset({"mito", "metric"})
 """The engines whose tables are audited; tables of the engine `file` are external files."""

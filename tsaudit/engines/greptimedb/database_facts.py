@@ -13,7 +13,7 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import catalogue, create_table
 from tsaudit.engines.greptimedb.asked import Asked
-from tsaudit.engines.greptimedb.catalogue import FORMER_FORMAT, Row, Table
+from tsaudit.engines.greptimedb.catalogue import LEGACY_FORMAT, Row, Table
 from tsaudit.engines.greptimedb.create_table import CreateTable
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.model.facts import FACTS
@@ -102,7 +102,7 @@ def _effective_options(question: _Question) -> Iterator[Row]:
         raise FactError(Reason.UNSUPPORTED, "the server does not report its file format; 1.1 and later do")
     for name, table in question.tables.items():
         # Versions before those views have only one format.
-        known = formats.get(table.id) if "region_info" in views else FORMER_FORMAT
+        known = formats.get(table.id) if "region_info" in views else LEGACY_FORMAT
         if known is not None:
             yield {"measurement": name, "option": "sst_format", "value": known}
 

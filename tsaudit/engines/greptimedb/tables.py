@@ -55,7 +55,7 @@ def deduplicates(measurement: Measurement) -> bool:
     return measurement.options is not None and not is_append_only(measurement) and not is_metric(measurement)
 
 
-def has_former_format(profile: Profile, measurement: Measurement) -> bool:
+def has_legacy_format(profile: Profile, measurement: Measurement) -> bool:
     """Whether new files are written in the format of the versions up to 0.17, which keeps something for each key.
 
     From 1.0 on another one is the default; 1.0 does not tell in which format a table writes unless it was set.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tsaudit.model.profile import POLICY_MARK
+from tsaudit.model.profile import POLICY_SEPARATOR
 
 FieldRow = tuple[str, str, str]
 """Measurement, field, and data type."""
@@ -52,7 +52,7 @@ class Part:
     @property
     def name(self) -> str:
         """The name under which it is audited."""
-        return self.database if not self.policy_of else f"{self.database}{POLICY_MARK}{self.policy_name}"
+        return self.database if not self.policy_of else f"{self.database}{POLICY_SEPARATOR}{self.policy_name}"
 
     @property
     def policy_of(self) -> str:

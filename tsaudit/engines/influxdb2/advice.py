@@ -32,7 +32,7 @@ class Influxdb2Advice(InfluxAdvice):
         if change.what == "measurements":
             text = f"{_SCHEMA}\nschema.measurements(bucket: {quote_flux(bucket)})"
             return Query(f"See which measurements bucket {bucket} has.", text, "flux")
-        if change.what == "customers":
+        if change.what == "tenants":
             example = next((m.name for m in self.place.profile.measurements if m.database == bucket), "")
             chosen = f'r[{quote_flux(change.column)}] == "..."'
             lines = [*self._points(example), f"filter(fn: (r) => {chosen})", "limit(n: 20)"]

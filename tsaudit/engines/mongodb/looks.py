@@ -40,7 +40,7 @@ def _databases(_: Place, change: Inspect) -> Found:
     return "See which databases these are.", f"db.adminCommand({script(asked)})", ""
 
 
-def _customers(place: Place, change: Inspect) -> Found | None:
+def _tenants(place: Place, change: Inspect) -> Found | None:
     having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
     if (example := next(having, None)) is None:
         return None
@@ -116,7 +116,7 @@ _OF_DATABASE: Final[Mapping[str, _Look]] = {
     "sizes": _sizes,
     "measurements": _collections,
     "databases": _databases,
-    "customers": _customers,
+    "tenants": _tenants,
 }
 _OF_COLLECTION: Final[Mapping[str, _Look]] = {
     "large rows": _large,

@@ -66,7 +66,7 @@ def _of_database(place: Place, change: Inspect, looks: Looks) -> tuple[str, str,
         named = " and ".join(f"{how} {part}" for how, part in zip(_ENDS, change.values, strict=False) if part)
         return f"List the databases{f': the name of each of these {named}' if named else ''}.", looks.databases, ""
     having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
-    if change.what == "customers" and (example := next(having, None)) is not None:
+    if change.what == "tenants" and (example := next(having, None)) is not None:
         recent = _recent(replace(place, measurement=example), looks)
         chosen = f"{f'{recent} AND' if recent else 'WHERE'} {place.quoted([change.column])} = '...' LIMIT 20"
         text = f"SELECT * FROM {place.table(example.name)} {chosen}"  # noqa: S608 -- shown, never run

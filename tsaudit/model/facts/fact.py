@@ -17,7 +17,7 @@ class Scope(enum.StrEnum):
     MEASUREMENT = "measurement"
 
 
-class Step(enum.IntEnum):
+class CostLevel(enum.IntEnum):
     """The step of the ladder: how expensive a fact is. A higher step is taken only if a lower one gave a reason to."""
 
     METADATA = 1
@@ -37,7 +37,7 @@ class Fact:
     name: str
     """Also the stem of its query files, and its name in a rule's `requires`."""
     scope: Scope
-    step: Step
+    step: CostLevel
     columns: tuple[str, ...]
     """The columns of each row; empty if the columns are the measurement's own."""
     meaning: str

@@ -70,7 +70,7 @@ class OfMeasurement(OfDatabase):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TablePart:
     """A part of a table that is too big to be read."""
 
     newest: bool
@@ -104,7 +104,7 @@ class OfSeriesListing(OfMeasurement):
     """`series_listing`."""
 
     limit: int = field(metadata=_is("maximum number of tag sets to return; one more than may be used"))
-    excerpt: Part | None = field(
+    excerpt: TablePart | None = field(
         metadata=_is("the part to list: `newest`, `rows`, and `percent` of pages; None for all rows of the window")
     )
 
@@ -129,7 +129,7 @@ class OfRowSample(OfMeasurement):
     series: Sequence[Mapping[str, str | None]] = field(
         default=(), metadata=_is("tag sets, each by tag, whose rows are wanted; empty for all series")
     )
-    excerpt: Part | None = field(
+    excerpt: TablePart | None = field(
         default=None,
         metadata=_is("the part to read: `newest`, `rows`, and `percent` of pages; None for all rows of the window"),
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.model.facts.fact import Fact, Scope, Step
+from tsaudit.model.facts.fact import CostLevel, Fact, Scope
 from tsaudit.model.facts.given import OfMeasurements
 
 OF_DATABASES: Final = (
-    Fact("databases", Scope.TARGET, Step.METADATA, ("database",), "databases, buckets, or schemas to audit"),
+    Fact("databases", Scope.TARGET, CostLevel.METADATA, ("database",), "databases, buckets, or schemas to audit"),
     Fact(
         "scheduled_queries",
         Scope.TARGET,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s"),
         "queries that the service runs on a schedule (Timestream), with the bytes that the last run read and "
         "the share of a table's partitions, 0 to 1; both None if not reported",
@@ -20,24 +20,24 @@ OF_DATABASES: Final = (
     Fact(
         "target_storage",
         Scope.TARGET,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("data_bytes", "index_bytes"),
         "bytes of all databases of the target, if they are one file; index_bytes None if it is part of data_bytes",
     ),
     Fact(
         "policies",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("database", "policy", "policy_of"),
         "the names under which a database is audited: its own for the default retention policy, "
         "`database/policy` for every other one that contains data, with `policy_of`, the database; policy "
         "empty if there is no default one",
     ),
-    Fact("measurements", Scope.DATABASE, Step.METADATA, ("measurement",), "measurements, tables, or collections"),
+    Fact("measurements", Scope.DATABASE, CostLevel.METADATA, ("measurement",), "measurements, tables, or collections"),
     Fact(
         "columns",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "column", "data_type", "key_position"),
         "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; "
         "an engine with tags adds a column `role`: time, tag, or field, and may add a column `reason`; one with keys "
@@ -48,7 +48,7 @@ OF_DATABASES: Final = (
     Fact(
         "tag_keys",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "tag"),
         "tags of each measurement",
         derived_from=("columns", "documents"),
@@ -56,7 +56,7 @@ OF_DATABASES: Final = (
     Fact(
         "field_types",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "field", "data_type"),
         "fields with their types; two rows for one field are a type conflict",
         derived_from=("columns", "documents"),
@@ -64,7 +64,7 @@ OF_DATABASES: Final = (
     Fact(
         "retention",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("policy", "duration_s", "partition_s", "default"),
         "retention policies; duration_s 0 means no retention",
         derived_from=("table_retention",),
@@ -72,7 +72,7 @@ OF_DATABASES: Final = (
     Fact(
         "table_retention",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "policy", "duration_s", "partition_s"),
         "the retention of each table, if it is not set for the database; duration_s 0 means no retention, "
         "None that it is not known; policy empty if the engine has no such setting, and rows stay until "
@@ -82,7 +82,7 @@ OF_DATABASES: Final = (
     Fact(
         "declared_schema",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "column", "type", "data_type"),
         "columns that the server itself enforces, if it does; type is timestamp, tag, or field, data_type is "
         "that of a field; a row without a measurement says that it enforces a schema, whether or not a "
@@ -91,14 +91,14 @@ OF_DATABASES: Final = (
     Fact(
         "database_series",
         Scope.DATABASE,
-        Step.INDEX,
+        CostLevel.INDEX,
         ("series", "counts_fields"),
         "series in the database, exact; counts_fields if each field of a tag set is a separate series",
     ),
     Fact(
         "row_estimate",
         Scope.DATABASE,
-        Step.INDEX,
+        CostLevel.INDEX,
         ("measurement", "rows"),
         "rows according to the engine's own statistics; rows None if it has none; an engine that can detect "
         "writes better than by their number adds a column `state`, a text that changes with writes, None if "
@@ -108,7 +108,7 @@ OF_DATABASES: Final = (
     Fact(
         "column_statistics",
         Scope.DATABASE,
-        Step.INDEX,
+        CostLevel.INDEX,
         (
             "measurement",
             "column",
@@ -128,7 +128,7 @@ OF_DATABASES: Final = (
     Fact(
         "storage",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "data_bytes", "index_bytes"),
         "bytes of the rows and of the indexes of each measurement; None if the engine does not report them",
         asked_with=OfMeasurements,
@@ -136,7 +136,7 @@ OF_DATABASES: Final = (
     Fact(
         "options",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "option", "value"),
         "storage options of each measurement, by the engine's own names, as text; a missing option has its default",
         asked_with=OfMeasurements,
@@ -144,7 +144,7 @@ OF_DATABASES: Final = (
     Fact(
         "effective_options",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "option", "value"),
         "options in force whether or not the measurement sets them, as reported by the running engine; they "
         "take precedence over `options`",
@@ -153,7 +153,7 @@ OF_DATABASES: Final = (
     Fact(
         "indexes",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         (
             "measurement",
             "index",
@@ -177,7 +177,7 @@ OF_DATABASES: Final = (
     Fact(
         "partitions",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "key", "partition", "bounds", "rows", "bytes"),
         "partitions, chunks, or regions; key: the partition columns, separated by commas; rows and bytes "
         "according to the engine's own statistics, None if it has none; a measurement without partitions has "
@@ -187,7 +187,7 @@ OF_DATABASES: Final = (
     Fact(
         "index_use",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "index", "scans", "counted_since"),
         "how often each index was used since, if that needs a separate permission; otherwise it is in `indexes`",
         asked_with=OfMeasurements,
@@ -195,7 +195,7 @@ OF_DATABASES: Final = (
     Fact(
         "activity",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "reads", "writes", "counted_since"),
         "operations on each measurement since, by the connected server; one without a row had none",
         asked_with=OfMeasurements,
@@ -203,14 +203,14 @@ OF_DATABASES: Final = (
     Fact(
         "database_storage",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("data_bytes", "index_bytes", "disk_used_bytes", "disk_bytes"),
         "bytes of the database, the bytes used on its file system, and the size of that",
     ),
     Fact(
         "database_bytes",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("data_bytes", "index_bytes"),
         "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes "
         "None if not reported",
@@ -218,7 +218,7 @@ OF_DATABASES: Final = (
     Fact(
         "stored_bytes",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         (),
         "bytes of data and indexes, for the target, each database, or each measurement",
         derived_from=("target_storage", "database_storage", "database_bytes", "storage"),
@@ -226,7 +226,7 @@ OF_DATABASES: Final = (
     Fact(
         "measure_names",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "measure_name", "data_type", "dimensions"),
         "measure names of each table (Timestream): the type of their values, `multi` if a record has several, "
         "and the tags they were written with",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.model.facts.fact import Fact, Scope, Step
+from tsaudit.model.facts.fact import CostLevel, Fact, Scope
 from tsaudit.model.facts.given import (
     OfBuckets,
     OfDocuments,
@@ -22,7 +22,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "scan_estimate",
         Scope.MEASUREMENT,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("rows", "rows_read", "rows_all", "rows_sorted"),
         "the planner's estimates of rows within the window, rows read to find these, rows in the table, and "
         "rows sorted to return the requested number of newest ones; the last is 0 if an index has their "
@@ -32,7 +32,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "time_extents",
         Scope.MEASUREMENT,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("rows", "*"),
         "rows examined, then, for each column that may be the time, its number of values, the lowest, and the highest",
         asked_with=OfTimeExtents,
@@ -40,7 +40,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "stored_rows",
         Scope.DATABASE,
-        Step.METADATA,
+        CostLevel.METADATA,
         ("measurement", "rows", "first_time"),
         "rows in the files that are completely within the window, counting each version of a row, and their "
         "first time; a measurement without such a file has no row",
@@ -49,7 +49,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "series_listing",
         Scope.MEASUREMENT,
-        Step.LISTING,
+        CostLevel.LISTING,
         (),
         "every distinct tag set, streamed; a column per tag, null if the tag is absent",
         asked_with=OfSeriesListing,
@@ -57,7 +57,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "tag_values",
         Scope.MEASUREMENT,
-        Step.LISTING,
+        CostLevel.LISTING,
         (),
         "distinct values, a sample of them and the share of series without the tag, per tag",
         derived_from=("series_listing", "measure_name_counts"),
@@ -65,7 +65,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_count",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         ("rows",),
         "rows within the window, in one or more parts",
         asked_with=OfRowCount,
@@ -73,7 +73,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_sample",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "complete rows within the window, newest first, at most a given number; columns as in the table",
         asked_with=OfRowSample,
@@ -81,7 +81,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_slice",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "the rows of all series from `start` to `end` that have the one field in `fields`, oldest first, at most a "
         "given number: their time, the field, and the tags",
@@ -90,7 +90,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "null_counts",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         ("rows", "first_time", "last_time", "*"),
         "rows within the window, their first and last time, then the number of non-null values for each field",
         asked_with=OfNullCounts,
@@ -98,7 +98,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "documents",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         ("document", "bytes", "path", "data_type", "value", "value_bytes", "items"),
         "random documents, a row for each of their leaves: its dotted path, type, value as text, and, for an "
         "array, its number of items; data_type None for null",
@@ -107,7 +107,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "buckets",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         ("buckets", "source", "rows"),
         "random buckets of a time series collection: their total number, the bucket's source, as text, and "
         "its number of rows, None if not reported",
@@ -116,7 +116,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "measure_name_counts",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         ("measure_name", "rows", "first_time", "last_time", "series", "*"),
         "for each measure name the rows within the window, their first and last time, and the approximate "
         "number of tag sets, then the number of non-null rows for each tag and each field, then the "
@@ -125,7 +125,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "null_ratios",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "share of nulls per field",
         derived_from=("null_counts", "measure_name_counts", "row_sample", "documents"),
@@ -133,7 +133,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "field_values",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "values of the fields as read: samples, distinct, constant per series, whole numbers",
         derived_from=("row_sample", "documents"),
@@ -141,7 +141,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_patterns",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "which columns rows fill together, and how often rows of a series fill only what the previous one lacks",
         derived_from=("row_sample", "documents"),
@@ -149,7 +149,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "rhythms",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "the number of series read in which each field's values arrive at even intervals, and at uneven ones",
         derived_from=("row_sample",),
@@ -157,7 +157,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "point_sample",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "hashes of the tag sets and times of a few points, the same few in measurements with the same points",
         derived_from=("row_sample",),
@@ -165,7 +165,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "tag_changes",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "how the value of each tag changes over time, for sources identified by the other tags",
         derived_from=("row_sample",),
@@ -173,7 +173,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "repeats",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "the number of rows read with the same tags and time as another, or the same values in all columns",
         derived_from=("row_sample",),
@@ -181,7 +181,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "time_lags",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "how far fields with times are before the time of their rows",
         derived_from=("row_sample",),
@@ -189,7 +189,7 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_share",
         Scope.MEASUREMENT,
-        Step.SCAN,
+        CostLevel.SCAN,
         (),
         "rows per measurement, from which each share is computed",
         derived_from=("null_counts", "measure_name_counts", "row_count"),

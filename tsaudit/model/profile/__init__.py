@@ -1,7 +1,7 @@
 """The measurements of one target on one day."""
 
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
-from tsaudit.model.profile.database import POLICY_MARK, Database
+from tsaudit.model.profile.database import POLICY_SEPARATOR, Database
 from tsaudit.model.profile.fields import (
     FREQUENT,
     Field,
@@ -80,7 +80,7 @@ __all__ = [
     "MAX_MEASURE_NAMES",
     "MAX_PARTITIONS",
     "MAX_PATTERNS",
-    "POLICY_MARK",
+    "POLICY_SEPARATOR",
     "READ_BY_TIME",
     "SAMPLE_SIZE",
     "SCHEMA_VERSION",

@@ -7,7 +7,7 @@ import fnmatch
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tsaudit.model.profile.database import POLICY_MARK
+from tsaudit.model.profile.database import POLICY_SEPARATOR
 from tsaudit.secrets import mask
 
 
@@ -103,7 +103,7 @@ class Selection:
         return included and not excluded
 
     def _is_part(self, database: str) -> bool:
-        return any(database.startswith(f"{whole}{POLICY_MARK}") for whole in self.parts_of)
+        return any(database.startswith(f"{whole}{POLICY_SEPARATOR}") for whole in self.parts_of)
 
 
 @dataclass(frozen=True, slots=True)

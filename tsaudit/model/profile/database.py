@@ -8,7 +8,7 @@ from typing import Final
 from tsaudit.model.profile.figures import Count
 from tsaudit.model.profile.storage import DatabaseStorage, DeclaredColumn, Retention
 
-POLICY_MARK: Final = "/"
+POLICY_SEPARATOR: Final = "/"
 """Between a database and its retention policy, in the name of an audited policy (`shop/raw`)."""
 
 
@@ -45,4 +45,4 @@ class Database:
     @property
     def own_name(self) -> str:
         """The name chosen by a user: of a database, or of the retention policy that is audited as one."""
-        return self.name.removeprefix(f"{self.policy_of}{POLICY_MARK}") if self.policy_of else self.name
+        return self.name.removeprefix(f"{self.policy_of}{POLICY_SEPARATOR}") if self.policy_of else self.name

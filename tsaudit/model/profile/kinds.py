@@ -7,7 +7,7 @@ from typing import Final
 
 
 class TableKind(enum.StrEnum):
-    """Decides which rules judge a table: a customer per row is right in one, and a leak in another."""
+    """Decides which rules evaluate a table: a customer per row is right in one, and a leak in another."""
 
     SERIES = "series"
     """Readings: the same sources write again and again, each row a time and measured values."""

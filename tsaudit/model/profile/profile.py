@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Final
 
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Selection, UnusedSetting, Window
-from tsaudit.model.profile.database import POLICY_MARK, Database
+from tsaudit.model.profile.database import POLICY_SEPARATOR, Database
 from tsaudit.model.profile.measurement import Measurement
 from tsaudit.model.profile.storage import Storage, StoredQuery
 
@@ -78,7 +78,7 @@ class Profile:
         """Whether the database is the other one or a retention policy of it; `other` is empty for the whole target."""
         if other in ("", database):
             return True
-        is_named_so = database.startswith(f"{other}{POLICY_MARK}")
+        is_named_so = database.startswith(f"{other}{POLICY_SEPARATOR}")
         return is_named_so and any(d.name == database and d.policy_of == other for d in self.databases)
 
     def inside(self, database: Database) -> tuple[Measurement, ...]:

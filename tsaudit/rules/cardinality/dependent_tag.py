@@ -15,7 +15,7 @@ from tsaudit.text import listed, many, number, percent
 @rule(
     code="CAR003",
     title="A tag is determined by other tags",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("A3",),
     follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"series_listing", "tag_values", "field_types"},
@@ -85,12 +85,12 @@ def _finding(measurement: Measurement, sets: TagSets, dependent: str, said: _Sai
     incomplete = (Evidence("not searched", sets.not_looked_for),) if sets.not_looked_for else ()
     return Finding(
         subject=subject_of(measurement, dependent),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=said.message,
         fix=said.fix,
         observed=values,
         unit="values",
-        guilty=dependent,
+        main_contributor=dependent,
         share=0.0,
         samples=said.samples,
         evidence=(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.analysis.cardinality.contributions import guilty_tag, left_ratio, made_fields, share_of
+from tsaudit.analysis.cardinality.contributions import left_ratio, made_fields, main_contribution, share_of
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Contribution, Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.series_estimate import contribution_evidence, left_in_words, on_sample
+from tsaudit.rules.series_estimate import contribution_evidence, describe_left, on_sample
 from tsaudit.text import listed, number, percent
 
 
 @rule(
     code="CAR006",
     title="One tag causes nearly all series",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A8",),
     follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"series_listing"},
@@ -63,35 +63,35 @@ def dominant_tag(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         sets = measurement.tag_sets
-        guilty = guilty_tag(sets) if sets else None
-        if guilty is None or sets is None or sets.series < case.limit("min_series", measurement).value:
+        contribution = main_contribution(sets) if sets else None
+        if contribution is None or sets is None or sets.series < case.limit("min_series", measurement).value:
             continue
         limit = case.limit("max_left_ratio", measurement)
-        if left_ratio(guilty, sets) <= limit.value:
-            yield _finding(case, measurement, guilty)
+        if left_ratio(contribution, sets) <= limit.value:
+            yield _finding(case, measurement, contribution)
 
 
-def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Finding:
+def _finding(case: Case, measurement: Measurement, contribution: Contribution) -> Finding:
     sets = measurement.tag_sets
     assert sets is not None
     warned = sets.series >= case.limit("warn_series", measurement).value
-    together = f" (with {listed(guilty.together_with)}, which determine it)" if guilty.together_with else ""
+    together = f" (with {listed(contribution.together_with)}, which determine it)" if contribution.together_with else ""
     about = "about " if sets.sampled is not None else ""
-    tag = measurement.tag(guilty.tag)
+    tag = measurement.tag(contribution.tag)
     return Finding(
-        subject=subject_of(measurement, guilty.tag),
-        severity=Severity.WARN if warned else Severity.INFO,
+        subject=subject_of(measurement, contribution.tag),
+        severity=Severity.WARNING if warned else Severity.NOTE,
         message=(
-            f"Without tag {guilty.tag}{together} {left_in_words(guilty)} of {about}{number(sets.series)} series would "
-            f"be left ({percent(left_ratio(guilty, sets))}{on_sample(sets)})."
+            f"Without tag {contribution.tag}{together} {describe_left(contribution)} of {about}{number(sets.series)} "
+            f"series would be left ({percent(left_ratio(contribution, sets))}{on_sample(sets)})."
         ),
         fix="If queries filter by it, write fewer or coarser values: see what buckets leave.",
-        changes=made_fields(measurement, guilty.tag, *guilty.together_with) if warned else (),
-        observed=left_ratio(guilty, sets),
+        changes=made_fields(measurement, contribution.tag, *contribution.together_with) if warned else (),
+        observed=left_ratio(contribution, sets),
         limit=case.limit("max_left_ratio", measurement),
         unit="share of the series left",
-        guilty=guilty.tag,
-        share=share_of(guilty, sets),
+        main_contributor=contribution.tag,
+        share=share_of(contribution, sets),
         samples=tag.sample[:3] if tag else (),
         evidence=contribution_evidence(sets),
         facts=("series_listing",),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tsaudit.analysis.cardinality.contributions import guilty_tag, made_fields, share_of
+from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
@@ -37,7 +37,7 @@ _UNKNOWN = "Find the measurement that grew and the tag that multiplies its serie
     thresholds=(
         MAX_SERIES,
         COUNT_FIELDS,
-        Threshold("warn_ratio", 0.8, "share of the limit", "our default: leaves time to act before writes fail"),
+        Threshold("warning_ratio", 0.8, "share of the limit", "our default: leaves time to act before writes fail"),
     ),
 )
 def high_series_cardinality(case: Case) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     """
     found: list[Finding] = []
     for scope in _scopes(case):
-        finding = _judge(case, scope)
+        finding = _evaluate(case, scope)
         if finding and (scope.subject.measurement or not _already_said(case, finding, found)):
             found.append(finding)
     yield from found
@@ -150,30 +150,30 @@ def _already_said(case: Case, wider: Finding, found: Sequence[Finding]) -> bool:
     )
 
 
-def _judge(case: Case, scope: _Scope) -> Finding | None:
+def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     limit = series_limit(case, scope.inside[0] if scope.subject.measurement else None)
     series = scope.series
     # If the true number may be above the limit, report it: it was not shown to be below.
-    if not series or series + scope.margin < limit.value * case.limit("warn_ratio").value:
+    if not series or series + scope.margin < limit.value * case.limit("warning_ratio").value:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
-    guilty = guilty_tag(largest.tag_sets) if largest and largest.tag_sets else None
-    share, blame = None, ""
-    if largest and guilty and largest.tag_sets:
-        share = share_of(guilty, largest.tag_sets) * sizes[0][0] / series
-        blame = f"; tag {guilty.tag} of {largest.name} causes {percent(share)} of them"
+    contribution = main_contribution(largest.tag_sets) if largest and largest.tag_sets else None
+    share, cause = None, ""
+    if largest and contribution and largest.tag_sets:
+        share = share_of(contribution, largest.tag_sets) * sizes[0][0] / series
+        cause = f"; tag {contribution.tag} of {largest.name} causes {percent(share)} of them"
     exceeded = series - scope.margin > limit.value
     return Finding(
         subject=scope.subject,
         severity=_severity(limit, exceeded),
-        message=f"{_message(case, scope, series, limit)}{blame}.",
-        fix="" if largest and guilty else _UNKNOWN,
-        changes=made_fields(largest, guilty.tag, *guilty.together_with) if largest and guilty else (),
+        message=f"{_message(case, scope, series, limit)}{cause}.",
+        fix="" if largest and contribution else _UNKNOWN,
+        changes=made_fields(largest, contribution.tag, *contribution.together_with) if largest and contribution else (),
         observed=series,
         limit=limit,
         unit="series",
-        guilty=guilty.tag if guilty else None,
+        main_contributor=contribution.tag if contribution else None,
         share=share,
         evidence=tuple(
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")
@@ -187,10 +187,10 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
 
 def _severity(limit: Limit, exceeded: bool) -> Severity:
     if _is_of_other_engine(limit):
-        return Severity.INFO
+        return Severity.NOTE
     # The limit comes from the engine, a plan, or the configuration, and is not our default.
     is_set = not limit.source.startswith("our default")
-    return Severity.CRITICAL if exceeded and is_set else Severity.WARN
+    return Severity.CRITICAL if exceeded and is_set else Severity.WARNING
 
 
 def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:

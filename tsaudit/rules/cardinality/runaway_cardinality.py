@@ -94,13 +94,13 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     found: list[Finding] = []
     for measurement in case.measurements:
         count = measurement.series
-        finding = _judge(case, subject_of(measurement), count.value if count else None, measurement)
+        finding = _evaluate(case, subject_of(measurement), count.value if count else None, measurement)
         found += [finding] if finding else []
     # New measurements have no history of their own; their database does.
     for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
         count = database.series
-        found += _unless_said(case, _judge(case, Subject(database.name), count.value if count else None), found)
-    found += _unless_said(case, _judge(case, Subject(), case.profile.series), found)
+        found += _unless_said(case, _evaluate(case, Subject(database.name), count.value if count else None), found)
+    found += _unless_said(case, _evaluate(case, Subject(), case.profile.series), found)
     yield from found
 
 
@@ -143,7 +143,9 @@ class _Course:
         return (self.now.day - self.since).days
 
 
-def _judge(case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None) -> Finding | None:
+def _evaluate(
+    case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None
+) -> Finding | None:
     """The finding for one count; None if it is not growing without bound, or not known."""
     from tsaudit.analysis.growth import detection as growth
 
@@ -154,17 +156,17 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
     if len(points) < 2:
         return None
     days, values = [p.day for p in points], [p.value for p in points]
-    judged = growth.judge(days, values)
+    evaluated = growth.detect(days, values)
     # The history counts tag sets; a limit that also counts fields is that much closer.
     reached = limit.value / _fields_per_series(case, subject) if limit else None
     unit = ""
     if limit:
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
     forecast = growth.forecast(days, values, reached, unit=unit) if reached else None
-    course = _Course(judged, forecast, _before(points, judged), points[-1])
+    course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
     severity = _severity(case, course, measurement)
     if severity and limit is None:
-        severity = Severity.INFO
+        severity = Severity.NOTE
     return _finding(case, subject, limit, course, severity, measurement) if severity else None
 
 
@@ -175,9 +177,9 @@ def _fields_per_series(case: Case, subject: Subject) -> float:
     return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 
 
-def _before(points: Sequence[Point], judged: Growth) -> Point:
+def _before(points: Sequence[Point], evaluated: Growth) -> Point:
     """The newest point before the onset; the oldest point if there is no onset."""
-    earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
+    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     return earlier[-1] if earlier else points[0]
 
 
@@ -187,10 +189,10 @@ def _severity(case: Case, course: _Course, measurement: Measurement | None) -> S
 
     tenfold = course.factor >= limit("critical_factor")
     if course.growth.kind == "unknown":
-        return Severity.WARN if tenfold else None
+        return Severity.WARNING if tenfold else None
     if course.growth.kind == "step":
         recent = course.age <= limit("step_days")
-        return Severity.WARN if course.factor >= limit("warn_factor") and recent else None
+        return Severity.WARNING if course.factor >= limit("warn_factor") and recent else None
     if course.growth.kind != "growth":
         return None
     days = course.forecast.days if course.forecast else None
@@ -199,8 +201,8 @@ def _severity(case: Case, course: _Course, measurement: Measurement | None) -> S
         return Severity.CRITICAL
     doubled = course.factor >= limit("warn_factor")
     if not doubled and course.growth.onset is None and course.age < limit("filling_days"):
-        return Severity.INFO
-    return Severity.WARN if doubled or days is not None else Severity.INFO
+        return Severity.NOTE
+    return Severity.WARNING if doubled or days is not None else Severity.NOTE
 
 
 def _finding(
@@ -230,7 +232,7 @@ def _finding(
         limit=limit,
         unit="series",
         baseline=course.before.value,
-        guilty=cause.tag if cause else None,
+        main_contributor=cause.tag if cause else None,
         share=cause.share if cause else None,
         samples=cause.samples if cause else (),
         evidence=(
@@ -271,7 +273,7 @@ def _reason(case: Case, course: _Course, severity: Severity, measurement: Measur
     """Why a count that may be far below its limit is reported: how many times it has multiplied."""
     days, near = course.forecast.days if course.forecast else None, case.limit("critical_days", measurement).value
     is_near = days is not None and days <= near
-    if severity is Severity.INFO or is_near or course.factor < case.limit("warn_factor", measurement).value:
+    if severity is Severity.NOTE or is_near or course.factor < case.limit("warn_factor", measurement).value:
         return ""
     return f"{number(round(course.factor, 1) if course.factor < 10 else round(course.factor))} times the series before"
 
@@ -285,12 +287,12 @@ def _beginning(course: _Course, since: date) -> str:
     return f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"
 
 
-def _message(course: _Course, since: date, blame: str) -> str:
+def _message(course: _Course, since: date, cause: str) -> str:
     parts = [_beginning(course, since)]
     if course.growth.growth_per_day:
         parts[0] += f", now {number(course.added)} a day ({percent(course.growth.growth_per_day)})"
         parts[0] += _CHANGING.get(course.growth.shape, "")
-    parts += [blame] if blame else []
+    parts += [cause] if cause else []
     parts += [limit_reached(course.forecast)] if course.forecast and course.forecast.days is not None else []
     parts += [PROVISIONAL] if course.growth.provisional else []
     return "; ".join(parts) + "."

@@ -23,7 +23,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 @rule(
     code="CAR005",
     title="Too many measurements",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A7",),
     follows_from={"NAM002": Reach.SUBJECT},
     requires={"measurements"},
@@ -111,15 +111,15 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
             continue
         if limit := _exceeded(case, len(inside)):
             yield _whole(database, len(inside), families[database], limit)
-        told: set[str] = set()
+        reported: set[str] = set()
         for family in families[database]:
             if len(family.members) > case.limit("max_family").value:
-                told |= set(family.members)
+                reported |= set(family.members)
                 yield _family(case, database, family, len(inside))
         if case.engine.infers_roles:
             fewest = int(case.limit("max_alike").value) + 1
             for family, merge in families_of_one_schema(case, database, fewest):
-                if len(family.members) >= fewest and told.isdisjoint(family.members):
+                if len(family.members) >= fewest and reported.isdisjoint(family.members):
                     yield _alike(case, database, family, merge, len(inside))
 
 
@@ -134,7 +134,7 @@ def _of_collections(case: Case, database: str, names: list[str], families: list[
         beside = f" beside {number(len(known))} in families" if known else ""
         yield Finding(
             subject=Subject(database),
-            severity=Severity.WARN,
+            severity=Severity.WARNING,
             message=f"{number(len(rest))} collections{beside}, more than {number(limit.value)}.",
             fix="If they contain the same kind of documents, such as those of different customers or devices, write "
             "them to one collection with a field for what the names say, and drop what is no longer written.",
@@ -174,7 +174,7 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
     elif databases.value and len(counts) >= databases.value:
         yield Finding(
             subject=Subject(),
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             message=f"{_at_least(case)}{many(len(counts), 'database')}, the maximum that the product allows: "
             "creating another one will fail.",
             fix="Keep together what needs no retention and no rights of its own; delete databases that nobody uses.",
@@ -206,7 +206,7 @@ def _whole(database: str, names: int, families: list[NameFamily], limit: Limit) 
     in_families = sum(len(f.members) for f in families)
     return Finding(
         subject=Subject(database),
-        severity=Severity.CRITICAL if near else Severity.WARN,
+        severity=Severity.CRITICAL if near else Severity.WARNING,
         message=f"{number(names)} measurements, {reached if near else f'more than {number(limit.value)}'}"
         + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
         fix="" if families else _NO_FAMILY,
@@ -228,7 +228,7 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
     size, limit = len(family.members), case.limit("max_family")
     return Finding(
         subject=Subject(database, family.template),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{number(size)} measurements have names that differ only in data: {family.template}.",
         changes=_merges(database, family),
         observed=size,
@@ -249,7 +249,7 @@ def _alike(case: Case, database: str, family: NameFamily, merge: MergeMeasuremen
     size, columns = len(family.members), listed([part.name for part in family.tags])
     return Finding(
         subject=Subject(database, family.template),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{number(size)} tables named {family.template} have the same columns; one table "
         f"{f'with the column {columns}' if family.tags else 'for all periods'} would do.",
         changes=(merge,),

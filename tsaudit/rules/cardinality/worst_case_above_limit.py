@@ -14,7 +14,7 @@ from tsaudit.text import listed, number
 @rule(
     code="CAR002",
     title="The tags allow more series than the limit",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("A2",),
     follows_from={"CAR001": Reach.SUBJECT} | dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.MEASUREMENT),
     requires={"series_listing", "field_types"},
@@ -67,11 +67,11 @@ def worst_case_above_limit(case: Case) -> Iterator[Finding]:
         free = [t.key for t in measurement.tags if t.key in several - determined]
         yield Finding(
             subject=subject_of(measurement),
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             message=(
                 f"The independent tags allow {number(figures.independent)} series x fields, more "
                 f"than the limit of {number(limit.value)}; today there are "
-                f"{figures.actual_in_words}{on_sample(sets)}."
+                f"{figures.actual_description}{on_sample(sets)}."
             ),
             fix=f"Nothing is wrong yet. If the values of {listed(free)} may come to be combined freely, bound one of "
             "them: fewer or coarser values, or a field instead of a tag. Otherwise leave it: CAR004 watches growth.",

@@ -18,7 +18,7 @@ from tsaudit.text import listed
 @rule(
     code="DRF001",
     title="The schema changed since the last audit",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("F3", "H4"),
     requires={"databases", "measurements", "tag_keys", "field_types"},
 )
@@ -62,14 +62,14 @@ def schema_drift(case: Case) -> Iterator[Finding]:
         asked = asked_by(difference, case.timeline, case.profile)
         if asked:
             yield _good_news(case, difference, previous, asked, "as planned for", _AS_ASKED)
-        elif settled := eased(difference, case.timeline, previous, case.profile):
-            yield _good_news(case, difference, previous, settled, "and most series with it, as wanted by", _IN_ITS_WAY)
+        elif resolved := eased(difference, case.timeline, previous, case.profile):
+            yield _good_news(case, difference, previous, resolved, "and most series with it, as wanted by", _OTHERWISE)
         else:
             yield _finding(case, difference, previous)
 
 
 _AS_ASKED = "Nothing: an earlier audit asked for this change."
-_IN_ITS_WAY = "Nothing, if that was meant: what an earlier audit reported has been settled in another way."
+_OTHERWISE = "Nothing, if that was meant: what an earlier audit reported has been resolved in another way."
 _FIND_OUT = (
     "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
     "`databases` of the target, a database that may not be read is reported as not measured."
@@ -95,39 +95,44 @@ def _words(difference: Difference) -> _Words:
     if not difference.subject.measurement:
         return _of_database(difference.subject.database, difference.kind)
     if isinstance(was, Measurement):
-        return _Words(Severity.WARN, f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
+        return _Words(Severity.WARNING, f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
     if isinstance(now, Measurement):
-        return _Words(Severity.INFO, f"{now.name} is new.", "it", "writes it", after="new")
+        return _Words(Severity.NOTE, f"{now.name} is new.", "it", "writes it", after="new")
     return _of_column(difference.subject.column, difference.kind, was, now)
 
 
 def _of_database(name: str, kind: DifferenceKind) -> _Words:
     if kind is DifferenceKind.NEW:
-        return _Words(Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
+        return _Words(Severity.NOTE, f"Database {name} is new.", "it", "made it", after="new")
     # Servers only list what the user can read, so the list alone does not tell a lost permission from a deletion.
     message = f"Database {name} is no longer visible: it was dropped, or the audit lost the permission to read it."
-    return _Words(Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
+    return _Words(Severity.WARNING, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
 
 def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: LiveColumn | None) -> _Words:
     if was is not None and now is not None:
         if kind is DifferenceKind.ROLE:
             message = f"{name} was a {was.role} and is now a {now.role}."
-            return _Words(Severity.WARN, message, "the change", "made it", str(was.role), str(now.role))
+            return _Words(Severity.WARNING, message, "the change", "made it", str(was.role), str(now.role))
         before, after = " and ".join(was.types), " and ".join(now.types)
         message = f"{now.role.capitalize()} {name} was {before} and is now {after}."
-        return _Words(Severity.WARN, message, "the new type", "writes it", before, after)
+        return _Words(Severity.WARNING, message, "the new type", "writes it", before, after)
     if was is not None:
         return _Words(
-            Severity.WARN, f"{was.role.capitalize()} {name} was removed.", "its end", "wrote it", str(was.role), "gone"
+            Severity.WARNING,
+            f"{was.role.capitalize()} {name} was removed.",
+            "its end",
+            "wrote it",
+            str(was.role),
+            "gone",
         )
     assert now is not None
     if now.role is Role.TAG and now.role_known:
         message = f"Tag {name} is new; every new value of it can create new series."
-        return _Words(Severity.WARN, message, "the new tag", "adds it", "-", "tag")
+        return _Words(Severity.WARNING, message, "the new tag", "adds it", "-", "tag")
     types = f" ({' and '.join(now.types)})" if now.types else ""
     message = f"{now.role.capitalize()} {name} is new{types}."
-    return _Words(Severity.INFO, message, "the new field", "adds it", "-", str(now.role))
+    return _Words(Severity.NOTE, message, "the new field", "adds it", "-", str(now.role))
 
 
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
@@ -139,7 +144,7 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
         message=words.message,
         fix=words.fix or f"{own} What is no longer written stays until it expires or is deleted.",
         changes=() if words.fix else (_look(case, subject),),
-        guilty=subject.column or None,
+        main_contributor=subject.column or None,
         evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
         since=case.profile.day,
         facts=("measurements", "tag_keys", "field_types"),
@@ -149,11 +154,11 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
 def _good_news(
     case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...], how: str, fix: str
 ) -> Finding:
-    """What a plan asked for was done, or what it was about was settled."""
+    """What a plan asked for was done, or what it was about was resolved."""
     words = _words(difference)
     return Finding(
         subject=difference.subject,
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"{words.message.partition(';')[0].rstrip('.')}, {how} {listed(rules)}.",
         fix=fix,
         evidence=(

@@ -15,7 +15,7 @@ from tsaudit.text import listed
 @rule(
     code="FLD003",
     title="A field has several types",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C7",),
     requires={"field_types"},
 )
@@ -45,10 +45,10 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     - Write errors:
       https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     for field in measurement.fields:
         found = distinct_types(case.profile.engine, field.types)
         if len(found) < 2:
@@ -56,14 +56,14 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
         types = listed(found)
         yield Finding(
             subject=subject_of(measurement, field.key),
-            severity=Severity.WARN,
+            severity=Severity.WARNING,
             message=f"Field {field.key} is stored as {types}.",
             fix=f"Find the writer that sends {field.key} as another type than the others, and have all send one. What "
             "is stored as the wrong type stays until it expires or is converted; until then name the type in queries.",
             changes=(Inspect(subject_of(measurement), "types", field.key, tuple(found)),),
             observed=float(len(found)),
             unit="types",
-            guilty=field.key,
+            main_contributor=field.key,
             evidence=(Evidence("types", types),),
             facts=("field_types",),
         )

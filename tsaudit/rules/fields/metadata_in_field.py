@@ -46,7 +46,7 @@ _MOSTLY_CONSTANT: Final = 0.5
 @rule(
     code="FLD001",
     title="A field contains metadata",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C1",),
     requires={"field_types", "field_values"},
     uses={"row_count", "row_patterns", "null_counts", "options", "indexes"},
@@ -107,7 +107,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
                     yield _of_mixed_sources(case, measurement, field)
             elif _repeats(case, measurement, field, rows) and not _is_passing(field):
                 finding = _finding(case, measurement, field)
-                if finding.severity is not Severity.INFO or not _settable_indexes(measurement, field.key):
+                if finding.severity is not Severity.NOTE or not _settable_indexes(measurement, field.key):
                     yield finding
 
 
@@ -201,7 +201,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     return Finding(
         subject=subject_of(measurement, field.key),
         # A table that keeps all rows anyway can index any column, and its vendor recommends starting without a key.
-        severity=Severity.WARN if warned and not case.engine.keeps_all_rows(measurement) else Severity.INFO,
+        severity=Severity.WARNING if warned and not case.engine.keeps_all_rows(measurement) else Severity.NOTE,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),
         fix=" ".join(filter(None, (_served(measurement, field.key), *advice))),
@@ -209,7 +209,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         observed=field.distinct.value,
         limit=case.limit("max_values", measurement),
         unit="distinct values",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=tuple(evidence),
         facts=("field_values", "row_count", "null_counts", "indexes"),
@@ -223,7 +223,7 @@ def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Fin
     tags = listed([tag.key for tag in measurement.tags]) or "none"
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Field {field.key} names {many(field.distinct.value, 'source')} that share a series: of their rows "
         "with the same time, only the last one is kept.",
         fix="Only tags and time distinguish rows. Rows that were overwritten are lost, and have to be written "
@@ -232,7 +232,7 @@ def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Fin
         observed=field.distinct.value,
         limit=case.limit("max_values", measurement),
         unit="distinct values",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("tags", tags),

@@ -26,7 +26,7 @@ _FITS = {
 @rule(
     code="FLD002",
     title="A field has a type that does not fit its values",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C3",),
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
@@ -69,11 +69,11 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
             continue
         for field in measurement.fields:
             if kind := _text_kind(case, field):
-                yield _finding(measurement, field, kind, Severity.WARN)
+                yield _finding(measurement, field, kind, Severity.WARNING)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             elif _is_whole(case, measurement, field):
-                yield _finding(measurement, field, "integer", Severity.INFO)
+                yield _finding(measurement, field, "integer", Severity.NOTE)
 
 
 def _text_kind(case: Case, field: Field) -> str:
@@ -122,12 +122,12 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
     several = len(by.others) > 1
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Field {field.key} is stored as {' and '.join(field.types)}: by {by.tag}, its values are numbers "
         f"({listed(numbers, 4)}) or texts ({listed(others, 4)}).",
         fix=f"Write the numbers to a new column, such as {field.key}_number. The texts of "
         f"{'these attributes' if several else others[0]} stay in {field.key}.",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence(f"{by.tag} with numbers", listed(numbers, 8)),
@@ -145,7 +145,7 @@ def _finding(measurement: Measurement, field: Field, kind: str, severity: Severi
         severity=severity,
         message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
         changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("stored as", stored),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @rule(
     code="LAY004",
     title="Rows of different kinds share a table",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D4", "G2"),
     follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"row_patterns", "field_types"},
@@ -70,10 +70,10 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
     - Homogeneous measurements:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.rows import cohesion
     from tsaudit.analysis.tables.typed_values import typed_values
 
@@ -116,7 +116,7 @@ def _finding(
     assert part.row_patterns is not None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",

@@ -25,7 +25,7 @@ _COLLECTED_NAME: Final = re.compile(r"[.:/]|_(total|seconds|bytes|ratio|count|su
 @rule(
     code="LAY007",
     title="Fields of one reading are in separate measurements",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D6", "D7"),
     follows_from={"NAM002": Reach.MEASUREMENT},
     requires={"point_sample", "field_types"},
@@ -138,7 +138,7 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
     assert first.point_sample is not None
     return Finding(
         subject=Subject(first.database, first.name),
-        severity=Severity.INFO if few or not alike or _are_collected(members) else Severity.WARN,
+        severity=Severity.NOTE if few or not alike or _are_collected(members) else Severity.WARNING,
         message=f"{listed(group.members, 4)} contain points of the same sources at the same times: one reading "
         f"is written in {number(len(members))} pieces.",
         fix=f"Write what is asked for together as fields of one {case.engine.words.measurement}, with the {tag}s they "

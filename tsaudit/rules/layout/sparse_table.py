@@ -18,7 +18,7 @@ from tsaudit.text import listed, many, number, percent, plural, under
 @rule(
     code="LAY003",
     title="A table has many empty cells",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
@@ -81,10 +81,10 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     - Sparse schemas:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.tables.typed_values import typed_values
 
     # Fields whose names are data occur in few documents each; data-in-field-name reports them.
@@ -95,10 +95,10 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
         del nulls[key]
     rows = measurement.rows
     if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
-        yield from _judge_nulls(case, measurement, nulls)
+        yield from _evaluate_nulls(case, measurement, nulls)
 
 
-def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
+def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
     table_limit = case.limit("max_null_ratio", measurement)
     column_limit = case.limit("max_column_null_ratio", measurement)
     part, cells = _emptiest(measurement, nulls)
@@ -112,11 +112,11 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
     elif is_table_of_several and not case.engine.has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
-        yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)
+        yield _finding(case, measurement, cells, worst, Severity.WARNING, message, mean)
     elif risen := _risen(case, measurement, nulls):
         before, now = risen[0], nulls[risen[1]].value
         message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
-        finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARN, message, now)
+        finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARNING, message, now)
         began = before.day + timedelta(days=1)
         rise = f"from {percent(before.value)} to {percent(now)} of the rows"
         yield dataclasses.replace(
@@ -134,7 +134,7 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
         share = nulls[empty[0]].value
         verb = plural(len(empty), "contains", "contain")
         message = f"{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of the rows."
-        yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
+        yield _finding(case, measurement, nulls, empty, Severity.NOTE, message, share)
 
 
 def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str]) -> Finding:
@@ -143,7 +143,7 @@ def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], em
         f"{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(column_limit.value)} "
         "of the rows."
     )
-    finding = _finding(case, measurement, nulls, empty, Severity.WARN, message, float(len(empty)))
+    finding = _finding(case, measurement, nulls, empty, Severity.WARNING, message, float(len(empty)))
     return dataclasses.replace(
         finding,
         limit=limit,
@@ -206,8 +206,8 @@ def _finding(
     message: str,
     observed: float,
 ) -> Finding:
-    changes = _moved(measurement, columns) if severity is Severity.INFO else ()
-    limit = case.limit("max_null_ratio" if severity is Severity.WARN else "max_column_null_ratio", measurement)
+    changes = _moved(measurement, columns) if severity is Severity.NOTE else ()
+    limit = case.limit("max_null_ratio" if severity is Severity.WARNING else "max_column_null_ratio", measurement)
     return Finding(
         subject=subject_of(measurement),
         severity=severity,
@@ -220,7 +220,7 @@ def _finding(
         observed=observed,
         limit=limit,
         unit=limit.unit,
-        guilty=columns[0],
+        main_contributor=columns[0],
         share=nulls[columns[0]].value / sum(r.value for r in nulls.values()),
         evidence=tuple(Evidence(f"nulls in {key}", percent(nulls[key].value)) for key in columns[:20]),
         facts=("null_ratios", "row_count"),

@@ -13,7 +13,7 @@ from tsaudit.text import listed, many, number, percent, under
 @rule(
     code="LAY005",
     title="One reading is spread over several rows",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D5",),
     requires={"row_patterns", "field_types"},
     kinds=SERIES_KINDS,
@@ -69,7 +69,7 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
     ratio = found.complementary_ratio
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{listed([' and '.join(part) for part in parts], 4)} alternate{under(part)}: {percent(ratio)} "
         "of consecutive rows in a series have no field in common.",
         fix=f"Have the writer collect {listed(sorted({c for part in parts for c in part}))} of one source and write "

@@ -15,7 +15,7 @@ from tsaudit.text import listed, many, number
 @rule(
     code="LAY002",
     title="A measurement has too many tags",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D2", "E3"),
     requires={"tag_keys"},
     uses={"series_listing", "tag_values", "options", "indexes"},
@@ -80,7 +80,7 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
         sampled = on_sample(measurement.tag_sets) if measurement.tag_sets else ""
         yield Finding(
             subject=subject_of(measurement),
-            severity=Severity.WARN,
+            severity=Severity.WARNING,
             message=f"{many(len(tags), case.engine.words.tag)}, more than {number(limit.value)}"
             + (f"{enough}{sampled}." if drop else "."),
             fix=_advice(keep, drop),

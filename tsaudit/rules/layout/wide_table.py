@@ -14,7 +14,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 @rule(
     code="LAY001",
     title="A table has too many columns",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("D1",),
     follows_from={"NAM005": Reach.MEASUREMENT},
     requires={"tag_keys", "field_types"},
@@ -82,7 +82,7 @@ def wide_table(case: Case) -> Iterator[Finding]:
         reached = f", {percent(columns / engine.value)} of what {product} allows" if engine.value else ""
         yield Finding(
             subject=subject_of(measurement),
-            severity=Severity.CRITICAL if near else Severity.WARN,
+            severity=Severity.CRITICAL if near else Severity.WARNING,
             message=f"{number(columns)} columns, more than the recommended {number(limit.value)}{reached}.",
             fix=f"Split {measurement.name} by what is written and read together, each part with the time and the same "
             f"{case.engine.words.tag}s. Which fields these are, only those who write and read them know.",

@@ -28,7 +28,7 @@ _BUILT_IN: Final = frozenset(
 @rule(
     code="NAM005",
     title="Names of tags or fields contain data",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("B4",),
     requires={"field_types"},
     uses={"tag_keys"},
@@ -109,7 +109,7 @@ def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily
     is_minor = numbered and (count < limit.value or _are_built_in(measurement, family))
     return Finding(
         subject=Subject(measurement.database, measurement.name, family.template),
-        severity=Severity.INFO if is_minor else Severity.WARN,
+        severity=Severity.NOTE if is_minor else Severity.WARNING,
         message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}.",
         fix=f"Write one {role} {family.measurement} and what varies as {what}, in a row for each: "
         f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "

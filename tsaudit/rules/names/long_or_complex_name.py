@@ -22,7 +22,7 @@ _PART = re.compile(r"[^\W_]+")
 @rule(
     code="NAM001",
     title="A name is too long or has too many parts",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("B1",),
     follows_from={"NAM002": Reach.MEASUREMENT, "NAM005": Reach.MEASUREMENT},
     requires={"measurements", "tag_keys", "field_types"},
@@ -57,19 +57,19 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
     """
     for database in case.profile.databases:
         name = database.own_name
-        if reason := _complaint(case, name):
+        if reason := _problem(case, name):
             yield _finding(case, Subject(database.name), {name: reason})
     shorter = _shorter_names(case)
     for measurement in case.measurements:
         names = (measurement.name, *(t.key for t in measurement.tags), *(f.key for f in measurement.fields))
-        bad = {name: reason for name in names if (reason := _complaint(case, name))}
+        bad = {name: reason for name in names if (reason := _problem(case, name))}
         if bad:
             new_name = shorter.get((measurement.database, measurement.name))
             changes = _renames(measurement, bad, new_name)
             yield _finding(case, subject_of(measurement), bad, changes)
 
 
-def _complaint(case: Case, name: str) -> str:
+def _problem(case: Case, name: str) -> str:
     """What is wrong with the name; empty if nothing is."""
     if len(name) > case.limit("max_length").value:
         return f"{number(len(name))} characters"
@@ -81,7 +81,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], changes: tuple[R
     longest = max(bad, key=len)
     return Finding(
         subject=subject,
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 4)}: "
         f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and read.",
         fix=f"Take a name that says what is measured, and put what varies into {case.engine.words.tag}s."
@@ -91,7 +91,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], changes: tuple[R
         observed=len(longest),
         limit=case.limit("max_length"),
         unit="characters",
-        guilty=longest,
+        main_contributor=longest,
         evidence=tuple(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
         facts=("measurements", "tag_keys", "field_types"),
     )
@@ -104,7 +104,7 @@ def _shorter_names(case: Case) -> dict[tuple[str, str], str]:
         inside[measurement.database].append(measurement.name)
     found: dict[tuple[str, str], str] = {}
     for database, names in inside.items():
-        if long := [name for name in names if _complaint(case, name)]:
+        if long := [name for name in names if _problem(case, name)]:
             families = in_families(case, database)
             new_names = distinct(long, _short, names)
             found |= {(database, old): new for old, new in new_names.items() if old not in families}

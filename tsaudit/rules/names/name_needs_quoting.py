@@ -28,7 +28,7 @@ _MOST_APART: Final = 3
 @rule(
     code="NAM003",
     title="Names that need quotes in queries",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("B5",),
     requires={"measurements", "tag_keys", "field_types"},
     uses={"options"},
@@ -158,7 +158,7 @@ def _finding(
     first = columns[0] if columns else next(iter(bad))
     return Finding(
         subject=subject,
-        severity=Severity.WARN if any(map(_needs_escape, bad)) else Severity.INFO,
+        severity=Severity.WARNING if any(map(_needs_escape, bad)) else Severity.NOTE,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
         f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
         fix=f"Until then quote them in every query: {case.quoted(list(bad)[:3])}."
@@ -167,7 +167,7 @@ def _finding(
         changes=renames,
         observed=len(bad),
         unit="names",
-        guilty=first,
+        main_contributor=first,
         evidence=(
             Evidence("names that need quotes", number(len(bad))),
             *(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
@@ -187,7 +187,7 @@ def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
     most = sorted(inside, key=lambda name: (-len(inside[name]), name))
     return Finding(
         subject=subject_of(found[0][0]),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"{many(len(most), 'name')} in {many(len(found), case.engine.words.measurement)} "
         f"{'needs' if len(most) == 1 else 'need'} quotes in every query: "
         f"{listed([f'{name} ({reasons[name]})' for name in most], 5)}.",
@@ -195,7 +195,7 @@ def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
         "write next.",
         observed=len(most),
         unit="names",
-        guilty=most[0],
+        main_contributor=most[0],
         evidence=(
             Evidence("names that need quotes", number(len(most))),
             *(Evidence(name, f"{reasons[name]}; in {listed(inside[name], 4)}") for name in most[:20]),

@@ -13,7 +13,7 @@ from tsaudit.rules.new_names import distinct
 @rule(
     code="NAM004",
     title="A name is both a tag and a field",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("B6",),
     requires={"tag_keys", "field_types"},
 )
@@ -49,14 +49,14 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
             if field.key in tags:
                 yield Finding(
                     subject=subject_of(measurement, field.key),
-                    severity=Severity.WARN,
+                    severity=Severity.WARNING,
                     message=f"{field.key} is both a tag and a field of {measurement.name}.",
                     fix="If queries filter by the field rather than by the tag, rename the tag instead.",
                     changes=(
                         Rename(subject_of(measurement), field.key, names[field.key], role="field"),
                         Inspect(subject_of(measurement), "both", field.key),
                     ),
-                    guilty=field.key,
+                    main_contributor=field.key,
                     evidence=(Evidence("type of the field", " and ".join(field.types)),),
                     facts=("tag_keys", "field_types"),
                 )

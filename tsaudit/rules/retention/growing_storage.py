@@ -16,7 +16,7 @@ from tsaudit.text.forecasts import limit_reached
 @rule(
     code="RET002",
     title="Data and indexes approach the space limit",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H5",),
     requires={"stored_bytes"},
     moot={
@@ -35,7 +35,7 @@ from tsaudit.text.forecasts import limit_reached
             "bytes",
             ("our default: smaller databases need no capacity planning without a limit"),
         ),
-        Threshold("warn_days", 90, "days to the limit", "our default: a quarter, to decide and to buy"),
+        Threshold("warning_days", 90, "days to the limit", "our default: a quarter, to decide and to buy"),
         Threshold("critical_days", 14, "days to the limit", "our default: the time it takes to deploy a change"),
     ),
 )
@@ -43,7 +43,7 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     """When the data and indexes of all databases will reach `max_bytes`, based on the daily history of their size.
 
     The server does not report how much space there is, so set `max_bytes` to the size of the disk minus everything else
-    on it. The finding is a warning within `warn_days` of the limit, and critical within `critical_days` or above it.
+    on it. The finding is a warning within `warning_days` of the limit, and critical within `critical_days` or above it.
     Without the limit, growth is a note from `min_bytes` on. Separating growth from steps and noise takes a week of
     history. For the sizes that each engine reports and what they include, see `docs/engines.md`.
 
@@ -73,25 +73,25 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     limit = case.limit("max_bytes")
     points = (*case.usual("stored_bytes", Subject()), Point(case.profile.day, float(held)))
     days, values = [p.day for p in points], [p.value for p in points]
-    judged = growth.judge(days, values)
+    evaluated = growth.detect(days, values)
     forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit.value else None
-    severity = _severity(case, held, judged.kind == "growth", limit, forecast)
+    severity = _severity(case, held, evaluated.kind == "growth", limit, forecast)
     if severity is None:
         return
-    earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
+    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     before = earlier[-1] if earlier else points[0]
-    doubling = judged.doubling_days if not limit.value else None
+    doubling = evaluated.doubling_days if not limit.value else None
     finding = _finding(case, severity, limit, forecast, before, points[-1], doubling)
-    yield replace(finding, per_day=held * judged.growth_per_day or None)
+    yield replace(finding, per_day=held * evaluated.growth_per_day or None)
 
 
 def _severity(case: Case, held: int, grows: bool, limit: Limit, forecast: Forecast | None) -> Severity | None:
     if not limit.value:
-        return Severity.INFO if grows and held >= case.limit("min_bytes").value else None
+        return Severity.NOTE if grows and held >= case.limit("min_bytes").value else None
     days = 0.0 if held >= limit.value else forecast.days if forecast else None
-    if days is None or days > case.limit("warn_days").value:
+    if days is None or days > case.limit("warning_days").value:
         return None
-    return Severity.CRITICAL if days <= case.limit("critical_days").value else Severity.WARN
+    return Severity.CRITICAL if days <= case.limit("critical_days").value else Severity.WARNING
 
 
 def _finding(

@@ -24,7 +24,7 @@ _COMPRESS_AFTER = "compress_after"
 @rule(
     code="RET001",
     title="No retention is set",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("F1",),
     requires={"retention"},
     uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
@@ -86,7 +86,7 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     """
     for database in case.profile.databases:
         inside = [m for m in case.measurements if m.database == database.name]
-        policies = _judged(database, inside)
+        policies = _evaluated(database, inside)
         forever = [policy for policy in policies if policy.duration_s == FOREVER]
         if inside and forever:
             yield _finding(case, database, forever, inside)
@@ -96,7 +96,7 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
             yield from _of_table(case, measurement, kept)
 
 
-def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
+def _evaluated(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
     """The database's own policy, or the default one; if there is none, as on Timestream, those of its tables."""
     if database.policy_of:
         return list(database.retention or ())
@@ -128,7 +128,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         )
     return Finding(
         subject=subject,
-        severity=Severity.WARN if (growth and growth.doubling_days <= fast) or paid else Severity.INFO,
+        severity=Severity.WARNING if (growth and growth.doubling_days <= fast) or paid else Severity.NOTE,
         message=f"{message}.",
         fix="What has to live longer goes to a place of its own.",
         changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),)
@@ -160,7 +160,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         message += f", while data grew from {size(growth.before.value)} on {growth.before.day} to {size(growth.now)}"
     yield Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN if growth else Severity.INFO,
+        severity=Severity.WARNING if growth else Severity.NOTE,
         message=f"{message}.",
         changes=(SetRetention(subject_of(measurement), timedelta(days=_A_YEAR), kept.policy),),
         observed=held,
@@ -211,12 +211,12 @@ def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | 
 
     now = Point(case.profile.day, value)
     points = (*case.usual(figure, subject), now)
-    judged = growth.judge([p.day for p in points], [p.value for p in points])
-    if judged.doubling_days is None:
+    evaluated = growth.detect([p.day for p in points], [p.value for p in points])
+    if evaluated.doubling_days is None:
         return None
-    earlier = [p for p in points if judged.onset is None or p.day < judged.onset]
-    before, per_day = earlier[-1] if judged.onset and earlier else points[0], now.value * judged.growth_per_day
-    return _Grown(before, now.value, per_day, judged.doubling_days)
+    earlier = [p for p in points if evaluated.onset is None or p.day < evaluated.onset]
+    before, per_day = earlier[-1] if evaluated.onset and earlier else points[0], now.value * evaluated.growth_per_day
+    return _Grown(before, now.value, per_day, evaluated.doubling_days)
 
 
 def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:

@@ -14,7 +14,7 @@ from tsaudit.text import count, listed, size
 @rule(
     code="STO002",
     title="No index starts with the time column",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E8",),
     requires={"indexes"},
     uses={"null_counts", "row_estimate", "storage", "partitions"},
@@ -78,12 +78,12 @@ def _severity(measurement: Measurement) -> Severity | None:
     indexes = measurement.indexes or ()
     if any(index.finds_ranges_of(time) for index in indexes):
         return None
-    return Severity.INFO if any(time in i.columns for i in indexes if i.valid and not i.partial) else Severity.WARN
+    return Severity.NOTE if any(time in i.columns for i in indexes if i.valid and not i.partial) else Severity.WARNING
 
 
 def _finding(measurement: Measurement, severity: Severity) -> Finding:
     time = measurement.time_column or ""
-    if severity is Severity.INFO:
+    if severity is Severity.NOTE:
         message = f"No index starts with {time}, so a time range over all sources needs a full scan."
     else:
         message = f"{time} is in no index, so every time range needs a full scan."
@@ -96,7 +96,7 @@ def _finding(measurement: Measurement, severity: Severity) -> Finding:
         changes=(AddIndex(subject_of(measurement), (time,)),),
         observed=measurement.rows.value if measurement.rows else None,
         unit="rows" if measurement.rows else "",
-        guilty=time,
+        main_contributor=time,
         evidence=(
             Evidence("indexes", listed(indexes)),
             *([Evidence("rows", count(measurement.rows))] if measurement.rows else []),

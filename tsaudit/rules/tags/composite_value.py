@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.model.change import Part as ChangedPart
-from tsaudit.model.change import SplitColumn
+from tsaudit.model.change import ColumnPart, SplitColumn
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.shapes import Composite, Part
+    from tsaudit.analysis.shapes.shapes import Attribute, Composite
 
 _LONG = {"loc": "location", "reg": "region", "dev": "device", "env": "environment", "svc": "service", "ver": "version"}
 _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", "no", "nr"})
@@ -23,7 +22,7 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
 @rule(
     code="TAG003",
     title="A value contains several attributes",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("B3",),
     requires={"tag_values"},
     uses={"field_values"},
@@ -80,7 +79,7 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
     figure = column.values if isinstance(column, Tag) else column.distinct
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Values of {role} {column.key} contain {number(len(parts))} attributes each: {listed(list(parts))}.",
         fix=f"What is stored under {column.key} can be taken apart, or stays until it expires.",
         changes=(
@@ -88,14 +87,14 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
                 subject_of(measurement),
                 column.key,
                 composite.separator,
-                tuple(ChangedPart(name, redact(value)) for name, value in parts.items()),
+                tuple(ColumnPart(name, redact(value)) for name, value in parts.items()),
                 _without_values(composite),
                 is_tag=role == "tag",
             ),
         ),
         observed=len(parts),
         unit="attributes per value",
-        guilty=column.key,
+        main_contributor=column.key,
         samples=(composite.example, *(v for v in column.sample if v != composite.example))[:3],
         evidence=tuple(Evidence(name, f"e.g. {redact(value)}") for name, value in parts.items()),
         facts=("tag_values",) if role == "tag" else ("field_values",),
@@ -116,12 +115,12 @@ def _taken_apart(measurement: Measurement, column: Tag | Field, composite: Compo
     figure = column.values if isinstance(column, Tag) else column.distinct
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"Values of {role} {column.key} repeat {names}.",
         fix=f"Stop writing {column.key} once no key and no query needs it.",
         observed=len(own),
         unit="attributes per value",
-        guilty=column.key,
+        main_contributor=column.key,
         samples=column.sample[:3],
         evidence=tuple(Evidence(c.key, "has the same values") for c in own),
         facts=("tag_values",) if role == "tag" else ("field_values",),
@@ -145,7 +144,7 @@ def _without_values(composite: Composite) -> str:
     return composite.separator.join(pieces)
 
 
-def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
+def _names(key: str, parts: Iterable[Attribute], taken: Iterable[str]) -> list[str]:
     """A unique name for each part, distinct from the existing columns; SQL names are case-insensitive."""
     used = {name.lower() for name in taken}
     names = []
@@ -158,7 +157,7 @@ def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
     return names
 
 
-def _proposed(key: str, part: Part) -> str:
+def _proposed(key: str, part: Attribute) -> str:
     """A name for the part: abbreviations expanded, and prefixed with the column's name if it is too general alone."""
     name = _LONG.get(part.name.lower(), part.name)
     return f"{key}_{name}" if name.lower() in _VAGUE or name.startswith("part_") else name

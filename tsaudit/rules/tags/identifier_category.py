@@ -26,7 +26,7 @@ _MOST: Final = 0.5
 @rule(
     code="TAG009",
     title="A column of categories contains IDs",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A6", "B3"),
     engines=lambda engine: engine.infers_roles,
     requires={"field_types", "field_values"},
@@ -96,14 +96,14 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     limit = case.limit("max_categories", measurement)
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Column {field.key} has {values_of(field.distinct)}, most of them with an ID, beside those that come "
         f"again and again in {percent(field.frequent_ratio.value)} of the rows.",
         fix=f"Keep the category in {field.key}, and write the ID to a column of its own.",
         observed=field.distinct.value,
         limit=limit,
         unit=limit.unit,
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("distinct values read", number(field.distinct.value)),

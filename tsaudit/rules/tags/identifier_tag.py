@@ -16,7 +16,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
 @rule(
     code="TAG002",
     title="A tag contains an unbounded number of IDs",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A6", "E4", "G5"),
     follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_values"},
@@ -106,13 +106,13 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
     """Why the tag is reported, with the observed value and the limit; None if it is not reported."""
     from tsaudit.analysis.cardinality import fleets
-    from tsaudit.analysis.shapes import kind_words, shapes
+    from tsaudit.analysis.shapes import kind_descriptions, shapes
 
     assert tag.values is not None
     values, said = tag.values.value, values_of(tag.values)
     kind, known = shapes.classify(tag.sample).kind, tag.over_time
     ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
-    looks = f" shaped like IDs ({kind_words.of_kind(kind)})" if kind in shapes.IDENTIFIER_KINDS else ""
+    looks = f" shaped like IDs ({kind_descriptions.of_kind(kind)})" if kind in shapes.IDENTIFIER_KINDS else ""
     limit = case.limit("endless_values", measurement)
     if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
         new = number(known.new_per_day or 0)
@@ -170,7 +170,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.INFO if newest else Severity.WARN,
+        severity=Severity.NOTE if newest else Severity.WARNING,
         message=f"Tag {tag.key} has {reason}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix="Use tags for what many rows share.",
         changes=made_fields(measurement, tag.key),
@@ -178,7 +178,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         per_day=gained_per_day(case, tag) if observed == tag.values.value else None,
         limit=limit,
         unit=limit.unit,
-        guilty=tag.key,
+        main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),

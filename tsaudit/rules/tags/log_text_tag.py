@@ -30,7 +30,7 @@ _MIXED = "texts that contain times or UUIDs"
 @rule(
     code="TAG001",
     title="A tag contains log messages or other free text",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("A5",),
     follows_from={"TAG008": Reach.SUBJECT},
     requires={"tag_values"},
@@ -114,7 +114,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         endless = f" {ended_words(case, newest)}"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.INFO if ends == "bounded" or newest else Severity.WARN,
+        severity=Severity.NOTE if ends == "bounded" or newest else Severity.WARNING,
         message=f"Tag {tag.key} contains {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,
@@ -124,7 +124,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         per_day=gained_per_day(case, tag),
         limit=case.limit("min_values", measurement),
         unit="values",
-        guilty=tag.key,
+        main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=(

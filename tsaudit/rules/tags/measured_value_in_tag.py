@@ -27,7 +27,7 @@ _NAMES_A_PART = re.compile(
 @rule(
     code="TAG006",
     title="A tag contains a measured value",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C2",),
     requires={"tag_values", "tag_changes"},
     uses={"series_listing"},
@@ -157,13 +157,13 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
     words = "whole numbers" if reading.kind == "integer" else "numbers"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Tag {tag.key} contains {words} that vary over time: {many(tag.values.value, 'value')}.",
         changes=made_fields(measurement, tag.key, to=reading.kind),
         observed=tag.values.value,
         limit=case.limit("min_values", measurement),
         unit="values",
-        guilty=tag.key,
+        main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),

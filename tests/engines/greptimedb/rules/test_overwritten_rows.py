@@ -29,14 +29,14 @@ CASES = (
 def test_severity_when_texts_tell_of_several_things() -> None:
     one = a_table(key=(), fields=(a_field("usage", ("double",)),))
     (finding,) = findings(rule, one)
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
     assert finding.message == (
         "The table has no key and is not append-only: rows with the same time overwrite each other, which is correct "
         "for a single source only."
     )
     assert not finding.changes
     assert "add a column that names the source to the key before" in finding.fix
-    assert findings(rule, a_table(key=(), fields=(a_text("method", METHODS),)))[0].severity is Severity.WARN
+    assert findings(rule, a_table(key=(), fields=(a_text("method", METHODS),)))[0].severity is Severity.WARNING
     assert findings(rule, a_table(key=(), fields=(a_text("line", LINES),)))[0].severity is Severity.CRITICAL
 
 
@@ -46,11 +46,11 @@ def test_loss_when_files_show_it() -> None:
     # Of numbers alone they may be corrections.
     lost = a_table(key=(), stored=stored(1_000_005))
     (finding,) = findings(rule, lost)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message.endswith("overwrite each other. 5 stored rows can no longer be read.")
     assert finding.observed == 5
     later = a_table(key=(), stored=stored(1_000_005), first_time=NOW - timedelta(days=29))
-    assert findings(rule, later)[0].severity is Severity.INFO
+    assert findings(rule, later)[0].severity is Severity.NOTE
 
 
 def test_texts_are_named_once_and_no_rows_are_not_observed() -> None:

@@ -24,9 +24,12 @@ def _levels(type_: str, values: tuple[str, ...]) -> Dataset:
 LONG = tuple(f"/shop/items/{i}/" + "a-long-name-of-a-thing-" * 4 for i in range(4))
 CASES = (
     Case(
-        _levels("float", ("1.5", "2.5")), _levels("integer", ("1", "2")), Subject("", "tanks", "level"), guilty="level"
+        _levels("float", ("1.5", "2.5")),
+        _levels("integer", ("1", "2")),
+        Subject("", "tanks", "level"),
+        main_contributor="level",
     ),
-    Case(_levels("", LONG), _levels("", ("low", "high")), Subject("", "tanks", "level"), guilty="level"),
+    Case(_levels("", LONG), _levels("", ("low", "high")), Subject("", "tanks", "level"), main_contributor="level"),
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, times
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.engines.influxdb3.rules.long_text_field import long_text_field as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import TEXT_KEPT
@@ -29,8 +29,8 @@ CASES = (
         breaks=dataset(_logs(4000)),
         keeps=dataset(_logs(200)),
         subject=Subject("", "logs", "body"),
-        severity=Severity.INFO,
-        guilty="body",
+        severity=Severity.NOTE,
+        main_contributor="body",
         limits={"long-text-field.min_rows": 60},
     ),
 )
@@ -41,13 +41,13 @@ LONG, SHORT = "x" * TEXT_KEPT, "x" * (TEXT_KEPT - 1)
 def _found(*sample: str, rows: int | None = 1000, types: tuple[str, ...] = ("string",)) -> tuple[Finding, ...]:
     counted: dict[str, Any] = {"rows": None if rows is None else a_count(rows)}
     field = a_field("body", types, sample=sample)
-    return judge(rule, a_profile(a_measurement("logs", fields=(field,), **counted), engine="influxdb3")).findings
+    return run_rule(rule, a_profile(a_measurement("logs", fields=(field,), **counted), engine="influxdb3")).findings
 
 
 def test_message() -> None:
     (finding,) = _found(LONG, SHORT)
     assert finding.message == ("Field body contains long texts: 50% of the values read have 256 characters or more.")
-    assert finding.severity is Severity.INFO
+    assert finding.severity is Severity.NOTE
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_silence(sample: tuple[str, ...], changes: dict[str, Any]) -> None:
 
 
 def test_silence_when_the_database_is_empty() -> None:
-    assert judge(rule, a_profile(a_measurement(fields=()), engine="influxdb3")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_measurement(fields=()), engine="influxdb3")).outcome is Outcome.PASS

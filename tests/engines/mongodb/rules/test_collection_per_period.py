@@ -11,7 +11,7 @@ from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile,
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb import visits
 from tests.engines.mongodb.mongosh import one_line
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.analysis.tables.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept
 from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
@@ -60,7 +60,7 @@ def days(count: int, form: str = "visits_%Y_%m_%d") -> list[str]:
 def test_message_and_evidence() -> None:
     (finding,) = with_steps(rule, a_profile(*map(a_collection, days(20)), engine="mongodb"))
     assert finding.subject == Subject("main", "visits_{day}")
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "20 collections named visits_{day} contain 2,000 documents in 70 kB, and 64 kB of indexes."
     )
@@ -77,7 +77,7 @@ def test_message_and_evidence() -> None:
 def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:
     names = sorted(days(21))
     members = [a_collection(name, data=3500 if i % 10 == 0 else None) for i, name in enumerate(names)]
-    (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
+    (finding,) = run_rule(rule, a_profile(*members, engine="mongodb")).findings
     assert "2,100 documents in 73.5 kB" in finding.message
     assert finding.evidence[1].value == (
         "141 kB, 3 of 21 collections measured, the others estimated from their number of documents"
@@ -86,28 +86,28 @@ def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:
 
 def test_information_when_they_are_few_and_silence_when_they_prove_nothing() -> None:
     def found(*names: str) -> list[Severity]:
-        return [f.severity for f in judge(rule, a_profile(*map(a_collection, names), engine="mongodb")).findings]
+        return [f.severity for f in run_rule(rule, a_profile(*map(a_collection, names), engine="mongodb")).findings]
 
-    assert found(*days(12)) == [Severity.WARN]
-    assert found(*days(11)) == [Severity.INFO]
+    assert found(*days(12)) == [Severity.WARNING]
+    assert found(*days(11)) == [Severity.NOTE]
     assert found(*days(2)) == []
     assert found("order_201210", "order_201305", "order_201907") == []
 
 
 def test_silence_when_the_members_have_no_field_in_common() -> None:
     members = [a_collection(name, field=f"f{i}") for i, name in enumerate(days(12))]
-    assert judge(rule, a_profile(*members, engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(*members, engine="mongodb")).outcome is Outcome.PASS
 
 
 def test_family_stays_one_when_a_field_was_renamed_over_the_years() -> None:
     members = [a_collection(name, field="uid" if i < 4 else "user_id") for i, name in enumerate(sorted(days(12)))]
-    assert len(judge(rule, a_profile(*members, engine="mongodb")).findings) == 1
+    assert len(run_rule(rule, a_profile(*members, engine="mongodb")).findings) == 1
 
 
 def test_bytes_of_what_was_not_counted_follow_from_its_neighbours() -> None:
     names = sorted(days(21))
     members = [a_collection(n, data=3500 if i % 10 == 0 else None, documents=None) for i, n in enumerate(names)]
-    (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
+    (finding,) = run_rule(rule, a_profile(*members, engine="mongodb")).findings
     assert finding.message == "21 collections named visits_{day} take 73.5 kB, and 67.2 kB of indexes."
     assert (
         finding.evidence[1].value == "141 kB, 3 of 21 collections measured, the others estimated from their neighbors"
@@ -118,28 +118,28 @@ def test_bytes_are_left_out_where_they_are_not_known() -> None:
     """Without the permission for $collStats; the names tell enough."""
     members = [dataclasses.replace(a_collection(name), storage=None) for name in days(20)]
     gap = Gap("storage", Reason.DENIED, "not authorized on main to execute command", "main")
-    result = judge(rule, a_profile(*members, engine="mongodb", gaps=(gap,)))
+    result = run_rule(rule, a_profile(*members, engine="mongodb", gaps=(gap,)))
     assert (result.outcome, result.gaps) == (Outcome.FAIL, ())
     (finding,) = result.findings
     assert finding.message == "20 collections named visits_{day} contain 2,000 documents."
     evidence = {e.label: e.value for e in finding.evidence}
     assert not evidence.keys() & {"bytes of documents and indexes", "a collection of counts would free"}
     assert evidence["new files a year"] == "1,095"
-    assert judge(closed_period_kept, a_profile(*members, engine="mongodb")).findings == ()
-    assert judge(rule, a_profile(a_collection("users"), engine="mongodb", gaps=(gap,))).outcome is Outcome.PASS
+    assert run_rule(closed_period_kept, a_profile(*members, engine="mongodb")).findings == ()
+    assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb", gaps=(gap,))).outcome is Outcome.PASS
 
 
 def test_family_is_gone_through_a_few_times_and_not_once_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
     measured, times = CollectionFamily.measured, []
     monkeypatch.setattr(CollectionFamily, "measured", property(lambda f: times.append(f) or measured.fget(f)))
-    assert len(judge(rule, a_profile(*map(a_collection, days(200)), engine="mongodb")).findings) == 1
+    assert len(run_rule(rule, a_profile(*map(a_collection, days(200)), engine="mongodb")).findings) == 1
     assert 0 < len(times) < 10
 
 
 def test_critical_when_all_files_come_to_the_limit() -> None:
     profile = a_profile(*map(a_collection, days(20)), engine="mongodb")
-    assert judge(rule, profile, {"max_files": 61}).findings[0].severity is Severity.WARN
-    (finding,) = judge(rule, profile, {"max_files": 60}).findings
+    assert run_rule(rule, profile, {"max_files": 61}).findings[0].severity is Severity.WARNING
+    (finding,) = run_rule(rule, profile, {"max_files": 60}).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.limit is not None
     assert finding.limit.name == "collection-per-period.max_files"
@@ -150,16 +150,16 @@ def test_critical_when_their_number_comes_to_the_limit_soon() -> None:
     growing = tuple(Point(DAY - timedelta(days=28 - i), 72.0 + i) for i in range(28))
     timeline = Timeline(points={("measurements", Subject()): growing})
     # A hundred collections with two indexes each: 300 files, three more a day.
-    (finding,) = judge(rule, profile, {"max_files": 360}, timeline).findings
+    (finding,) = run_rule(rule, profile, {"max_files": 360}, timeline).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     assert 15 <= finding.forecast.days <= 25
     assert "; at this rate the limit of 360 files is reached in about " in finding.message
-    (later,) = judge(rule, profile, {"max_files": 600}, timeline).findings
-    assert (later.severity, "at this rate" in later.message) == (Severity.WARN, False)
+    (later,) = run_rule(rule, profile, {"max_files": 600}, timeline).findings
+    assert (later.severity, "at this rate" in later.message) == (Severity.WARNING, False)
     steady = Timeline(points={("measurements", Subject()): tuple(Point(p.day, 100.0) for p in growing)})
-    assert judge(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARN
+    assert run_rule(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARNING
 
 
 def test_database_for_each_period_is_told_too() -> None:
@@ -168,19 +168,19 @@ def test_database_for_each_period_is_told_too() -> None:
         users = [dataclasses.replace(a_collection("users"), database=name) for name in names]
         databases = tuple(Database(name, storage=DatabaseStorage(1000, 200, None, None)) for name in names)
         profile = a_profile(*users, engine="mongodb", databases=(*databases, Database("shop")))
-        return list(judge(rule, profile).findings)
+        return list(run_rule(rule, profile).findings)
 
     (finding,) = found(12)
-    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARN)
+    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARNING)
     assert finding.message == "12 databases named stats_{month} contain 12 collections."
     assert [e.value for e in finding.evidence] == ["2025-01-01 to 2025-12-01, each month", "14.4 kB"]
-    assert [f.severity for f in found(11)] == [Severity.INFO]
+    assert [f.severity for f in found(11)] == [Severity.NOTE]
     assert found(2) == []
 
 
 def test_families_of_one_thing_are_told_together() -> None:
     names = {*days(60), *days(60, "visits_%Gw%V"), *days(60, "logins_%Gw%V")}
-    result = judge(rule, a_profile(*map(a_collection, sorted(names)), engine="mongodb"))
+    result = run_rule(rule, a_profile(*map(a_collection, sorted(names)), engine="mongodb"))
     beside = {f.subject.measurement: [e.value for e in f.evidence if "same" in e.label] for f in result.findings}
     assert beside == {
         "visits_{day}": ["visits_{week} (10)"],
@@ -190,8 +190,8 @@ def test_families_of_one_thing_are_told_together() -> None:
 
 
 def test_names_are_enough_when_nothing_else_is_known() -> None:
-    assert judge(rule, a_profile(a_collection("a"), engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_collection("a"), engine="mongodb")).outcome is Outcome.PASS
     unmeasured = [a_collection(name, documents=None, data=None) for name in days(20)]
-    (finding,) = judge(rule, a_profile(*unmeasured, engine="mongodb")).findings
+    (finding,) = run_rule(rule, a_profile(*unmeasured, engine="mongodb")).findings
     assert finding.message == "20 collections named visits_{day}."
     assert NOW.date() == DAY

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.data_in_field_name import data_in_field_name as rule
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.subject import Subject
@@ -24,7 +24,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "games", "scores.user_{n}"),
-        guilty="scores.user_{n}",
+        main_contributor="scores.user_{n}",
     ),
 )
 
@@ -69,4 +69,4 @@ def test_silence_when_names_are_words_or_few() -> None:
     assert len(_found(*keys)) == 1
     assert _found(*keys[:7]) == ()
     assert _found(*keys, min_names=9) == ()
-    assert judge(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

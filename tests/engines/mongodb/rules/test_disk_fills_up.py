@@ -9,7 +9,7 @@ import pytest
 from tests.builders import DAY, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.disk_fills_up import disk_fills_up as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
@@ -66,9 +66,9 @@ def _found(profile: Profile, days: float = float("inf"), **limits: float) -> tup
 
 
 def test_severity_follows_from_the_days_that_are_left() -> None:
-    assert [f.severity for f in _found(_profile(60_000_000_000), 60)] == [Severity.WARN]
+    assert [f.severity for f in _found(_profile(60_000_000_000), 60)] == [Severity.WARNING]
     assert [f.severity for f in _found(_profile(80_000_000_000), 10)] == [Severity.CRITICAL]
-    assert _found(_profile(60_000_000_000), 60, warn_days=40) == ()
+    assert _found(_profile(60_000_000_000), 60, warning_days=40) == ()
     assert _found(_profile(60_000_000_000)) == ()
 
 
@@ -84,13 +84,13 @@ def test_message_and_forecast() -> None:
 
 
 def test_disk_that_is_nearly_full_is_told_without_history() -> None:
-    (finding,) = judge(rule, _profile(90_000_000_000)).findings
+    (finding,) = run_rule(rule, _profile(90_000_000_000)).findings
     assert finding.message == "90% of the disk's 100 GB are used."
-    assert judge(rule, _profile(89_999_999_999)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(89_999_999_999)).outcome is Outcome.PASS
 
 
 def test_disk_is_told_once_for_the_database_that_grew_most() -> None:
-    (finding,) = judge(rule, _profile(95_000_000_000, names=("a", "b", "c"))).findings
+    (finding,) = run_rule(rule, _profile(95_000_000_000, names=("a", "b", "c"))).findings
     assert finding.subject == Subject("c")
     assert finding.evidence[-1].value == "a, b, c"
 
@@ -98,7 +98,7 @@ def test_disk_is_told_once_for_the_database_that_grew_most() -> None:
 def test_silence_when_the_server_does_not_tell() -> None:
     databases = (Database("main", storage=DatabaseStorage(1, 1, None, None)), Database("other"))
     profile = a_profile(a_collection("users"), engine="mongodb", databases=databases)
-    assert judge(rule, profile).outcome is Outcome.PASS
+    assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
 def test_timeline_follows_what_a_database_takes() -> None:

@@ -14,7 +14,7 @@ from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement
@@ -31,7 +31,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "users", "user_id"),
-        guilty="user_id",
+        main_contributor="user_id",
         limits={"id-beside-document-id.min_saved_bytes": 1},
     ),
 )
@@ -140,7 +140,7 @@ NUMBERS = ["orderNo", "invoice_number", "ticketNr", "paymentRef", "vehicle.vin",
 @pytest.mark.parametrize("key", ["user_id", "userId", "uid", "account.key", "sessionid", "guid", *NUMBERS])
 def test_finding_when_it_is_called_like_an_id(key: str) -> None:
     (finding,) = _found(_with(key=key))
-    assert finding.guilty == key
+    assert finding.main_contributor == key
 
 
 def test_silence_when_the_id_is_not_made_by_the_driver() -> None:
@@ -150,12 +150,12 @@ def test_silence_when_the_id_is_not_made_by_the_driver() -> None:
 
 
 def test_information_when_little_is_saved_or_the_id_is_asked_for() -> None:
-    assert _found(a_collection("users"))[0].severity is Severity.WARN
-    assert _found(a_collection("users"), min_saved_bytes=4101)[0].severity is Severity.INFO
+    assert _found(a_collection("users"))[0].severity is Severity.WARNING
+    assert _found(a_collection("users"), min_saved_bytes=4101)[0].severity is Severity.NOTE
     users = a_collection("users")
     own, other = users.indexes or ()
     asked = dataclasses.replace(users, indexes=(dataclasses.replace(own, scans=3), other))
-    assert _found(asked)[0].severity is Severity.INFO
+    assert _found(asked)[0].severity is Severity.NOTE
 
 
 def test_one_finding_for_a_family() -> None:
@@ -170,4 +170,4 @@ def test_one_finding_for_a_family() -> None:
 
 def test_silence_when_indexes_were_not_measured() -> None:
     users = dataclasses.replace(a_collection("users"), indexes=None)
-    assert judge(rule, a_profile(users, engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(users, engine="mongodb")).outcome is Outcome.PASS

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import a_count, a_field, a_profile
 from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.time_data_as_documents import time_data_as_documents as rule
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import Measurement
@@ -28,7 +28,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "air"),
-        guilty="sensor",
+        main_contributor="sensor",
         limits={"time-data-as-documents.min_documents": 300},
     ),
 )
@@ -79,4 +79,4 @@ def test_silence_when_it_is_something_else(changes: dict[str, Any]) -> None:
 
 def test_silence_when_the_limit_is_raised() -> None:
     assert _found(AIR, min_documents=100_001) == ()
-    assert judge(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

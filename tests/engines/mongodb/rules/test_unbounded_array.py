@@ -8,7 +8,7 @@ from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Items
@@ -25,7 +25,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "sensors", "readings"),
-        guilty="readings",
+        main_contributor="readings",
     ),
 )
 
@@ -48,7 +48,7 @@ def _found(mean: float, most: int, largest: int = 5000) -> tuple[Finding, ...]:
 
 def test_message_and_fix() -> None:
     (finding,) = _found(250, 900)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "at.readings contains 250 items on average and up to 900; the largest document has 5 kB."
     )
@@ -57,16 +57,16 @@ def test_message_and_fix() -> None:
 
 
 def test_severity_follows_from_average_longest_and_size() -> None:
-    assert [f.severity for f in _found(249, 250)] == [Severity.INFO]
+    assert [f.severity for f in _found(249, 250)] == [Severity.NOTE]
     assert _found(200, 249) == ()
-    assert [f.severity for f in _found(300, 900, 9_999_999)] == [Severity.WARN]
+    assert [f.severity for f in _found(300, 900, 9_999_999)] == [Severity.WARNING]
     (finding,) = _found(300, 900, 10_000_000)
     assert (finding.severity, finding.unit) == (Severity.CRITICAL, "bytes")
 
 
 def test_longest_one_counts_even_if_another_is_longer_on_average() -> None:
     (finding,) = _found(100, 900)
-    assert finding.guilty == "at.readings"
+    assert finding.main_contributor == "at.readings"
 
 
 def test_vector_is_not_unbounded() -> None:
@@ -85,4 +85,4 @@ def test_document_that_is_large_for_another_reason() -> None:
 
 
 def test_silence_without_arrays() -> None:
-    assert judge(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

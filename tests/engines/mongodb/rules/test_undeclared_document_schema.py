@@ -9,9 +9,9 @@ from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
-from tests.rules.cases import Case, judge, with_steps
-from tsaudit.audit import audit
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Evidence, Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.model.subject import Subject
@@ -31,7 +31,7 @@ CASES = (
             ]
         ),
         subject=Subject("", "prices"),
-        guilty="price",
+        main_contributor="price",
     ),
 )
 
@@ -59,7 +59,7 @@ def test_message_and_validator() -> None:
         a_field("buyer.name", types=("string",)),
     )
     (finding,) = _found(_with(*fields))
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == (
         "No validator, and 2 of 5 fields vary: price is number and string and currency is in 75%."
     )
@@ -75,8 +75,8 @@ def test_information_when_fields_are_only_missing_here_and_there() -> None:
     def found(share: float) -> list[Severity]:
         return [f.severity for f in _found(_with(a_field("v", types=("int",), null_ratio=share)))]
 
-    assert found(0.5) == [Severity.INFO]
-    assert found(0.01) == [Severity.INFO]
+    assert found(0.5) == [Severity.NOTE]
+    assert found(0.01) == [Severity.NOTE]
     assert found(0.009) == []
     assert found(0.995) == []
     assert found(0.0) == []
@@ -117,14 +117,14 @@ def test_validator_has_no_empty_list_of_required_fields() -> None:
 
 def test_silence_when_options_were_not_measured() -> None:
     unknown: Any = dataclasses.replace(_with(a_field("v", types=("int", "string"))), options=None)
-    assert judge(rule, a_profile(unknown, engine="mongodb")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(unknown, engine="mongodb")).outcome is Outcome.PASS
     assert a_ratio(0.5).value == 0.5
 
 
 def test_the_missing_validator_is_part_of_what_is_said_of_a_field_with_several_types() -> None:
     mixed = a_field("price", types=("double", "string"))
     profile = a_profile(_with(mixed), engine="mongodb")
-    result = audit(profile, None, LimitPolicy(), [rule, conflicting_types])
+    result = evaluate(profile, None, LimitPolicy(), [rule, conflicting_types])
     kept = {r.code: r.findings for r in result.results}
     assert kept["DOC004"] == ()
     (finding,) = kept["FLD003"]
@@ -139,11 +139,11 @@ def test_the_missing_validator_is_part_of_what_is_said_of_a_field_with_several_t
 
 def test_fields_with_several_types_stand_for_themselves_where_a_validator_is_set() -> None:
     validated = _with(a_field("price", types=("double", "string")), validator='{"$jsonSchema": {}}')
-    results = audit(a_profile(validated, engine="mongodb"), None, LimitPolicy(), [rule, conflicting_types]).results
+    results = evaluate(a_profile(validated, engine="mongodb"), None, LimitPolicy(), [rule, conflicting_types]).results
     assert [(r.code, len(r.findings)) for r in results if r.findings] == [("FLD003", 1)]
 
 
 def test_fields_that_are_only_missing_stand_for_themselves() -> None:
     profile = a_profile(_with(a_field("v", types=("int",), null_ratio=0.5)), engine="mongodb")
-    results = audit(profile, None, LimitPolicy(), [rule, conflicting_types]).results
+    results = evaluate(profile, None, LimitPolicy(), [rule, conflicting_types]).results
     assert [(r.code, len(r.findings)) for r in results if r.findings] == [("DOC004", 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.builders import a_count, a_measurement, a_profile, a_tag
 from tests.engines.timestream.devops import devops
 from tests.engines.timestream.proposals import arguments, commands
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.hashed_measure_name import hashed_measure_name as rule
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
@@ -28,22 +28,22 @@ BUCKETS = tuple(str(900 * i) for i in range(9))
 
 
 def test_finding_when_just_enough_are_numbers() -> None:
-    assert judge(rule, _profile(*SEED)).outcome is Outcome.PASS
-    assert judge(rule, _profile(*SEED), {"min_names": 5}).outcome is Outcome.FAIL
-    assert judge(rule, _profile(*BUCKETS, "events")).outcome is Outcome.FAIL
-    assert judge(rule, _profile(*BUCKETS, "events", "metrics")).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(*SEED)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(*SEED), {"min_names": 5}).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(*BUCKETS, "events")).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(*BUCKETS, "events", "metrics")).outcome is Outcome.PASS
 
 
 def test_silence_when_the_numbers_are_no_buckets() -> None:
-    assert judge(rule, _profile(*(str(8192 + i) for i in range(20)))).outcome is Outcome.PASS
-    assert judge(rule, _profile(*(str(-400 * i) for i in range(20)))).outcome is Outcome.FAIL
-    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(*(str(8192 + i) for i in range(20)))).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(*(str(-400 * i) for i in range(20)))).outcome is Outcome.FAIL
+    assert run_rule(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
 
 
 def test_silence_when_the_numbers_are_those_of_channels() -> None:
     channels = _profile(*(str(100 + 50 * i) for i in range(40)))
-    assert judge(rule, channels).outcome is Outcome.PASS
-    assert judge(rule, channels, {"min_spread": 0.2}).outcome is Outcome.FAIL
+    assert run_rule(rule, channels).outcome is Outcome.PASS
+    assert run_rule(rule, channels, {"min_spread": 0.2}).outcome is Outcome.FAIL
 
 
 def test_key_when_it_is_proposed() -> None:
@@ -52,7 +52,7 @@ def test_key_when_it_is_proposed() -> None:
     # An id of requests has more values, and is nothing to ask for.
     key = {"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}
     assert arguments(*commands(finding.fix))["Schema"]["CompositePartitionKey"] == [key]
-    (finding,) = judge(rule, _profile(*BUCKETS, tags=tags, options={"CompositePartitionKey": "region"})).findings
+    (finding,) = run_rule(rule, _profile(*BUCKETS, tags=tags, options={"CompositePartitionKey": "region"})).findings
     assert "to this table: it is partitioned by region already." in finding.fix
-    (finding,) = judge(rule, _profile(*BUCKETS, tags=())).findings
+    (finding,) = run_rule(rule, _profile(*BUCKETS, tags=())).findings
     assert "use the dimension that most queries filter by." in finding.fix

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import a_measurement, a_profile
 from tests.engines.timestream.devops import devops
 from tests.engines.timestream.proposals import arguments, commands
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.mixed_encryption import mixed_encryption as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.subject import Subject
@@ -51,7 +51,7 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
     if said:
         assert findings[0].evidence[2].value == "mem"
         # Only a key that somebody chose says that another protection was wanted.
-        assert findings[0].severity is (Severity.WARN if said == "other" else Severity.INFO)
+        assert findings[0].severity is (Severity.WARNING if said == "other" else Severity.NOTE)
         if said != "other":
             return
         options = {"BucketName": "rejected", "EncryptionOption": "SSE_KMS", "KmsKeyId": OWN["KmsKeyId"]}
@@ -63,4 +63,4 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
 
 def test_silence_when_the_key_is_not_known() -> None:
     options = {"MagneticStoreRejectedDataLocation.EncryptionOption": "SSE_S3"}
-    assert not judge(rule, a_profile(a_measurement(options=options), engine="timestream")).findings
+    assert not run_rule(rule, a_profile(a_measurement(options=options), engine="timestream")).findings

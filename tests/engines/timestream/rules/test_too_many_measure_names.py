@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.too_many_measure_names import too_many_measure_names as rule
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
@@ -34,14 +34,20 @@ def _profile(count: int, rows: tuple[int | None, ...] = (90, 8, 2, 0)) -> Profil
 
 @pytest.mark.parametrize(
     ("count", "severity"),
-    [(4096, None), (4097, Severity.WARN), (7372, Severity.WARN), (7373, Severity.CRITICAL), (8192, Severity.CRITICAL)],
+    [
+        (4096, None),
+        (4097, Severity.WARNING),
+        (7372, Severity.WARNING),
+        (7373, Severity.CRITICAL),
+        (8192, Severity.CRITICAL),
+    ],
 )
 def test_severity_when_the_limit_comes_near(count: int, severity: Severity | None) -> None:
-    assert [f.severity for f in judge(rule, _profile(count)).findings] == [severity] * (severity is not None)
+    assert [f.severity for f in run_rule(rule, _profile(count)).findings] == [severity] * (severity is not None)
 
 
 def test_distribution_when_rows_were_counted() -> None:
-    (finding,) = judge(rule, _profile(5000)).findings
+    (finding,) = run_rule(rule, _profile(5000)).findings
     assert finding.message == "5,000 measure names, 61% of the table's maximum of 8,192."
     assert {e.label: e.value for e in finding.evidence} == {
         "such as": "n0, n1, n2, and n3",
@@ -49,7 +55,7 @@ def test_distribution_when_rows_were_counted() -> None:
         "ten names with most rows": "100% of the rows",
         "names without a row in the window": "1",
     }
-    (finding,) = judge(rule, _profile(5000, (None, None))).findings
+    (finding,) = run_rule(rule, _profile(5000, (None, None))).findings
     assert [e.label for e in finding.evidence] == ["such as"]
 
 
@@ -58,10 +64,10 @@ def test_warning_when_the_limit_is_reached_soon() -> None:
         points = tuple(Point(DAY - timedelta(days=n), 3500.0 - per_day * n) for n in range(30, 0, -1))
         return Timeline(points={("measure_names", Subject("main", "cpu")): points})
 
-    assert judge(rule, _profile(3500), timeline=after_growth(0)).outcome is Outcome.PASS
-    assert judge(rule, _profile(3500), timeline=after_growth(5)).outcome is Outcome.PASS
-    (finding,) = judge(rule, _profile(3500), timeline=after_growth(100)).findings
-    assert finding.severity is Severity.WARN
+    assert run_rule(rule, _profile(3500), timeline=after_growth(0)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(3500), timeline=after_growth(5)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, _profile(3500), timeline=after_growth(100)).findings
+    assert finding.severity is Severity.WARNING
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     # 4,692 more at a hundred a day, if growth is not faster than in a straight line.
@@ -70,5 +76,5 @@ def test_warning_when_the_limit_is_reached_soon() -> None:
 
 
 def test_silence_when_overridden_or_without_names() -> None:
-    assert judge(rule, _profile(5000), {"warn_ratio": 0.9}).outcome is Outcome.PASS
-    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(5000), {"warning_ratio": 0.9}).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="timestream")).outcome is Outcome.PASS

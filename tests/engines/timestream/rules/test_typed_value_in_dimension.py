@@ -28,7 +28,7 @@ CASES = (
             )
         ),
         subject=Subject("", "vehicles", "latitude"),
-        guilty="latitude",
+        main_contributor="latitude",
     ),
     Case(
         breaks=dataset(
@@ -36,7 +36,7 @@ CASES = (
         ),
         keeps=devops("multi"),
         subject=Subject("", "requests", "sent"),
-        guilty="sent",
+        main_contributor="sent",
     ),
 )
 

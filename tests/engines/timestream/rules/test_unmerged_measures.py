@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.builders import a_count, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.engines.timestream.devops import devops
-from tests.rules.cases import Case, dataset, judge, with_steps
+from tests.rules.cases import Case, dataset, run_rule, with_steps
 from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
@@ -40,10 +40,10 @@ def _profile(rows: int, instants: int) -> Profile:
 
 
 def test_finding_when_just_over_the_limits() -> None:
-    assert judge(rule, _profile(150, 100)).outcome is Outcome.PASS
-    assert judge(rule, _profile(151, 100)).outcome is Outcome.FAIL
-    assert judge(rule, _profile(99, 40)).outcome is Outcome.PASS
-    assert judge(rule, _profile(151, 100), {"max_rows_per_instant": 2}).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(150, 100)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(151, 100)).outcome is Outcome.FAIL
+    assert run_rule(rule, _profile(99, 40)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(151, 100), {"max_rows_per_instant": 2}).outcome is Outcome.PASS
 
 
 def _named(names: int, per_instant: int) -> Profile:
@@ -54,11 +54,11 @@ def _named(names: int, per_instant: int) -> Profile:
 
 def test_measures_when_there_are_more_than_a_record_or_a_table_takes() -> None:
     """256 to a record, 1,024 to a table: beyond that the names are data, and one record for all does not exist."""
-    (one,) = judge(rule, _named(1_024, 256)).findings
+    (one,) = run_rule(rule, _named(1_024, 256)).findings
     assert "where one row would be enough" in one.message
-    (two,) = judge(rule, _named(1_024, 257)).findings
+    (two,) = run_rule(rule, _named(1_024, 257)).findings
     assert "where 2 rows would be enough" in two.message
-    assert judge(rule, _named(1_025, 20)).outcome is Outcome.PASS
+    assert run_rule(rule, _named(1_025, 20)).outcome is Outcome.PASS
 
 
 def test_finding_when_it_is_read() -> None:
@@ -77,8 +77,8 @@ def test_finding_when_it_is_read() -> None:
 
 
 def test_silence_when_nothing_is_shared_or_known() -> None:
-    assert judge(rule, _profile(0, 0)).outcome is Outcome.PASS
-    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(0, 0)).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
 
 
 def test_record_when_values_are_of_several_types() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.builders import a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops, partitioned_by
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
@@ -40,13 +40,13 @@ CASES = (
         breaks=_devops(GOOD, _scheduled("forever", "WHERE region = 'eu-west-1'")),
         keeps=_devops(GOOD, _scheduled("off", "", state="DISABLED")),
         subject=Subject("", "devops"),
-        guilty="forever",
+        main_contributor="forever",
     ),
     Case(
         breaks=_devops(_scheduled("by_region", f"WHERE {IN_TIME} AND region = 'eu-west-1'")),
         keeps=_devops(GOOD),
         subject=Subject("", "devops"),
-        guilty="by_region",
+        main_contributor="by_region",
     ),
 )
 
@@ -61,12 +61,12 @@ def _findings(*conditions: str, key: str = "", names: int = 2) -> tuple[Finding,
     profile = a_profile(
         a_measurement(options=options, measure_names=found), engine="timestream", stored_queries=queries
     )
-    return judge(rule, profile).findings
+    return run_rule(rule, profile).findings
 
 
 def test_warning_when_there_is_no_condition_on_the_time() -> None:
     (finding,) = _findings("", f"WHERE {IN_TIME} AND measure_name = 'x'")
-    assert (finding.severity, finding.guilty) == (Severity.WARN, "q0")
+    assert (finding.severity, finding.main_contributor) == (Severity.WARNING, "q0")
     assert finding.message == "q0 runs on it without a condition on the time: everything ever written is read."
     assert [e.value for e in finding.evidence] == [
         "filters by nothing; 1 MB read by the last run; up to 50% of the partitions; 2 hours of data",
@@ -76,14 +76,14 @@ def test_warning_when_there_is_no_condition_on_the_time() -> None:
 
 def test_warning_when_nobody_asks_for_the_key() -> None:
     (finding,) = _findings(f"WHERE {IN_TIME} AND measure_name = 'x'", key="host")
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert finding.message == "It is partitioned by host, which none of 1 scheduled query filters by."
 
 
 def test_information_when_some_query_names_neither() -> None:
     (finding,) = _findings(f"WHERE {IN_TIME}", f"WHERE {IN_TIME} AND host = 'a'", key="host")
     assert (finding.severity, finding.message) == (
-        Severity.INFO,
+        Severity.NOTE,
         "q0 runs on it without a condition on host or measure_name.",
     )
 
@@ -91,13 +91,13 @@ def test_information_when_some_query_names_neither() -> None:
 def test_silence_when_there_is_nothing_to_prune_by() -> None:
     assert not _findings(f"WHERE {IN_TIME}", names=1)
     assert not _findings()
-    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
 
 
 def test_query_that_cannot_be_parsed_is_no_pass() -> None:
     def judged(*statements: str) -> RuleResult:
         queries = tuple(StoredQuery(f"q{i}", sql, None, None) for i, sql in enumerate(statements))
-        return judge(rule, a_profile(a_measurement(), engine="timestream", stored_queries=queries))
+        return run_rule(rule, a_profile(a_measurement(), engine="timestream", stored_queries=queries))
 
     good, bad, odd = f"SELECT 1 FROM main.cpu WHERE {IN_TIME}", "SELECT 1 FROM main.cpu", "SELECT FROM WHERE"
     assert judged(good).outcome is Outcome.PASS

@@ -8,7 +8,7 @@ from typing import Any
 from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.proposals import arguments, commands
-from tests.rules.cases import Case, judge, with_steps
+from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
@@ -21,21 +21,21 @@ CASES = (
         breaks=devops(table=partitioned_by("region")),
         keeps=devops(table=partitioned_by("instance_name")),
         subject=Subject("", "devops"),
-        guilty="region",
+        main_contributor="region",
         limits=FEW,
     ),
     Case(
         breaks=devops(table=partitioned_by("process_name", "OPTIONAL")),
         keeps=devops(table=partitioned_by("instance_name")),
         subject=Subject("", "devops"),
-        guilty="process_name",
+        main_contributor="process_name",
         limits={"weak-partition-key.min_values": 3},
     ),
     Case(
         breaks=devops("one_name"),
         keeps=devops("multi"),
         subject=Subject("", "devops"),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         limits=FEW | {"weak-partition-key.min_rows": 100},
     ),
 )
@@ -58,59 +58,59 @@ def _finding(profile: Profile, **limits: float) -> Finding:
 
 
 def test_silence_when_the_key_is_enforced_and_selective() -> None:
-    assert judge(rule, _profile()).outcome is Outcome.PASS
-    assert judge(rule, _profile(values=100)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile()).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(values=100)).outcome is Outcome.PASS
 
 
 def test_warning_when_the_key_has_few_values() -> None:
     finding = _finding(_profile(values=99))
     assert finding.message == "The partition key host has only 99 values, device has 500."
-    assert finding.severity is Severity.WARN
-    assert judge(rule, _profile(values=99), {"min_values": 99}).outcome is Outcome.PASS
+    assert finding.severity is Severity.WARNING
+    assert run_rule(rule, _profile(values=99), {"min_values": 99}).outcome is Outcome.PASS
 
 
 def test_severity_when_the_key_is_optional() -> None:
     finding = _finding(_profile(enforcement="OPTIONAL"))
     assert (finding.severity, finding.message) == (
-        Severity.INFO,
+        Severity.NOTE,
         "The partition key host is not enforced: all records have it so far.",
     )
     finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
     assert (finding.severity, finding.message) == (
-        Severity.WARN,
+        Severity.WARNING,
         "The partition key host is not enforced: 25% of the series lack it.",
     )
 
 
 def test_information_when_a_large_table_has_none() -> None:
-    assert judge(rule, _profile(None, rows=999_999)).outcome is Outcome.PASS
-    assert _finding(_profile(None, rows=1_000_000)).severity is Severity.INFO
-    assert judge(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(None, rows=999_999)).outcome is Outcome.PASS
+    assert _finding(_profile(None, rows=1_000_000)).severity is Severity.NOTE
+    assert run_rule(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
 
 
 def test_warning_when_a_table_of_many_sources_has_none() -> None:
     """A fleet of meters reports twice a day: the rows are few, and the key cannot be set later."""
     for meters, outcome in ((999, Outcome.PASS), (1_000, Outcome.FAIL)):
         fleet = _profile(None, rows=2 * meters, tags=(a_tag("meter_id", meters), a_tag("tariff", 3)))
-        assert judge(rule, fleet).outcome is outcome
+        assert run_rule(rule, fleet).outcome is outcome
     finding = _finding(fleet)
-    assert finding.severity is Severity.WARN
+    assert finding.severity is Severity.WARNING
     assert "1,000 values of meter_id" in finding.message
     events = _profile(None, rows=80_000, tags=(a_tag("request_id", 40_000), a_tag("tariff", 3)))
-    assert judge(rule, events).outcome is Outcome.PASS
+    assert run_rule(rule, events).outcome is Outcome.PASS
 
 
 def test_silence_when_the_key_was_not_measured() -> None:
-    assert judge(rule, _profile("gone", rows=0)).outcome is Outcome.PASS
-    assert judge(rule, _profile(values=None)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile("gone", rows=0)).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(values=None)).outcome is Outcome.PASS
     bare = a_measurement(tags=(), options={})
-    assert judge(rule, a_profile(bare, engine="timestream")).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(bare, engine="timestream")).outcome is Outcome.PASS
 
 
 def test_warning_when_no_record_has_the_key() -> None:
     finding = _finding(_profile("gone", "OPTIONAL"))
     assert (finding.severity, finding.message) == (
-        Severity.WARN,
+        Severity.WARNING,
         "No record has the partition key gone as a dimension.",
     )
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from tsaudit import Case, Finding, Rule, Severity, Threshold, rule
-from tsaudit.rule import subject_of
+from tsaudit import Case, Finding, Rule, Severity, Threshold
+from tsaudit.rule import rule, subject_of
 
 __all__ = ["ledger_without_currency", "shouted_name"]
 
@@ -11,7 +11,7 @@ __all__ = ["ledger_without_currency", "shouted_name"]
 @rule(
     code="ACME001",
     title="A name is in capital letters",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     requires={"measurements"},
     thresholds=(Threshold("max_capitals", 1, "characters", "Acme's naming guide, chapter 2"),),
 )
@@ -31,7 +31,7 @@ def shouted_name(case: Case) -> Iterator[Finding]:
         if capitals > limit.value:
             yield Finding(
                 subject_of(measurement),
-                Severity.WARN,
+                Severity.WARNING,
                 f"{measurement.name} has {capitals} capital letters, more than {limit.value:g}",
                 f"Rename it to {measurement.name.lower()}.",
                 observed=capitals,

@@ -16,7 +16,7 @@ from tsaudit.text import listed, number, percent
 @rule(
     code="STO010",
     title="An append-only table contains duplicate rows",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("E9",),
     requires={"options", "repeats"},
     uses={"indexes"},
@@ -75,7 +75,7 @@ def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int)
         change = DropRepeats(subject, f"{number(seen.identical)} of {number(seen.rows)} rows read repeat another one")
     return Finding(
         subject=subject,
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them are kept.",
         changes=(change,),
         fix="Have the sender write each row once: otherwise they repeat again.",

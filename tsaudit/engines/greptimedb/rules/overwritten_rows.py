@@ -82,7 +82,7 @@ def _finding(measurement: Measurement) -> Finding:
 def _severity(has_events: bool, has_several: bool, has_lost: bool) -> Severity:
     if has_events or (has_several and has_lost):
         return Severity.CRITICAL
-    return Severity.WARN if has_several or has_lost else Severity.INFO
+    return Severity.WARNING if has_several or has_lost else Severity.NOTE
 
 
 def _changes(measurement: Measurement, source: str, has_events: bool, has_lost: bool) -> tuple[Change, ...]:

@@ -21,7 +21,7 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
 @rule(
     code="STO013",
     title="A key column is neither a short text nor an integer",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C5",),
     follows_from={"TAG002": Reach.SUBJECT},
     requires={"columns"},
@@ -74,13 +74,13 @@ def unsuitable_key_type(case: Case) -> Iterator[Finding]:
 def _typed(measurement: Measurement, tag: Tag) -> Finding:
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=(
             f"{tag.key} has type {tag.data_type} and is in the primary key, which is meant for short texts "
             "and integers."
         ),
         changes=(MakeField(subject_of(measurement), tag.key),),
-        guilty=tag.key,
+        main_contributor=tag.key,
         samples=tag.sample[:3],
         evidence=(
             Evidence("type", tag.data_type),
@@ -96,7 +96,7 @@ def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Find
     limit = case.limit("max_length", measurement)
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"The values of {tag.key}, which is in the primary key, have {number(round(length))} "
         f"characters on average, more than {number(limit.value)}.",
         changes=(MakeField(subject_of(measurement), tag.key),),
@@ -104,7 +104,7 @@ def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Find
         observed=length,
         limit=limit,
         unit=limit.unit,
-        guilty=tag.key,
+        main_contributor=tag.key,
         samples=tag.sample[:3],
         evidence=(
             Evidence("characters on average, of the values sampled", number(round(length))),

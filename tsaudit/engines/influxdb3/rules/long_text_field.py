@@ -14,7 +14,7 @@ from tsaudit.text import count, number, percent
 @rule(
     code="FLD004",
     title="A field contains long texts",
-    severity=Severity.INFO,
+    severity=Severity.NOTE,
     guidelines=("C3",),
     engines=("influxdb3",),
     requires={"field_types", "field_values"},
@@ -62,7 +62,7 @@ def long_text_field(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, measurement: Measurement, field: Field, share: float) -> Finding:
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         message=f"Field {field.key} contains long texts: {percent(share)} of the values read have {number(TEXT_KEPT)} "
         "characters or more.",
         fix=f"Where queries seldom need {field.key}, keep it in a log store or in object storage, and write a "
@@ -70,7 +70,7 @@ def _finding(case: Case, measurement: Measurement, field: Field, share: float) -
         observed=share,
         limit=case.limit("min_share", measurement),
         unit="share of the values read",
-        guilty=field.key,
+        main_contributor=field.key,
         samples=field.sample[:1],
         evidence=(
             Evidence("values read", number(len(field.sample))),

@@ -27,7 +27,7 @@ _COUNT_BYTES: Final = 110
 @rule(
     code="DOC003",
     title="Closed periods are kept document by document",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H3",),
     requires={"documents", "row_estimate", "storage"},
     uses={"activity"},
@@ -101,7 +101,7 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], tak
     limit = case.limit("min_freed_bytes")
     return Finding(
         subject=Subject(family.database, family.template),
-        severity=Severity.WARN if freed >= limit.value else Severity.INFO,
+        severity=Severity.WARNING if freed >= limit.value else Severity.NOTE,
         message=(
             f"{many(len(closed), 'closed ' + family.unit)} of {family.template} are kept in full; their counts alone "
             f"would free {size(freed)}."

@@ -23,7 +23,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
 @rule(
     code="DOC001",
     title="Each period has a separate collection",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H1", "A4"),
     # Bytes are shown if another rule had them measured; the verdict does not depend on them.
     requires={"documents"},
@@ -93,7 +93,7 @@ def _databases(case: Case) -> Iterator[Finding]:
         many_of_them = len(names) >= case.limit("min_collections").value
         yield Finding(
             subject=Subject(family.template),
-            severity=Severity.WARN if many_of_them else Severity.INFO,
+            severity=Severity.WARNING if many_of_them else Severity.NOTE,
             message=(
                 f"{many(len(names), 'database')} named {family.template} contain {many(len(inside), 'collection')}."
             ),
@@ -125,7 +125,7 @@ def _forecast(case: Case, files: int) -> Forecast | None:
     count = len(case.measurements)
     points = (*case.timeline.of("measurements", Subject()), Point(case.profile.day, float(count)))
     days, values = [p.day for p in points], [p.value * files / count for p in points]
-    if len(points) < 2 or growth.judge(days, values).kind != "growth":
+    if len(points) < 2 or growth.detect(days, values).kind != "growth":
         return None
     return growth.forecast(days, values, case.limit("max_files").value, unit="files")
 
@@ -141,7 +141,7 @@ def _finding(
 ) -> Finding:
     count = len(family.members)
     contents = _contents(family)
-    severity = Severity.WARN if count >= case.limit("min_collections").value else Severity.INFO
+    severity = Severity.WARNING if count >= case.limit("min_collections").value else Severity.NOTE
     days = forecast.days if forecast else None
     soon = days is not None and days <= case.limit("critical_days").value
     crowded = files >= case.limit("max_files").value or soon

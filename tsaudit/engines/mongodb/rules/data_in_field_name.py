@@ -19,7 +19,7 @@ _AT_THE_TOP: Final = "values"
 @rule(
     code="DOC010",
     title="Names of fields contain data",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("B4",),
     requires={"documents"},
     thresholds=(
@@ -62,13 +62,13 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
     path = f"{found.above}.{found.template}".lstrip(".")
     return Finding(
         subject=subject_of(measurement, path),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{many(len(found.names), 'field')} named {path} have data in their names.",
         changes=(NamesToValues(subject_of(measurement), found.above, found.above or _AT_THE_TOP, found.names[0]),),
         observed=float(len(found.names)),
         limit=case.limit("min_names", measurement),
         unit="names",
-        guilty=path,
+        main_contributor=path,
         samples=found.names[:3],
         evidence=(
             Evidence("names", f"{number(len(found.names))}: {listed(found.names, 6)}"),

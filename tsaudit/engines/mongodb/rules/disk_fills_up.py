@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @rule(
     code="DOC009",
     title="The disk is filling up",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H5",),
     requires={"database_storage"},
     thresholds=(
-        Threshold("warn_days", 90, "days until the disk is full", "our default: a quarter, to decide and to buy"),
+        Threshold("warning_days", 90, "days until the disk is full", "our default: a quarter, to decide and to buy"),
         Threshold(
             "critical_days", 14, "days until the disk is full", "our default: the time it takes to make a change"
         ),
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     ),
 )
 def disk_fills_up(case: Case) -> Iterator[Finding]:
-    """File systems of databases that will be full within `warn_days`, or are more than `max_used_share` full.
+    """File systems of databases that will be full within `warning_days`, or are more than `max_used_share` full.
 
     The forecast is based on the daily history of the used space and needs a week of it. The databases of a server
     usually share a disk: the finding is reported once, for the database that grew most.
@@ -71,7 +71,7 @@ def _judge(case: Case, sharing: list[Database], used: int, total: int) -> Iterat
     database = max(sharing, key=lambda d: (_grown(case, d), d.name))
     points = (*case.timeline.of("disk_used_bytes", Subject(database.name)), Point(case.profile.day, float(used)))
     days, values = [p.day for p in points], [p.value for p in points]
-    judged = growth.judge(days, values) if len(points) > 1 else None
+    judged = growth.detect(days, values) if len(points) > 1 else None
     grows = judged is not None and judged.kind == "growth"
     forecast = growth.forecast(days, values, float(total), unit="bytes") if grows else None
     severity = _severity(case, used / total, forecast)
@@ -90,8 +90,8 @@ def _severity(case: Case, share: float, forecast: Forecast | None) -> Severity |
     days = forecast.days if forecast else None
     if days is not None and days <= case.limit("critical_days").value:
         return Severity.CRITICAL
-    near = days is not None and days <= case.limit("warn_days").value
-    return Severity.WARN if near or share >= case.limit("max_used_share").value else None
+    near = days is not None and days <= case.limit("warning_days").value
+    return Severity.WARNING if near or share >= case.limit("max_used_share").value else None
 
 
 def _finding(

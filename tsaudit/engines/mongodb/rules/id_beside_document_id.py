@@ -38,7 +38,7 @@ _MOSTLY_ROOM_BYTES: Final = 65_536
 @rule(
     code="DOC002",
     title="An ID has a second unique index beside _id",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H2",),
     requires={"documents", "indexes", "storage"},
     uses={"index_use", "row_estimate"},
@@ -159,7 +159,7 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
     where = f"{many(len(family.members), 'collection')} named {family.template}" if family else "the collection"
     return Finding(
         subject=Subject(first.measurement.database, family.template if family else first.measurement.name, key),
-        severity=Severity.WARN if bad else Severity.INFO,
+        severity=Severity.WARNING if bad else Severity.NOTE,
         message=(
             f"{key} could be the _id: in {where} this would save {size(data + index)}, {size(data)} of "
             f"documents and {size(index)} of an index."
@@ -176,7 +176,7 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
         observed=data + index,
         limit=limit,
         unit="bytes",
-        guilty=key,
+        main_contributor=key,
         evidence=(
             Evidence("bytes saved", number(data + index)),
             Evidence("a document", f"{number(round(first.mean_bytes, 1))} bytes, then {smaller} of that"),

@@ -20,7 +20,7 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
 @rule(
     code="DOC006",
     title="Buckets of a time series contain few measurements",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H6",),
     requires={"buckets", "documents"},
     thresholds=(
@@ -86,26 +86,26 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
     own = share >= case.limit("critical_sources", measurement).value
     meta = (measurement.options or {}).get("timeseries.metaField", "the metaField")
     finest = max(measurement.tags, key=lambda t: t.values.value if t.values else 0, default=None)
-    guilty = finest if share >= _OWN_SHARE else None
-    key = guilty.key if guilty else meta
+    main_contributor = finest if share >= _OWN_SHARE else None
+    key = main_contributor.key if main_contributor else meta
     advice, longer = _instead(measurement)
-    again = "" if guilty else f", each in about {number(round(buckets.count / sources))}"
+    again = "" if main_contributor else f", each in about {number(round(buckets.count / sources))}"
     return Finding(
-        subject=subject_of(measurement, guilty.key if guilty else ""),
-        severity=Severity.CRITICAL if few and own else Severity.WARN,
+        subject=subject_of(measurement, main_contributor.key if main_contributor else ""),
+        severity=Severity.CRITICAL if few and own else Severity.WARNING,
         message=(
             f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer; they "
             f"are from {_about(buckets)}{many(round(sources), 'source')}{again}."
         ),
         fix=f"Keep in {meta} only what names the source and never changes; {key} belongs beside it, as a measurement. "
         "The metaField of a collection cannot be changed: create another collection, and write there."
-        if guilty
+        if main_contributor
         else advice,
-        changes=() if guilty else longer,
+        changes=() if main_contributor else longer,
         observed=rows,
         limit=case.limit("min_rows", measurement),
         unit="measurements in a bucket",
-        guilty=key,
+        main_contributor=key,
         samples=finest.sample[:3] if finest else (),
         evidence=(
             Evidence("buckets", number(buckets.count)),

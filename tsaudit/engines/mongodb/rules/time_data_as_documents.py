@@ -19,7 +19,7 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
 @rule(
     code="DOC007",
     title="Measurements are stored as plain documents",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H6",),
     requires={"documents", "options", "row_estimate"},
     uses={"storage", "indexes"},
@@ -107,7 +107,7 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
     stored = measurement.storage.data_bytes if measurement.storage else None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=(
             f"{number(measurement.rows.value)} documents of {size(measurement.documents.mean_bytes)} each are "
             f"measurements at a {measurement.time_column}: {listed([f.key for f in values], 4)} by "
@@ -118,7 +118,7 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
         observed=float(measurement.rows.value),
         limit=case.limit("min_documents", measurement),
         unit="documents",
-        guilty=source.key,
+        main_contributor=source.key,
         samples=source.sample[:3],
         evidence=(
             Evidence("time", str(measurement.time_column)),

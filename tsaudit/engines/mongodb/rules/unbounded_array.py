@@ -17,7 +17,7 @@ _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mon
 @rule(
     code="DOC005",
     title="Arrays grow without bound",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H6",),
     requires={"documents"},
     thresholds=(
@@ -77,7 +77,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     assert field.items is not None
     assert measurement.documents is not None
     limit, largest = case.limit("max_items", measurement), case.limit("max_document_bytes", measurement)
-    severity = Severity.WARN if field.items.mean >= limit.value else Severity.INFO
+    severity = Severity.WARNING if field.items.mean >= limit.value else Severity.NOTE
     huge = measurement.documents.max_bytes >= largest.value
     return Finding(
         subject=subject_of(measurement, field.key),
@@ -90,7 +90,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         observed=float(measurement.documents.max_bytes) if huge else field.items.mean,
         limit=largest if huge else limit,
         unit="bytes" if huge else "items",
-        guilty=field.key,
+        main_contributor=field.key,
         evidence=(
             Evidence("items on average", number(round(field.items.mean, 1))),
             Evidence("items at most", number(field.items.most)),
@@ -115,7 +115,7 @@ def _large(case: Case, measurement: Measurement, documents: Documents) -> Findin
         observed=float(documents.max_bytes),
         limit=case.limit("max_document_bytes", measurement),
         unit="bytes",
-        guilty=largest.key if largest else None,
+        main_contributor=largest.key if largest else None,
         evidence=(
             Evidence("bytes of a document", f"{size(documents.mean_bytes)} on average"),
             Evidence("largest field", about),

@@ -23,7 +23,7 @@ _SHOWN: Final = 12
 @rule(
     code="DOC004",
     title="Documents vary, and no validator restricts them",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("H4",),
     follows_from={"FLD003": Reach.MEASUREMENT},
     requires={"documents", "options"},
@@ -93,7 +93,7 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
     parts += [f"{f.key} is in {percent(_presence(f))}" for f in partial if f not in mixed]
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN if mixed else Severity.INFO,
+        severity=Severity.WARNING if mixed else Severity.NOTE,
         message=(
             f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
             f"{listed(parts, 4)}."
@@ -101,7 +101,7 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
         changes=(Validate(subject_of(measurement), _validator(measurement)),),
         observed=float(len(varying)),
         unit="fields",
-        guilty=mixed[0].key if mixed else partial[0].key,
+        main_contributor=mixed[0].key if mixed else partial[0].key,
         evidence=(
             *(Evidence(f.key, f"{listed(f.types)}, in {percent(_presence(f))} of the documents") for f in mixed[:20]),
             *(Evidence(f.key, f"in {percent(_presence(f))} of the documents") for f in partial[:20] if f not in mixed),

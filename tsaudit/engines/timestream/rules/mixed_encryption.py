@@ -17,7 +17,7 @@ _OWN_KEY = f"{REJECTED}.KmsKeyId"
 @rule(
     code="STO016",
     title="Data of one table is encrypted with different keys",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("F4",),
     requires={"options"},
 )
@@ -73,7 +73,7 @@ def _finding(case: Case, measurement: Measurement, key: str, other: str) -> Find
     beside = [m.name for m in case.measurements if m.database == measurement.database and m.name != measurement.name]
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN if (measurement.options or {}).get(_OWN_KEY) else Severity.INFO,
+        severity=Severity.WARNING if (measurement.options or {}).get(_OWN_KEY) else Severity.NOTE,
         message=f"The table is encrypted with {key}, its rejected records with {other}.",
         fix=f"If the data of {measurement.name} needs {other}, move the table to a database with that key instead: a "
         "database has one key, for all its tables.",

@@ -21,7 +21,7 @@ _FIX: Final = (
 @rule(
     code="CAR007",
     title="A table is near the limit of measure names",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("G1",),
     follows_from={"NAM006": Reach.SUBJECT},
     requires={"measure_names"},
@@ -33,17 +33,17 @@ _FIX: Final = (
             "measure names",
             "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
         ),
-        Threshold("warn_ratio", 0.5, "share of the limit", "our default: existing names cannot be deleted"),
-        Threshold("warn_days", 60, "days", "our default: time to move writers and readers to a new table"),
+        Threshold("warning_ratio", 0.5, "share of the limit", "our default: existing names cannot be deleted"),
+        Threshold("warning_days", 60, "days", "our default: time to move writers and readers to a new table"),
         Threshold(
             "critical_ratio", 0.9, "share of the limit", "our default: records with a new name will soon be rejected"
         ),
     ),
 )
 def too_many_measure_names(case: Case) -> Iterator[Finding]:
-    """Tables with more than `warn_ratio` of the maximum number of measure names, or that will soon reach it.
+    """Tables with more than `warning_ratio` of the maximum number of measure names, or that will soon reach it.
 
-    Soon means within `warn_days`, at the rate at which the number has grown so far.
+    Soon means within `warning_days`, at the rate at which the number has grown so far.
 
     The finding shows how the rows are distributed over the names. If a few names have nearly all rows, the others are
     probably an accident.
@@ -73,8 +73,8 @@ def too_many_measure_names(case: Case) -> Iterator[Finding]:
             continue
         limit, forecast = case.limit("max_names", measurement), _forecast(case, measurement, found)
         days = forecast.days if forecast else None
-        soon = days is not None and days <= case.limit("warn_days", measurement).value
-        if soon or found.count.value > limit.value * case.limit("warn_ratio", measurement).value:
+        soon = days is not None and days <= case.limit("warning_days", measurement).value
+        if soon or found.count.value > limit.value * case.limit("warning_ratio", measurement).value:
             yield _finding(case, measurement, found, forecast)
 
 
@@ -99,7 +99,7 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast
     when = f"; {limit_reached(forecast)}" if forecast is not None and forecast.days else ""
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.CRITICAL if critical else Severity.WARN,
+        severity=Severity.CRITICAL if critical else Severity.WARNING,
         message=f"{many(count, 'measure name')}, {percent(share)} of the table's maximum of "
         f"{number(limit.value)}{when}.",
         fix=_FIX.format(measurement=measurement.name),

@@ -27,7 +27,7 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
 @rule(
     code="TAG008",
     title="A dimension contains numbers, times, or positions as text",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("C4",),
     follows_from={"TAG006": Reach.SUBJECT},
     requires={"tag_values"},
@@ -107,14 +107,14 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str) -> Findi
     what = "positions" if _POSITION.search(tag.key) else words
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"Dimension {tag.key} contains {what} as text: no query can compare them without a cast.",
         fix="Queries then compare it without a cast. If it identifies sources, keep a dimension that names the source.",
         changes=made_fields(measurement, tag.key, to=kind),
         observed=tag.values.value,
         limit=limit,
         unit="values",
-        guilty=tag.key,
+        main_contributor=tag.key,
         samples=tag.sample[:3],
         evidence=(Evidence("distinct values", count(tag.values)), Evidence("type that fits", data_type)),
         facts=("tag_values",),

@@ -22,7 +22,7 @@ _LIMITS: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/t
 @rule(
     code="LAY010",
     title="Values of the same time are in separate rows",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("G3",),
     requires={"measure_names", "row_sample"},
     uses={"measure_name_counts"},
@@ -85,7 +85,7 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
     enough = "one row" if records == 1 else many(records, "row")
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARNING,
         message=f"{many(len(found.names), 'measure name')} share their timestamps: {number(per_instant)} rows "
         f"of one value each, where {enough} would be enough and take about {percent(saved)} fewer bytes.",
         changes=(OneRecord(subject_of(measurement), tuple(found.names)),),

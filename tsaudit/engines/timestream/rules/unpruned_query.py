@@ -18,7 +18,7 @@ _MEASURE_NAME = "measure_name"
 @rule(
     code="LAY011",
     title="Scheduled queries read more data than they need",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("G7",),
     requires={"scheduled_queries", "options"},
     uses={"measure_names"},
@@ -103,12 +103,12 @@ def _judge(measurement: Measurement, reading: Sequence[_Query]) -> Finding | Non
     worst = max(timeless or wide or reading, key=lambda one: one.stored.bytes_scanned or 0)
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN if timeless or unused else Severity.INFO,
+        severity=Severity.WARNING if timeless or unused else Severity.NOTE,
         message=message,
         fix=_advice(measurement.name, keys, key),
         observed=worst.stored.bytes_scanned,
         unit="" if worst.stored.bytes_scanned is None else "bytes read by its last run",
-        guilty=worst.stored.name,
+        main_contributor=worst.stored.name,
         evidence=tuple(_evidence(one) for one in reading[:10]),
         facts=("scheduled_queries", "options", "measure_names"),
     )

@@ -17,7 +17,7 @@ from tsaudit.text import count, many, number, percent
 @rule(
     code="STO015",
     title="The partition key is missing, weak, or not enforced",
-    severity=Severity.WARN,
+    severity=Severity.WARNING,
     guidelines=("G7",),
     requires={"options", "tag_values"},
     uses={"measure_names", "measure_name_counts"},
@@ -100,7 +100,7 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
         return None
     if tag.values.value < limit.value and best is not None and values(best) > tag.values.value:
         return _Weakness(
-            Severity.WARN,
+            Severity.WARNING,
             (
                 f"The partition key {key} has only {many(tag.values.value, 'value')}, {best.key} has "
                 f"{number(values(best))}."
@@ -115,7 +115,7 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
     absent = tag.absent.value if tag.absent else 0.0
     text = f"{percent(absent)} of the series lack it" if absent else "all records have it so far"
     return _Weakness(
-        Severity.WARN if absent else Severity.INFO,
+        Severity.WARNING if absent else Severity.NOTE,
         f"The partition key {key} is not enforced: {text}.",
         "",
         EnforceKey(subject_of(measurement), key),
@@ -129,7 +129,7 @@ def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weaknes
     if not measurement.columns or not measurement.rows or not measurement.rows.value:
         return None
     return _Weakness(
-        Severity.WARN,
+        Severity.WARNING,
         f"No record has the partition key {key} as a dimension.",
         "",
         EnforceKey(subject_of(measurement), key),
@@ -148,7 +148,7 @@ def _missing(case: Case, measurement: Measurement, best: Tag, limit: Limit) -> _
     if largest <= case.limit("max_name_share", measurement).value:
         return None
     return _Weakness(
-        Severity.WARN if many_sources else Severity.INFO,
+        Severity.WARNING if many_sources else Severity.NOTE,
         f"It has no partition key except the measure name, and {percent(largest)} of its "
         f"{many(rows.value, 'row')} have the same one: a query for one of {number(values(best))} values of "
         f"{best.key} cannot be limited to its partition.",
@@ -172,7 +172,7 @@ def _finding(measurement: Measurement, found: _Weakness) -> Finding:
         observed=found.observed,
         limit=found.limit,
         unit=found.limit.unit,
-        guilty=key,
+        main_contributor=key,
         evidence=(
             Evidence("partition key", f"{key}, {options.get(ENFORCEMENT, '').lower()}" if key else "the measure name"),
             *(Evidence(f"values of {t.key}", count(t.values)) for t in tags if t.values),

@@ -70,7 +70,7 @@ def upgrade() -> None:
         ),
         sa.Column("notifier", sa.String(length=60), nullable=False, comment="where it goes: slack, or a plug-in's"),
         sa.Column("channel", sa.Text(), nullable=False, comment="as configured; empty with a webhook or without Slack"),
-        sa.Column("payload", sa.Text(), nullable=False, comment="JSON: text, blocks, and what it tells of"),
+        sa.Column("payload", sa.Text(), nullable=False, comment="JSON: text, blocks, and which incidents it is about"),
         sa.Column(
             "state", sa.String(length=10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"
         ),

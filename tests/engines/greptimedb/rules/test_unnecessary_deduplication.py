@@ -1,0 +1,91 @@
+"""STO009: events that are deduplicated."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.builders import NOW, a_count, a_field, a_tag
+from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings, stored
+from tests.rules.cases import Case, dataset
+from tsaudit.engines.greptimedb.rules.unnecessary_deduplication import unnecessary_deduplication as rule
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.profile import How, Measurement
+from tsaudit.model.subject import Subject
+
+
+def _logs(append_mode: str, again: int = 0) -> Dataset:
+    rows = [Row(t, {"app": "shop"}, {"message": LINES[i]}) for i, t in enumerate(times(200))]
+    settings = Greptime(options={"append_mode": append_mode})
+    table = Table(
+        "logs", ("app",), {"message": "string"}, [*rows, *rows[:again]], key=("time", "app"), greptime=settings
+    )
+    return dataset(table)
+
+
+LIMITS = {"unnecessary-deduplication.min_rows": 100.0}
+CASES = (
+    Case(_logs("false"), _logs("true"), Subject("", "logs"), limits=LIMITS),
+    Case(_logs("false", again=50), _logs("true"), Subject("", "logs"), limits=LIMITS),
+)
+
+
+def _table(in_files: int | None, **changes: object) -> Measurement:
+    known: dict[str, object] = {"fields": (a_text("message", LINES), a_text("trace_id", IDS))}
+    return a_table(stored=None if in_files is None else stored(in_files), **(known | changes))
+
+
+def _one(table: Measurement, version: str = "1.1.4") -> Finding:
+    (finding,) = findings(rule, table, version)
+    return finding
+
+
+def test_warning_when_files_hold_next_to_no_duplicates() -> None:
+    finding = _one(_table(1_000_900))
+    assert finding.severity is Severity.WARNING
+    assert finding.message.endswith("each query compares its rows for duplicates, and their files contain almost none.")
+    assert [e.value for e in finding.evidence] == ["message and trace_id", "900 of 1,000,900"]
+    assert "This cannot be undone" in finding.fix
+
+
+def test_warning_when_files_hold_many() -> None:
+    finding = _one(_table(1_250_000))
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "The table contains events and is not append-only: 20% of the rows in its files are hidden, because "
+        "others have the same key and time."
+    )
+
+
+def test_information_when_nothing_is_known_of_files() -> None:
+    later = _table(1_250_000, first_time=NOW - timedelta(days=29))
+    counted = _table(1_250_000, rows=a_count(1_000_000, How.ESTIMATE))
+    for table in (_table(None), later, counted):
+        finding = _one(table, "0.17.2")
+        assert finding.severity is Severity.NOTE
+        assert finding.message.endswith("whether there are any was not measured.")
+        assert finding.fix.startswith("Recreate logs with append_mode true: no ALTER TABLE does this.")
+
+
+def test_files_that_hold_less_than_was_read_show_no_duplicate() -> None:
+    assert _one(_table(900_000)).observed == 0
+
+
+def test_silence_when_the_table_holds_no_events_or_few_rows() -> None:
+    assert not findings(rule, _table(None, fields=(a_field("cpu", ("double",)),)))
+    assert not findings(rule, _table(None, rows=a_count(999)))
+    assert findings(rule, _table(None, rows=a_count(1_000)))
+    assert not findings(rule, _table(None, options={"append_mode": "true"}))
+    assert not findings(rule, _table(None, key=()))
+
+
+def test_id_in_the_key_shows_that_no_row_replaces_another() -> None:
+    usage = (a_field("usage", ("double",)), a_field("state", ("string",)))
+    for values, count in ((99_999, 0), (100_001, 1)):
+        tags = (a_tag("app"), a_tag("trace_id", values, IDS[:64]))
+        assert len(findings(rule, _table(1_000_000, fields=usage, tags=tags, key=("app", "trace_id")))) == count
+    # Beside numbers only, it names sources that did not last.
+    tags = (a_tag("container", 200_000, IDS[:64]),)
+    assert not findings(rule, _table(1_000_000, fields=usage[:1], tags=tags, key=("container",)))
+    fleet = (a_tag("meter_id", 200_000, IDS[:64], recurring=0.9),)
+    assert not findings(rule, _table(1_000_000, fields=usage, tags=fleet, key=("meter_id",)))

@@ -1,0 +1,83 @@
+"""STO011: merge modes."""
+
+from __future__ import annotations
+
+from tests.builders import a_count, a_field, a_source
+from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.engines.greptimedb.cases import a_table, findings, steps, stored
+from tests.rules.cases import Case, dataset
+from tsaudit.engines.greptimedb.rules.unsuitable_merge_mode import unsuitable_merge_mode as rule
+from tsaudit.model.finding import Severity
+from tsaudit.model.profile import Measurement, RowPattern, RowPatterns
+from tsaudit.model.subject import Subject
+
+
+def _parts(merge_mode: str, whole: bool = False) -> Dataset:
+    """Two jobs that write the two fields of a host apart, with one time."""
+    rows = []
+    for r, time in enumerate(times(60)):
+        for h in range(4):
+            tags = {"host": f"web-{h}"}
+            cpu, memory = {"cpu": 1.5 + r}, {"memory": 2.5 + r}
+            # Now the one is first and now the other.
+            order = [cpu, memory] if (r + h) % 2 else [memory, cpu]
+            rows += [Row(time, tags, cpu | memory)] if whole else [Row(time, tags, part) for part in order]
+    settings = Greptime(options={"merge_mode": merge_mode})
+    fields = {"cpu": "float", "memory": "float"}
+    return dataset(Table("hosts", ("host",), fields, rows, key=("time", "host"), greptime=settings))
+
+
+CASES = (
+    Case(_parts("last_row"), _parts("last_row", whole=True), Subject("", "hosts")),
+    Case(
+        _parts("last_non_null", whole=True),
+        _parts("last_row", whole=True),
+        Subject("", "hosts"),
+        severity=Severity.NOTE,
+    ),
+)
+
+
+def _table(in_files: int, groups: tuple[tuple[str, ...], ...], rows: int = 500, mode: str = "last_row") -> Measurement:
+    patterns = tuple(RowPattern(("host", *group), rows // len(groups)) for group in groups)
+    whole = (RowPattern(("host", "cpu", "memory"), 1000 - rows),) if rows < 1000 else ()
+    fields = (a_field("cpu", ("double",), 0.5), a_field("memory", ("double",), 0.5))
+    seen = RowPatterns((*patterns, *whole), 1000, 0, 0, a_source())
+    return a_table(options={"merge_mode": mode}, fields=fields, row_patterns=seen, stored=stored(in_files))
+
+
+PARTS = (("cpu",), ("memory",))
+
+
+def test_finding_when_parts_replace_each_other() -> None:
+    (finding,) = findings(rule, _table(2_000_000, PARTS))
+    assert finding.message == (
+        "Merge mode last_row loses values: rows fill cpu and memory separately, and 50% of the stored rows were "
+        "replaced by another with the same key and time."
+    )
+    assert "WITH ('merge_mode'='last_non_null')" in steps(rule, _table(2_000_000, PARTS))
+
+
+def test_silence_when_hardly_a_row_was_written_again() -> None:
+    assert findings(rule, _table(1_010_102, PARTS))
+    assert not findings(rule, _table(1_010_000, PARTS))
+    assert findings(rule, _table(1_010_000, PARTS), min_overwritten_ratio=0.001)
+
+
+def test_silence_when_rows_are_whole_or_have_a_field_in_common() -> None:
+    assert not findings(rule, _table(2_000_000, (("cpu",), ("cpu", "memory"))))
+    assert findings(rule, _table(2_000_000, PARTS, rows=100))
+    assert not findings(rule, _table(2_000_000, PARTS, rows=98))
+
+
+def test_information_when_no_row_lacks_a_field() -> None:
+    whole = a_table(options={"merge_mode": "last_non_null"})
+    (finding,) = findings(rule, whole)
+    assert finding.severity is Severity.NOTE
+    assert finding.fix.startswith("Recreate logs with merge_mode last_row: no ALTER TABLE does this.")
+    assert not findings(rule, _table(2_000_000, PARTS, mode="last_non_null"))
+    assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, rows=a_count(99)))
+
+
+def test_silence_when_it_keeps_all_rows() -> None:
+    assert not findings(rule, a_table(options={"append_mode": "true", "merge_mode": ""}))

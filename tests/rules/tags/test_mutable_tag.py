@@ -1,0 +1,114 @@
+"""TAG007: attributes as tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders import a_measurement, a_profile, a_source, a_tag
+from tests.databases import Dataset, Row, Table, times
+from tests.rules.cases import Case, dataset, run_rule
+from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
+from tsaudit.model.subject import Subject
+from tsaudit.rules.tags.mutable_tag import mutable_tag as rule
+
+MACHINES = 6
+ROWS = 40
+
+
+def _machines(as_tag: bool) -> Dataset:
+    """Each machine is painted once, at a time of its own."""
+    rows = []
+    for r, time in enumerate(times(ROWS)):
+        for m in range(MACHINES):
+            colour = "blue" if r >= 10 + 3 * m else "red"
+            tags = {"machine": f"m-{m}", "hall": f"h{m % 2}"} | ({"colour": colour} if as_tag else {})
+            rows.append(Row(time, tags, {"speed": 1.5 + m + r / 7} | ({} if as_tag else {"colour": colour})))
+    names = ("machine", "hall", "colour") if as_tag else ("machine", "hall")
+    fields = {"speed": "float"} if as_tag else {"speed": "float", "colour": "string"}
+    return dataset(Table("machines", names, fields, rows, key=("time", *names)))
+
+
+def _levels() -> Dataset:
+    """A log: the level is another at every row, and pods are replaced."""
+    rows = [
+        Row(
+            time,
+            {
+                "app": f"a{a}",
+                "pod": f"a{a}-{'x' if r < ROWS / 2 else 'y'}7k{a}",
+                "level": ("info", "warn")[(r + a) % 2],
+            },
+            {"lines": r * 7 % 11},
+        )
+        for r, time in enumerate(times(ROWS))
+        for a in range(4)
+    ]
+    return dataset(Table("log_lines", ("app", "pod", "level"), {"lines": "integer"}, rows, key=("time", "app", "pod")))
+
+
+CASES = (
+    Case(
+        breaks=_machines(True),
+        keeps=_machines(False),
+        subject=Subject("", "machines", "colour"),
+        main_contributor="colour",
+    ),
+    Case(breaks=_machines(True), keeps=_levels(), subject=Subject("", "machines", "colour")),
+)
+
+
+def _seen(**changes: Any) -> TagChanges:
+    known: dict[str, Any] = {"by": ("machine",), "sources": 20, "changing": 5, "pairs": 500, "changes": 6}
+    known |= {"by_chance": 240.0, "values": 4, "shared": 4, "instants": 2000, "clashes": 0, "roughness": None}
+    return TagChanges(source=a_source(), **(known | changes))
+
+
+def _measurement(*seen: TagChanges, left: int = 10) -> Measurement:
+    tags = (a_tag("machine", 20), a_tag("colour", 4, ("blue", "red"), changes=seen))
+    sets = TagSets(20, 80, 80, (), ("machine", "colour"), (Contribution("colour", (), left),), (), a_source())
+    return a_measurement("machines", 20, tags=tags, tag_sets=sets)
+
+
+def _outcome(*seen: TagChanges, **limits: float) -> Outcome:
+    return run_rule(rule, a_profile(_measurement(*seen), engine="influxdb1"), limits).outcome
+
+
+def test_finding_when_read() -> None:
+    (finding,) = run_rule(rule, a_profile(_measurement(_seen()), engine="influxdb1")).findings
+    assert finding.message == "Tag colour changes over time for the same machine: 6 times in 5 of 20 sources."
+    assert finding.severity is Severity.WARNING
+    assert [e.value for e in finding.evidence] == [
+        "machine",
+        "5 of 20",
+        "6; 240 expected by chance",
+        "10 instead of 20",
+    ]
+    (finding,) = run_rule(rule, a_profile(_measurement(_seen(), left=11), engine="influxdb1")).findings
+    assert finding.severity is Severity.NOTE
+
+
+def test_limits_when_just_reached_and_just_over() -> None:
+    assert _outcome(_seen(changing=2)) is Outcome.FAIL
+    assert _outcome(_seen(changing=1)) is Outcome.PASS
+    assert _outcome(_seen(changing=1), min_changing_ratio=0.05) is Outcome.FAIL
+    assert _outcome(_seen(changes=72)) is Outcome.FAIL
+    assert _outcome(_seen(changes=73)) is Outcome.PASS
+    assert _outcome(_seen(clashes=20)) is Outcome.FAIL
+    assert _outcome(_seen(clashes=21)) is Outcome.PASS
+    assert _outcome(_seen(changes=2, by_chance=10.0)) is Outcome.FAIL
+    assert _outcome(_seen(changes=2, by_chance=9.9)) is Outcome.PASS
+    assert _outcome(_seen(shared=2)) is Outcome.FAIL
+    assert _outcome(_seen(shared=1)) is Outcome.PASS
+
+
+def test_silence_when_all_rows_are_of_one_source_or_none_was_read() -> None:
+    assert _outcome(_seen(by=())) is Outcome.PASS
+    assert _outcome() is Outcome.PASS
+    assert _outcome(_seen(changing=0, changes=0, by_chance=0.0)) is Outcome.PASS
+
+
+def test_the_way_that_shows_more_when_there_are_two() -> None:
+    hidden = _seen(by=("machine", "model"), changing=2, changes=2)
+    (finding,) = run_rule(rule, a_profile(_measurement(hidden, _seen()), engine="influxdb1")).findings
+    assert finding.evidence[0].value == "machine"

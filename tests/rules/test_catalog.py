@@ -1,0 +1,106 @@
+"""All rules together: their pages, their names, and what they do when there is nothing to judge."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.rules.cases import run_rule
+from tsaudit.engines.registry import ENGINES
+from tsaudit.guidelines import GUIDELINES
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import Outcome
+from tsaudit.model.profile import Gap, Reason
+from tsaudit.rule import LETTERS, SECTIONS, Rule
+from tsaudit.rules import all_rules, rule_named
+
+ROOT = Path(__file__).parents[2]
+RULES = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+
+
+def test_codes_and_names_when_taken_together() -> None:
+    rules = all_rules()
+    assert len({r.code for r in rules}) == len(rules)
+    assert len({r.name for r in rules}) == len(rules)
+    assert [r.code for r in rules] == sorted(r.code for r in rules)
+
+
+def test_rule_named_when_case_differs() -> None:
+    assert rule_named("car001") is rule_named("High-Series-Cardinality") is all_rules()[0]
+    assert rule_named("CAR999") is None
+
+
+@RULES
+def test_sections_when_the_page_is_read(rule: Rule) -> None:
+    assert tuple(re.findall(r"^## (.*)$", rule.doc, re.MULTILINE)) == SECTIONS
+    assert all(len(rule.section(heading)) > 20 for heading in SECTIONS)
+    assert "https://" in rule.section("References")
+    assert rule.summary.endswith(".")
+
+
+@RULES
+def test_names_when_compared_with_files(rule: Rule) -> None:
+    name = rule.name.replace("-", "_")
+    file = Path(inspect.getfile(rule.check)).relative_to(ROOT / "tsaudit")
+    assert file.stem == rule.check.__name__ == name
+    assert (ROOT / "tests" / file.with_name(f"test_{name}.py")).exists()
+    assert re.fullmatch(r"[A-Z]{3}\d{3}", rule.code)
+    assert rule.code[:3] in LETTERS
+    assert not re.match(r"(avoid|no|use|prefer)-", rule.name)
+
+
+@RULES
+def test_title_when_read_alone(rule: Rule) -> None:
+    assert rule.title[0].isupper()
+    assert not rule.title.endswith(".")
+    assert len(rule.title) <= 60
+
+
+@RULES
+def test_thresholds_when_shown(rule: Rule) -> None:
+    for threshold in rule.thresholds:
+        assert threshold.unit
+        sources = [threshold.source, *(source for _, source in threshold.engines.values())]
+        assert all(s.startswith("our default: ") or "https://" in s for s in sources)
+        assert {name.split(" ")[0] for name in threshold.engines} <= set(ENGINES)
+
+
+@RULES
+def test_facts_and_guidelines_when_named(rule: Rule) -> None:
+    assert rule.requires | rule.uses <= set(FACTS)
+    assert not rule.requires & rule.uses
+    assert set(rule.guidelines) <= {g.id for g in GUIDELINES}
+    assert rule.guidelines
+
+
+@RULES
+def test_pass_when_the_database_is_empty(rule: Rule) -> None:
+    for engine in rule.engines:
+        assert run_rule(rule, a_profile(engine=engine, databases=(), measurements=())).outcome is Outcome.PASS
+
+
+@RULES
+def test_open_when_nothing_it_needs_was_measured(rule: Rule) -> None:
+    tag = dataclasses.replace(a_tag(sample=()), values=None, absent=None)
+    field = dataclasses.replace(a_field(), null_ratio=None)
+    bare = dataclasses.replace(a_measurement(tags=(tag,), fields=(field,)), series=None, rows=None)
+    for engine in rule.engines:
+        for fact in sorted(rule.requires | rule.uses):
+            gap = Gap(fact, Reason.TIMED_OUT, "took too long", "main", "cpu")
+            assert run_rule(rule, a_profile(bare, engine=engine, gaps=(gap,))).outcome is Outcome.OPEN
+
+
+@RULES
+def test_not_applicable_when_the_engine_lacks_a_fact(rule: Rule) -> None:
+    for fact in sorted(rule.requires):
+        facts = tuple(f for f in FACTS if f != fact)
+        engine = sorted(rule.engines)[0]
+        result = run_rule(rule, a_profile(engine=engine, facts=facts))
+        assert result.outcome is Outcome.NOT_APPLICABLE
+        assert fact in result.reason
+    assert run_rule(rule, a_profile(engine="another")).outcome is Outcome.NOT_APPLICABLE

@@ -1,0 +1,126 @@
+"""The summary of a finding and of a result: its figures, why it is so severe, and the first step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tsaudit import summary
+from tsaudit.model.change import MakeField
+from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
+from tsaudit.model.plan import Plan, Requested, Step, StepKind
+from tsaudit.model.subject import Subject
+from tsaudit.summary import SummaryFigure
+
+TABLE = Subject("main", "requests")
+LIMIT = Limit("x.max_series", 100_000, "series", "our default", "target")
+FORECAST = Forecast(100_000, 21.3, 18.0, 27.0, 0.09, DAY - timedelta(11), "speeding up", False, "series", DAY)
+GROWING = a_finding(
+    TABLE,
+    Severity.CRITICAL,
+    message="Series grew.",
+    observed=36_096.0,
+    baseline=768.0,
+    unit="series",
+    per_day=3_072.0,
+    limit=LIMIT,
+    forecast=FORECAST,
+    severity_reason="47 times the series before",
+    since=DAY - timedelta(11),
+)
+
+
+def figures(finding: Finding) -> tuple[SummaryFigure, ...]:
+    return summary.of_finding(finding, "CAR004", (), "demo", DAY).figures
+
+
+def test_figures_of_growth_far_from_its_limit_say_why_it_is_critical() -> None:
+    assert figures(GROWING) == (
+        SummaryFigure("Now", "36,096 series", "in requests, 768 before, 3,072 more a day, speeding up"),
+        SummaryFigure("Why critical", "47 times the series before", "limit 100,000 series, 36% of it reached"),
+        SummaryFigure("Time left", "about 21 days", "80% range 18 to 27"),
+    )
+
+
+def test_figures_of_growth_near_its_limit_show_the_limit() -> None:
+    assert figures(replace(GROWING, severity_reason=""))[1] == SummaryFigure(
+        "Limit", "100,000 series", "set for this target, 36% of it reached"
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        (0.0, SummaryFigure("Time left", "none", "the limit is reached")),
+        (0.3, SummaryFigure("Time left", "about 1 day", "80% range 18 to 27")),
+        (200.0, SummaryFigure("Time left", "about 200 days", "at the present rate")),
+        (None, SummaryFigure("Growing since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
+    ],
+)
+def test_time_left_when_the_limit_is_reached_near_far_and_out_of_sight(
+    days: float | None, expected: SummaryFigure
+) -> None:
+    assert figures(replace(GROWING, forecast=replace(FORECAST, days=days)))[-1] == expected
+
+
+def test_figures_where_nothing_was_measured_are_left_out() -> None:
+    assert figures(a_finding(TABLE)) == ()
+
+
+def test_a_multiple_of_the_limit_is_said_from_twice_on() -> None:
+    over = a_finding(TABLE, observed=350_000.0, unit="series", limit=LIMIT)
+    assert figures(over)[1].note == "set for this target, now 3.5 times that"
+    assert figures(replace(over, observed=150_000.0))[1].note == "set for this target"
+
+
+def test_first_step_is_that_of_the_plan_and_otherwise_the_first_sentence_of_the_fix() -> None:
+    change = MakeField(TABLE, "id")
+    step = Step(StepKind.FIND, "Find the writer.", "SELECT 1", "sql")
+    plan = Plan(TABLE, (Requested(change, ("TAG002",)),), (step, step))
+    finding = a_finding(TABLE, changes=(change,), fix="Do a. Then b.")
+    told = summary.of_finding(finding, "TAG002", (plan,), "demo", DAY)
+    assert told.first_step == "Step 1 of 2: Find the writer."
+    assert (told.statement, told.rest) == ("SELECT 1", "tsaudit plan demo requests")
+    without = summary.of_finding(finding, "TAG002", (), "demo", DAY)
+    assert (without.first_step, without.statement, without.rest) == ("Do a.", "", "")
+
+
+def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() -> None:
+    warn, critical = a_finding(TABLE, message="A warning."), replace(GROWING, subject=Subject("main", "other"))
+    result = a_result(a_rule_result(warn, critical, a_finding(TABLE, Severity.NOTE)))
+    told = summary.of_result(result, a_profile())
+    assert told.headline.startswith("main/other: Series grew")
+    assert told.fingerprint == fingerprint(result.target, "CAR001", critical.subject)
+    assert summary.of_result(result, a_profile(), {told.fingerprint}).headline == "main/requests: A warning"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "muted", "expected"),
+    [
+        ([Outcome.PASS], 0, "Nothing wrong was found: 1 rule evaluated on complete figures"),
+        (
+            [Outcome.PASS, Outcome.OPEN],
+            0,
+            "No finding in what was measured, but 1 rule could not be evaluated; 1 rule could",
+        ),
+        ([Outcome.NOT_APPLICABLE], 0, "No rule applies to this target, so nothing could be evaluated"),
+        ([Outcome.PASS], 1, "Nothing new: 1 finding accepted or snoozed, 2 rules evaluated"),
+    ],
+)
+def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome], muted: int, expected: str) -> None:
+    findings = [a_finding(TABLE)] * muted
+    results = [a_rule_result(outcome=o, code=f"CAR00{n}") for n, o in enumerate(outcomes, start=2)]
+    result = a_result(*results, *([a_rule_result(*findings)] if findings else []))
+    marks = {fingerprint(result.target, "CAR001", TABLE)}
+    told = summary.of_result(result, a_profile(), marks)
+    assert (told.headline, told.figures, told.first_step) == (expected, (), "")
+
+
+def test_day_is_that_of_the_audit() -> None:
+    finding = a_finding(TABLE, since=date(2026, 1, 1))
+    assert summary.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (
+        SummaryFigure("Began", "2026-01-01"),
+    )

@@ -1,0 +1,135 @@
+"""Rules that cannot be evaluated on a target: a permission that is missing or was revoked, a budget that is too small.
+
+One audit in which a rule lacks something is `unknown` and notifies nobody. If it stays that way, the problems that the
+rule looks for may go unnoticed: that is an incident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from tsaudit.model.finding import (
+    DEGRADED_CODE,
+    RULELESS_CODES,
+    AuditResult,
+    Evidence,
+    Finding,
+    Outcome,
+    RuleResult,
+    Severity,
+)
+from tsaudit.model.profile import Gap
+from tsaudit.model.subject import Subject
+from tsaudit.text import many
+
+_MOST_NAMED: Final = 10
+TITLE: Final = "Rules cannot be evaluated"
+WHY: Final = "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed."
+FIX: Final = (
+    "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. If "
+    "nothing can be done about it, accept the incident until a date: `tsaudit accept`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcomes:
+    """The state of the rules on one audited day. A rule that does not apply is in neither set."""
+
+    day: date
+    evaluated: frozenset[str]
+    """Codes of the rules that passed or found something."""
+    unknown: frozenset[str]
+    """Codes of the rules that failed, or found nothing but lacked something."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DegradedRule:
+    rule: RuleResult
+    audits: int
+    """Consecutive audits without a result, including this one."""
+    since: date
+    """The first of them."""
+
+
+def outcomes_of(result: AuditResult) -> RuleOutcomes:
+    """Which rules were evaluated, and which could not be for a reason that nothing else reports.
+
+    If the target could not be audited, only that is reported, and no rule counts. What a rule lacks in a database that
+    could not be audited does not count either.
+    """
+    missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
+    evaluated, unknown = set(), set()
+    for rule in result.results if Subject() not in missed else ():
+        if rule.code in RULELESS_CODES:
+            continue
+        if rule.outcome in (Outcome.PASS, Outcome.FAIL):
+            evaluated.add(rule.code)
+        elif rule.outcome is Outcome.ERROR or _gaps_outside(rule, missed):
+            unknown.add(rule.code)
+    return RuleOutcomes(result.day, frozenset(evaluated), frozenset(unknown))
+
+
+def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
+    """The rules that have been unknown in the last `after` audits or more; None if there are none.
+
+    A rule that never worked counts like one that stopped. `earlier`: the previous audits, newest first. Audits count,
+    not days; those without a rule are skipped for it.
+    """
+    unknown = outcomes_of(result).unknown
+    streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
+    found = sorted((s for s in streaks if s.audits >= after), key=lambda s: (s.since, s.rule.code))
+    return _result(found) if found else None
+
+
+def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _DegradedRule:
+    audits, since = 1, today
+    for day in earlier:
+        if rule.code in day.evaluated:
+            break
+        if rule.code in day.unknown:
+            audits, since = audits + 1, day.day
+    return _DegradedRule(rule, audits, since)
+
+
+def _result(found: Sequence[_DegradedRule]) -> RuleResult:
+    codes = [one.rule.code for one in found]
+    more = f" and {len(codes) - _MOST_NAMED} more" if len(codes) > _MOST_NAMED else ""
+    named = ", ".join(codes[:_MOST_NAMED]) + more
+    fewest = min(one.audits for one in found)
+    least = "" if fewest == max(one.audits for one in found) else "at least "
+    have = "has" if len(found) == 1 else "have"
+    finding = Finding(
+        subject=Subject(),
+        severity=Severity.WARNING,
+        message=f"{many(len(found), 'rule')} {have} been unknown for {least}{many(fewest, 'audit')}: {named}. "
+        f"First cause: {_cause(found[0].rule)}",
+        fix=FIX,
+        since=found[0].since,
+        evidence=tuple(Evidence(one.rule.code, f"unknown since {one.since}: {_cause(one.rule)}") for one in found),
+    )
+    return RuleResult(
+        code=DEGRADED_CODE,
+        name=RULELESS_CODES[DEGRADED_CODE],
+        title=TITLE,
+        family="coverage",
+        guidelines=(),
+        outcome=Outcome.FAIL,
+        findings=(finding,),
+        why=WHY,
+    )
+
+
+def _cause(rule: RuleResult) -> str:
+    """Why it could not be evaluated, in one line."""
+    if rule.outcome is Outcome.ERROR or not rule.gaps:
+        return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
+    gap = rule.gaps[0]
+    where = "/".join(part for part in (gap.database, gap.measurement) if part)
+    return f"{gap.fact}{f' of {where}' if where else ''} {gap.reason}: {gap.detail}"
+
+
+def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:
+    return [gap for gap in rule.gaps if Subject(gap.database or "") not in missed]

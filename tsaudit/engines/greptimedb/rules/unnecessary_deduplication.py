@@ -1,0 +1,123 @@
+"""STO009."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tsaudit.analysis.columns.types import is_text
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
+from tsaudit.model.change import SetOption
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, percent
+
+_VALUES_PER_ROW: Final = 0.1
+"""A lasting source has at least ten rows."""
+
+
+@rule(
+    code="STO009",
+    title="Log lines are compared for duplicates",
+    severity=Severity.WARNING,
+    guidelines=("E9",),
+    requires={"options", "field_values"},
+    uses={"stored_rows", "tag_values", "null_counts"},
+    thresholds=(
+        Threshold("min_rows", 1_000, "rows", "our default: with fewer, that none repeats may be a coincidence"),
+        Threshold(
+            "max_overwritten_ratio",
+            0.001,
+            "share of the stored rows",
+            "our default: more than occasional retries; rows are meant to replace others, or get lost",
+        ),
+    ),
+)
+def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
+    """Tables of events, such as log lines, that are not append-only.
+
+    Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key. The
+    finding is a warning if files show that at most `max_overwritten_ratio` of the stored rows were written again, so
+    the comparison is useless. It is also a warning if files show that more were: if those were different lines, they
+    are lost. Without that measurement, it is a note. Rows that were written again and already merged are no longer
+    visible: make sure that nothing sends updates.
+
+    ## Why it matters
+
+    Every query merges and compares rows to keep one for each key and time. Two different lines of one source in the
+    same millisecond count as the same row, and the first one is lost.
+
+    ## Example
+
+    `app_logs (app, ts, message)` with the key `app`, and `append_mode` left at its default.
+
+    ## Fix
+
+    Switch it to append-only. You cannot switch back, and afterwards rows can only be deleted by age.
+
+    ## References
+
+    - When to use append-only tables:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Table options: https://docs.greptime.com/reference/sql/alter/#alter-table-options
+    """
+    for measurement in case.measurements:
+        rows = measurement.rows
+        # Another rule covers tables without a key.
+        if not measurement.tags or not deduplicates(measurement) or rows is None:
+            continue
+        events: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
+        if events and rows.value >= case.limit("min_rows", measurement).value:
+            yield _finding(case, measurement, events)
+
+
+def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
+    """Tags with an ID for each event: they keep every row apart, so that none is ever replaced.
+
+    Beside nothing but numbers, such an ID names a source that did not last, and the rows are readings of it.
+    """
+    from tsaudit.analysis.cardinality import fleets
+    from tsaudit.analysis.shapes import shapes
+
+    if not any(is_text(data_type) for field in measurement.fields for data_type in field.types):
+        return []
+    return [
+        tag
+        for tag in measurement.tags
+        if tag.values is not None
+        and tag.values.value > _VALUES_PER_ROW * rows
+        and shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS
+        and not fleets.is_fleet(tag)
+    ]
+
+
+def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]) -> Finding:
+    lost, stored = overwritten(measurement), measurement.stored
+    limit = case.limit("max_overwritten_ratio", measurement)
+    ratio = None if lost is None or stored is None else lost / stored.rows
+    if ratio is None:
+        said = "each query compares its rows for duplicates; whether there are any was not measured"
+    elif ratio <= limit.value:
+        said = "each query compares its rows for duplicates, and their files contain almost none"
+    else:
+        said = f"{percent(ratio)} of the rows in its files are hidden, because others have the same key and time"
+    evidence = [Evidence("columns with a different value for each event", listed([f.key for f in events]))]
+    if lost is not None and stored is not None:
+        evidence.append(
+            Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}")
+        )
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.NOTE if ratio is None else Severity.WARNING,
+        message=f"The table contains events and is not append-only: {said}.",
+        changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
+        fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",
+        observed=ratio,
+        limit=limit,
+        unit=limit.unit,
+        samples=events[0].sample[:3],
+        evidence=tuple(evidence),
+        facts=("options", "field_values", "stored_rows", "null_counts"),
+        source=measurement.rows.source if measurement.rows else None,
+    )

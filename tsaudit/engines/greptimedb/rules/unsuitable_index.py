@@ -1,0 +1,172 @@
+"""STO007."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tsaudit.analysis.columns.types import is_text
+from tsaudit.engines.greptimedb.tables import DESIGN, has_given_columns, indexes_on, primary_key
+from tsaudit.model.change import AddIndex, Change, DropIndex
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.profile import Count, Field, Measurement, Tag
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.text import count, listed, number
+
+
+@rule(
+    code="STO007",
+    title="An index does not fit the values of its column",
+    severity=Severity.WARNING,
+    guidelines=("A9", "E5", "E6"),
+    follows_from={"TAG001": Reach.SUBJECT, "TAG002": Reach.SUBJECT},
+    requires={"indexes", "tag_values", "field_values"},
+    uses={"options"},
+    thresholds=(
+        Threshold("max_low_values", 10_000, "distinct values", DESIGN),
+        Threshold(
+            "max_few_values",
+            100,
+            "distinct values",
+            "our default: each block of rows then contains nearly all of them, so none can be skipped",
+        ),
+        Threshold(
+            "min_rows_per_value",
+            10,
+            "rows per value",
+            "our default: among the rows read; with fewer, there may be many more values than were read",
+        ),
+        Threshold(
+            "min_rows",
+            100_000,
+            "rows",
+            "our default: in a smaller table, each part of a file is read quickly anyway",
+        ),
+    ),
+    moot=dict.fromkeys(
+        ("duckdb", "sqlite", "postgresql"), "one kind of index is used for columns with few and with many values"
+    ),
+)
+def unsuitable_index(case: Case) -> Iterator[Finding]:
+    """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
+
+    According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
+    is reported only at `max_few_values` or fewer, because in between it still skips some blocks. For fields, only the
+    rows read count: that there are many values is certain, that there are few is assumed from `min_rows_per_value`. A
+    text column of IDs without any index, in a table with `min_rows`, is a note, because only the queries show
+    whether one is needed. Tables that the server creates itself, for traces and metrics, have built-in indexes and are
+    left out.
+
+    ## Why it matters
+
+    An inverted index lists the rows of every value. For IDs, it grows as large as the column and takes memory while it
+    is built. A skipping index only records which blocks lack a value: if every block contains all values, it skips
+    none.
+
+    ## Example
+
+    `request_id STRING INVERTED INDEX`: millions of values with one row each. `http_method STRING SKIPPING INDEX`: every
+    block has a GET.
+
+    ## Fix
+
+    Use an inverted index for few values that queries filter by, a skipping index for many values looked up by equality,
+    and no index otherwise.
+
+    ## References
+
+    - When to use which index:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Indexes and their cost: https://docs.greptime.com/user-guide/manage-data/data-index/
+    """
+    for measurement in case.measurements:
+        if measurement.indexes is None or has_given_columns(measurement):
+            continue
+        columns: list[Tag | Field] = [*measurement.tags, *measurement.fields]
+        for column in columns:
+            if misfit := _misfit(case, measurement, column):
+                yield _finding(measurement, column, misfit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Misfit:
+    kind: str
+    """Kind of the index; empty if there is none."""
+    better: str
+    why: str
+    limit: Limit
+
+
+def _values(column: Tag | Field) -> Count | None:
+    return column.values if isinstance(column, Tag) else column.distinct
+
+
+def _misfit(case: Case, measurement: Measurement, column: Tag | Field) -> _Misfit | None:
+    values = _values(column)
+    if values is None:
+        return None
+    kinds = indexes_on(measurement, column.key)
+    low, few = case.limit("max_low_values", measurement), case.limit("max_few_values", measurement)
+    if "inverted" in kinds and values.value > low.value:
+        return _Misfit("inverted", "skipping", "an inverted index lists the rows of each", low)
+    if "skipping" in kinds and values.value <= few.value and _are_all(case, measurement, column, values):
+        return _Misfit(
+            "skipping", "inverted", "each block of rows contains nearly all of them, so none is skipped", few
+        )
+    if not kinds and isinstance(column, Field) and _is_large_id(case, measurement, column):
+        return _Misfit("", "skipping", "a search for one reads every block", low)
+    return None
+
+
+def _are_all(case: Case, measurement: Measurement, column: Tag | Field, values: Count) -> bool:
+    """Whether nearly all values are known: those of tags were listed, those of fields read."""
+    read = measurement.row_patterns.rows if measurement.row_patterns else 0
+    return isinstance(column, Tag) or read >= values.value * case.limit("min_rows_per_value", measurement).value
+
+
+def _is_large_id(case: Case, measurement: Measurement, field: Field) -> bool:
+    from tsaudit.analysis.shapes import shapes
+
+    rows = measurement.rows.value if measurement.rows else 0
+    return (
+        rows >= case.limit("min_rows", measurement).value
+        and any(map(is_text, field.types))
+        and field.key not in primary_key(measurement)
+        and shapes.classify(field.sample).kind in shapes.IDENTIFIER_KINDS
+    )
+
+
+def _finding(measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> Finding:
+    values = _values(column)
+    assert values is not None
+    has = f"{misfit.kind} index" if misfit.kind else "no index"
+    read = "" if isinstance(column, Tag) else " among the rows read"
+    return Finding(
+        subject=subject_of(measurement, column.key),
+        severity=Severity.WARNING if misfit.kind else Severity.NOTE,
+        message=f"{column.key} has {number(values.value)} distinct values{read} and {_article(has)}: {misfit.why}.",
+        changes=tuple(_changes(measurement, column.key, misfit)),
+        observed=values.value,
+        limit=misfit.limit,
+        unit="distinct values",
+        main_contributor=column.key,
+        samples=column.sample[:3],
+        evidence=(
+            Evidence("distinct values", count(values)),
+            Evidence("indexes", listed(sorted(indexes_on(measurement, column.key)))),
+        ),
+        facts=("indexes", "tag_values", "field_values"),
+        source=values.source,
+    )
+
+
+def _changes(measurement: Measurement, column: str, misfit: _Misfit) -> Iterator[Change]:
+    now = indexes_on(measurement, column)
+    if misfit.better not in now:
+        yield AddIndex(subject_of(measurement), (column,), misfit.better)
+    if misfit.kind:
+        yield DropIndex(subject_of(measurement), now[misfit.kind].name, (column,), misfit.kind)
+
+
+def _article(words: str) -> str:
+    return words if words.startswith("no ") else f"{'an' if words[0] in 'aeiou' else 'a'} {words}"

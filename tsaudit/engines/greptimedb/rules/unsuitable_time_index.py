@@ -1,0 +1,112 @@
+"""STO012."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tsaudit.engines.greptimedb.tables import is_metric
+from tsaudit.model.change import SetKey
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement, TimeLag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, percent
+
+_OF_ARRIVAL: Final = re.compile(
+    r"(^|_)(ingest(ed|ion)?|insert(ed|ion)?|creat(ed|ion)|receiv(ed|e)|writ(ten|e)|load(ed)?|process(ed|ing)?|arriv(al|ed)|"
+    r"import(ed)?|stor(ed|e)|index(ed)?|updat(ed|e)|modif(ied|y))(_|$)|^greptime_timestamp$",
+    re.IGNORECASE,
+)
+_OF_EVENT: Final = re.compile(
+    r"(^|_)(event|occur(red)?|happen(ed)?|sampl(ed|e|ing)|measur(ed|ement)|observ(ed|ation)|record(ed)?|read(ing)?|start(ed)?|"
+    r"begin|log|access|emitted|sent|origin(al)?)(_|$)",
+    re.IGNORECASE,
+)
+
+
+@rule(
+    code="STO012",
+    title="The time index is not the time of the sample",
+    severity=Severity.WARNING,
+    guidelines=("E11",),
+    requires={"columns", "time_lags"},
+    thresholds=(
+        Threshold("min_rows", 100, "rows read", "our default: with fewer, the order may be a coincidence"),
+        Threshold(
+            "min_before_ratio", 0.95, "share of the rows read", "our default: an event happens before it arrives"
+        ),
+        Threshold(
+            "max_lag_s",
+            604_800,
+            "seconds",
+            "our default: a time more than a week away means something else: a birthday, a certificate",
+        ),
+    ),
+)
+def unsuitable_time_index(case: Case) -> Iterator[Finding]:
+    """Tables with a second time column that is shortly before the time index in nearly all rows.
+
+    This is typical of rows indexed by arrival time. It is a warning if the names agree: the index is named like an
+    arrival (`ingested_at`, `greptime_timestamp`), or the other column is named like an event (`event_time`,
+    `measured_at`) and the index is not. Otherwise it is a note.
+
+    ## Why it matters
+
+    Rows are sorted, deduplicated, expired, and searched by the time index. With the arrival time, late rows are in the
+    wrong hour, the same sample sent twice is two rows, and every query by the real time reads all files.
+
+    ## Example
+
+    `readings (sensor, measured_at, ingested_at TIME INDEX, value)`: after an outage, an hour of readings appears as one
+    second.
+
+    ## Fix
+
+    Index the time when the sample was taken, and keep the other one as a field.
+
+    ## References
+
+    - Choosing the time index:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        found = [f for f in measurement.fields if f.lag and _precedes(case, measurement, f.lag)]
+        if found and measurement.time_column and not is_metric(measurement):
+            named = [f for f in found if _OF_EVENT.search(f.key) and not _OF_ARRIVAL.search(f.key)]
+            yield _finding(case, measurement, measurement.time_column, (named or found)[0], found)
+
+
+def _precedes(case: Case, measurement: Measurement, lag: TimeLag) -> bool:
+    def limit(name: str) -> float:
+        return case.limit(name, measurement).value
+
+    near = 0 <= lag.median_s <= limit("max_lag_s") and lag.spread_s <= limit("max_lag_s")
+    return near and lag.rows >= limit("min_rows") and lag.before_ratio >= limit("min_before_ratio")
+
+
+def _finding(case: Case, measurement: Measurement, index: str, field: Field, found: list[Field]) -> Finding:
+    assert field.lag is not None
+    told = bool(_OF_ARRIVAL.search(index)) or (bool(_OF_EVENT.search(field.key)) and not _OF_EVENT.search(index))
+    limit = case.limit("min_before_ratio", measurement)
+    return Finding(
+        subject=subject_of(measurement, index),
+        severity=Severity.WARNING if told else Severity.NOTE,
+        message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
+        f"rows read, with a median of {number(round(field.lag.median_s, 3))} s: "
+        + ("the index is the arrival time." if told else "it may be the time of the sample."),
+        changes=(SetKey(subject_of(measurement), time=field.key),),
+        fix=f"Do so if {field.key} is when a sample was taken or an event happened.",
+        observed=field.lag.before_ratio,
+        limit=limit,
+        unit=limit.unit,
+        main_contributor=index,
+        evidence=(
+            Evidence("time index", index),
+            Evidence("other times that are before it", listed([f.key for f in found])),
+            Evidence("lag, median", f"{number(round(field.lag.median_s, 3))} s"),
+            Evidence("lag, 10th to 90th percentile", f"{number(round(field.lag.spread_s, 3))} s"),
+        ),
+        facts=("columns", "time_lags"),
+        source=field.distinct.source if field.distinct else None,
+    )

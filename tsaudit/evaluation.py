@@ -1,0 +1,219 @@
+"""The pure stage: a profile, earlier days, and limits in; verdicts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from tsaudit import not_audited, plugins
+from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
+from tsaudit.model.timeline import Timeline
+from tsaudit.model.version import VERSION
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
+from tsaudit.planning.plans import plans_of, with_advice
+from tsaudit.rule import Case, Family, LimitPolicy, Rule, RulePolicy
+from tsaudit.rules import plugin_rules, rules_for
+from tsaudit.rules import unusable as rules_unusable
+from tsaudit.rules.causes import one_per_cause
+from tsaudit.text import listed, many
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.name_families import NameFamily
+
+_PLUGIN_S: Final = 30.0
+"""Seconds that the rules of other packages may take in one audit, all together: tsaudit's own take less than one."""
+
+
+def evaluate(
+    profile: Profile,
+    timeline: Timeline | None = None,
+    policy: LimitPolicy | None = None,
+    rules: Iterable[Rule] | None = None,
+    now: datetime | None = None,
+    switches: RulePolicy | None = None,
+) -> AuditResult:
+    """Run all rules on the profile. A rule that fails is an `error` result; the others continue.
+
+    What was not audited, the whole target or a database, is a result as well, unless `rules` are given: `None` stands
+    for all rules. If nothing could be measured, it is the only result, because rules could not add anything.
+    `switches`: rules that the configuration switches off, or gives another severity; None for none.
+    """
+    chosen = rules_for(profile.engine) if rules is None else tuple(rules)
+    if rules is None and not_audited.unseen(profile) is not None:
+        chosen = ()
+    days, limits, switched = timeline or Timeline(), policy or LimitPolicy(), switches or RulePolicy()
+    plugin_time = Deadline(_PLUGIN_S)
+    families: dict[frozenset[str], tuple[NameFamily, ...]] = {}
+    cases = (Case(rule, profile, days, limits, families) for rule in chosen)
+    results = [_apply(case, switched, plugin_time) for case in cases]
+    results = one_per_cause(profile, chosen, results)
+    if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
+        results.append(not_audited.result_of(missed))
+    if rules is None and (unusable := plugin_rules.result_of(rules_unusable())):
+        results.append(unusable)
+    plans = plans_of(profile, results)
+    return AuditResult(
+        target=profile.target,
+        engine=profile.engine,
+        server_version=profile.server_version,
+        day=profile.day,
+        audited_at=now or utc_now(),
+        tsaudit_version=VERSION,
+        results=tuple(with_advice(profile, result) for result in results),
+        plans=plans,
+    )
+
+
+def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozenset[str]:
+    """The facts used by the rules that apply to the engine."""
+    chosen = rules_for(engine) if rules is None else tuple(rules)
+    return frozenset().union(*(r.requires | r.uses for r in chosen if r.applies_to(engine)))
+
+
+def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResult:
+    rule, profile = case.rule, case.profile
+    limits = tuple(case.limit(t.name) for t in rule.thresholds)
+
+    def result(
+        outcome: Outcome, findings: tuple[Finding, ...] = (), gaps: tuple[Gap, ...] = (), reason: str = ""
+    ) -> RuleResult:
+        return RuleResult(
+            code=rule.code,
+            name=rule.name,
+            title=rule.title,
+            family=rule.family,
+            guidelines=rule.guidelines,
+            outcome=outcome,
+            findings=findings,
+            gaps=gaps,
+            reason=reason,
+            limits=limits,
+            why=" ".join(rule.section("Why it matters").split()),
+            not_evaluated=of_other_kinds(case),
+        )
+
+    if switches.is_off(rule.code, rule.name):
+        off = result(Outcome.NOT_APPLICABLE, reason="switched off by `rules` in tsaudit.yaml")
+        return replace(off, switched_off=True)
+    product = f"{profile.engine} {profile.edition}"
+    if not rule.applies_to(profile.engine) or product in rule.moot:
+        name = product if product in rule.moot else profile.engine
+        because = f": {rule.moot[name]}" if name in rule.moot else ""
+        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {name}{because}")
+    missing = rule.requires - set(profile.facts)
+    if missing:
+        return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
+    if profile.measurements and not case.measurements:
+        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply: {of_other_kinds(case)}")
+    others = {(m.database, m.name) for m in profile.measurements if not case.evaluates(m)}
+    gaps = tuple(
+        gap
+        for gap in profile.gaps
+        if gap.fact in rule.gaps_matter_in
+        and _is_on(rule, switches, gap)
+        and (gap.database, gap.measurement) not in others
+    )
+    try:
+        if rule.package and plugin_time.left() <= 0:
+            reason = f"other rules of installed packages took the {plugin_time.seconds:.3g} s that all of them have"
+            return result(Outcome.ERROR, gaps=gaps, reason=f"not run: {reason}")
+        if rule.package:
+            # A thread of its own does it: what never returns is left behind, and ends with the process.
+            findings = within(plugin_time.left(), lambda: _storable(_found(case, switches)))
+        else:
+            findings = _found(case, switches)
+    except OutOfTimeError:
+        reason = f"it did not return within the {plugin_time.seconds:.3g} s that rules of installed packages have"
+        return result(Outcome.ERROR, gaps=gaps, reason=reason)
+    except (Exception, SystemExit) as error:
+        # The code of another package may even try to leave.
+        return result(Outcome.ERROR, gaps=gaps, reason=plugins.why(error))
+    reason = f"{many(len(gaps), 'gap')}, the first: {gaps[0].detail}" if gaps else ""
+    if findings:
+        return result(Outcome.FAIL, findings, gaps, reason)
+    return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)
+
+
+_MOST_NAMED: Final = 3
+
+
+def of_other_kinds(case: Case) -> str:
+    """Which measurements the rule does not evaluate because of what their rows are; empty if it evaluates all."""
+    by_kind: dict[TableKind, list[str]] = {}
+    for measurement in case.profile.measurements:
+        if measurement.kind is not None and not case.evaluates(measurement):
+            by_kind.setdefault(measurement.kind, []).append(measurement.name)
+    return "; ".join(
+        f"{many(len(names), 'table')} with {kind.words} ({listed(names, _MOST_NAMED)})"
+        for kind, names in sorted(by_kind.items())
+    )
+
+
+_LEAVE_SERIES: Final = (Family.FIELDS, Family.NAMES, Family.STORAGE, Family.RETENTION)
+"""Families of rules about what neither adds series nor endangers them: the series of their measurement say nothing
+about how bad their findings are. A redundant index must not come before the tag whose
+values grow without bound.
+"""
+
+
+def _found(case: Case, switches: RulePolicy) -> tuple[Finding, ...]:
+    rule = case.rule
+    found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
+    kept = [finding for finding in found if finding is not None]
+    kept = kept if rule.family in _LEAVE_SERIES else list(with_series(case.profile, kept))
+    tags = {(m.database, m.name, t.key): t for m in case.measurements for t in m.tags if t.metrics} if kept else {}
+    named = (_in_metric(tags.get(astuple(finding.subject)), finding) for finding in kept)
+    return tuple(sorted(named, key=lambda finding: worst_first(rule.code, finding)))
+
+
+def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
+    """The finding with the metric's name if it is about a label that only some metrics of a table have, else None."""
+    if tag is None:
+        return finding
+    where = f"{many(len(tag.metrics), 'metric')}: {listed(tag.metrics, 4)}" if tag.metrics[1:] else tag.metrics[0]
+    return replace(
+        finding,
+        subject=replace(finding.subject, measurement=tag.metrics[0]),
+        message=f"{finding.message} It is a label of {where}.",
+    )
+
+
+def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings as the history would give them back: what is not as it should be breaks its rule, not the report."""
+    for change in (change for finding in findings for change in finding.changes):
+        # The plan asks for both; a kind of change that another package brings must not break it there.
+        change.claims()
+        change.relies_on()
+    try:
+        return from_json(tuple[Finding, ...], to_json(findings))
+    except ValueError as error:
+        raise TypeError(f"a finding cannot be stored: {' '.join(str(error).split())}") from error
+
+
+def with_series(profile: Profile, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings with the series each of them affects."""
+    known = profile.measurements if findings else ()
+    series = {(m.database, m.name): m.series.value if m.series else None for m in known}
+    for finding in findings:
+        subject, share = finding.subject, 1.0 if finding.share is None else finding.share
+        count = series.get((subject.database, subject.measurement), profile.series)
+        yield replace(finding, affected_series=None if count is None else count * share)
+
+
+def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:
+    """Whether the rule should look at the subject of the gap."""
+    if not switches.measurements or gap.measurement is None:
+        return True
+    return switches.setting(rule.code, rule.name, gap.measurement) != "off"
+
+
+def _with_severity(rule: Rule, switches: RulePolicy, finding: Finding) -> Finding | None:
+    """The finding with the configured severity; None if the rule is switched off."""
+    setting = switches.setting(rule.code, rule.name, finding.subject.measurement)
+    if setting is None or setting == "on":
+        return finding
+    return None if setting == "off" else replace(finding, severity=Severity(setting))

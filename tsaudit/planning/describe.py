@@ -1,0 +1,178 @@
+"""A plan in words: what it achieves, and what to know about each step. Report, CLI, Slack and Dagster use the same."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.model.change import kind_of
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity
+from tsaudit.model.plan import Effect, Loss, Plan, Step, StepKind
+from tsaudit.model.subject import Subject
+from tsaudit.text import listed, many, number
+
+_LONGEST_STATEMENT: Final = 500
+"""Characters of a statement that is shown beside a finding; longer ones are only in the plan."""
+_MOST_WORDS: Final = 30
+"""Of the first step beside a finding: as long as a headline, and a few more for names."""
+_MOST_NAMED: Final = 5
+_MOST_LEFT_OUT: Final = 3
+_END: Final = re.compile(r"(?<=[.])[ \n]+(?=[A-Z`])")
+
+
+def effect(found: Effect) -> str:
+    """What the changes achieve together, in a few sentences; empty if they do not touch the series."""
+    said = []
+    if found.series_now is not None and found.series_after is not None:
+        at_most = "" if found.is_exact or found.scope else "at most "
+        part = f" ({found.scope})" if found.scope else ""
+        said.append(f"Series: {number(found.series_now)} now, {at_most}{number(found.series_after)} afterward{part}.")
+        said += [_next(found)] if found.next_tag else []
+    elif found.loss is not None or found.loss_unknown:
+        said.append("How many series would remain was not measured.")
+    if found.loss is not None:
+        said.append(_loss(found.loss))
+    elif found.loss_unknown:
+        said.append(f"Rows that would overwrite each other were not counted: {found.loss_unknown}.")
+    return " ".join(said)
+
+
+def _next(found: Effect) -> str:
+    """What else to change, because too many series are left."""
+    over = found.limit is not None and found.series_after is not None and found.series_after > found.limit
+    limit = f" (the limit is {number(found.limit)})" if over and found.limit is not None else ""
+    if not found.enough:
+        return f"That is still too many{limit}: {found.next_tag} contributes most of the rest."
+    return f"That is still too many{limit}: change {found.next_tag} next; {_both(found.enough)} together suffice."
+
+
+def _both(tags: Iterable[str]) -> str:
+    *most, last = tags
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _loss(loss: Loss) -> str:
+    which = f"{many(loss.compared, 'row')} compared" + (f" ({loss.scope})" if loss.scope else "")
+    if loss.is_none:
+        return "No rows would overwrite each other."
+    if not loss.rows:
+        return f"None of the {which} {'would' if loss.is_exact else 'is known to'} overwrite another."
+    at_least = "" if loss.is_exact else "At least "
+    return f"{at_least}{number(loss.rows)} of the {which} would overwrite another."
+
+
+def labels(step: Step) -> tuple[str, ...]:
+    """What to know before taking the step, a few words each."""
+    said = ["only reads"] if step.kind is StepKind.FIND and step.text else []
+    if step.locks:
+        said.append(f"locks: {step.locks}")
+    if step.cost:
+        said.append(step.cost)
+    return tuple(said)
+
+
+def summary(plan: Plan) -> str:
+    """How long the plan is, and how many more measurements it is for: `5 steps, also for 79 others`."""
+    steps = many(len(plan.steps), "step")
+    return f"{steps}, also for {many(len(plan.also), 'other')}" if plan.also else steps
+
+
+def others(plan: Plan) -> str:
+    """The other measurements that it is for, the first few by name; empty if there are none."""
+    return listed([str(one) for one in plan.also], _MOST_NAMED)
+
+
+def left_out(plan: Plan) -> list[str]:
+    """What is not part of the plan, a sentence each; of many, the first ones."""
+    said = dict.fromkeys(f"Left out: {', '.join(one.rules)}, because {one.reason}." for one in plan.left_out)
+    few, more = list(said)[:_MOST_LEFT_OUT], len(said) - _MOST_LEFT_OUT
+    return [*few, f"{many(more, 'more change')} left out."] if more > 0 else few
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a plan begins, for outputs that have no room for all of it."""
+
+    heading: str
+    """`Step 1 of 5`."""
+    words: str
+    """What to do: of long words, the sentences that fit, and at least the first."""
+    statement: str
+    """To be used as it is; empty if the step has none, if it has several lines, and if it loses something."""
+    rest: str
+    """The command that prints the whole plan."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.heading}: {self.words}"
+
+
+def beginning(plan: Plan, target: str) -> Beginning:
+    """The first step, and how to see the others."""
+    first, count = plan.steps[0], len(plan.steps)
+    heading = "Only step" if count == 1 else f"Step 1 of {number(count)}"
+    is_short = len(first.text) <= _LONGEST_STATEMENT and "\n" not in first.text
+    return Beginning(
+        heading, brief(first.words), first.text if is_short and not first.loses else "", command(plan, target)
+    )
+
+
+def brief(said: str) -> str:
+    """The first sentence, and those after it as far as they are short; not what only introduces the step's text."""
+    sentences = [one for one in _END.split(said) if not one.endswith(":")] or [f"{said.rstrip(':')}."]
+    kept = sentences[:1]
+    for sentence in sentences[1:]:
+        if len(" ".join([*kept, sentence]).split()) > _MOST_WORDS:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def beyond(fix: str, begins: Beginning) -> str | None:
+    """What a finding's fix says beyond the first step with which it begins; None if it begins otherwise."""
+    rest = fix.strip().removeprefix(begins.words)
+    return None if rest == fix.strip() else rest.strip()
+
+
+def command(plan: Plan, target: str) -> str:
+    """What prints the plan in a terminal."""
+    about = plan.subject.measurement
+    return " ".join(["tsaudit", "plan", *map(shlex.quote, [target, *([about] if about else [])])])
+
+
+def anchor(plan: Plan) -> str:
+    """The id of the plan on the report's page."""
+    import hashlib  # loads OpenSSL, which whoever only prints a plan can do without
+
+    each = [f"{kind_of(one.change)} {one.change.likeness()!r}" for one in plan.changes]
+    text = "\x1f".join((plan.subject.key, *each))
+    return f"p-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def behind(plan: Plan, result: AuditResult) -> list[tuple[RuleResult, Finding]]:
+    """The findings that ask for the plan, worst first."""
+    return [pair for pair in result.findings() if of_finding(pair[1], (plan,)) is not None]
+
+
+def asked_for(findings: Iterable[Finding], plans: Sequence[Plan]) -> list[Plan]:
+    """The plans that some of the findings ask for, in their order."""
+    by_subject: dict[Subject, list[Plan]] = defaultdict(list)
+    for plan in plans:
+        for subject in plan.subjects:
+            by_subject[subject].append(plan)
+    found = set[int]()
+    for finding in findings:
+        near = {id(plan): plan for change in finding.changes for plan in by_subject.get(change.at, ())}
+        found |= {key for key, plan in near.items() if of_finding(finding, (plan,)) is not None}
+    return [plan for plan in plans if id(plan) in found]
+
+
+def of_finding(finding: Finding, plans: Iterable[Plan]) -> Plan | None:
+    """The plan that makes the finding's changes, the first one if there are several; None if no plan does."""
+    if finding.severity is Severity.NOTE:
+        return None
+    return next((plan for plan in plans if any(plan.makes(change) for change in finding.changes)), None)

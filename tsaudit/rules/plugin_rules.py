@@ -1,0 +1,134 @@
+"""Rules that other packages bring: found, looked over, and what an audit says of those that cannot be used."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from types import ModuleType
+from typing import Final
+
+from tsaudit import plugins
+from tsaudit.guidelines import GUIDELINES
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import PLUGIN_CODE, RULELESS_CODES, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.subject import Subject
+from tsaudit.plugins import Loaded, Problem
+from tsaudit.rule import LETTERS, Rule, Threshold
+
+TITLE: Final = "A rule plug-in cannot be used"
+WHY: Final = (
+    "The rules of a plug-in that cannot be used are not evaluated, so a problem they watch for goes unnoticed. "
+    "Incidents they opened stay as they are."
+)
+FIX: Final = (
+    "Run `tsaudit version`: it lists the plug-ins and what is wrong with them. Fix, update or uninstall the package."
+)
+
+_CODE: Final = re.compile(r"([A-Z][A-Z0-9]{0,8}[A-Z])[0-9]{3,4}")
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_FAMILY: Final = re.compile(r"[a-z][a-z0-9_]*")
+_RESERVED: Final = frozenset({"coverage"})
+"""Families that stand for something else in reports and in Dagster."""
+
+
+def plugin_rules(own: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
+    """The rules of other packages, and what cannot be used of them; `own` are tsaudit's."""
+    loaded, problems = plugins.load(plugins.RULES)
+    broken = list(problems)
+    sound: list[tuple[Loaded, Rule]] = []
+    for one in loaded:
+        try:
+            rules = list(_rules_in(one.value))
+        except (Exception, SystemExit) as error:
+            broken.append(Problem(one.package, plugins.RULES, one.name, plugins.why(error)))
+            continue
+        if not rules:
+            broken.append(Problem(one.package, plugins.RULES, one.name, "it holds no rule"))
+        for rule in rules:
+            if reason := _unfit(rule):
+                broken.append(Problem(one.package, plugins.RULES, one.name, f"rule {rule.code}: {reason}"))
+            else:
+                sound.append((one, replace(rule, package=one.package)))
+    usable = []
+    every = (*own, *(rule for _, rule in sound))
+    for one, rule in sound:
+        others = [r for r in every if r is not rule and {r.code, r.name} & {rule.code, rule.name}]
+        if others:
+            reason = f"rule {rule.code} {rule.name}: {others[0].package or 'tsaudit'} has one of that code or name, too"
+            broken.append(Problem(one.package, plugins.RULES, one.name, reason))
+        else:
+            usable.append(rule)
+    return tuple(usable), tuple(sorted(broken))
+
+
+def result_of(problems: Iterable[Problem]) -> RuleResult | None:
+    """What an audit says of plug-ins whose rules were not evaluated; None where there are none."""
+    lines = [str(problem) for problem in problems]
+    if not lines:
+        return None
+    more = f"; and {len(lines) - 1} more, which `tsaudit version` lists" if len(lines) > 1 else ""
+    return RuleResult(
+        code=PLUGIN_CODE,
+        name=RULELESS_CODES[PLUGIN_CODE],
+        title=TITLE,
+        family="coverage",
+        guidelines=(),
+        outcome=Outcome.ERROR,
+        findings=(Finding(Subject(), Severity.WARNING, f"Not all rules could be evaluated: {lines[0]}{more}", FIX),),
+        reason="; ".join(lines),
+        why=WHY,
+    )
+
+
+def _rules_in(value: object) -> Iterator[Rule]:
+    """Those that an entry point names: a Rule, several, or a module with its submodules."""
+    if isinstance(value, Rule):
+        yield value
+    elif isinstance(value, ModuleType):
+        yield from _rules_of(value)
+    elif isinstance(value, Iterable) and not isinstance(value, str):
+        for one in value:
+            if not isinstance(one, Rule):
+                raise TypeError(f"expected a Rule, got {type(one).__name__}")
+            yield one
+    else:
+        raise TypeError(f"expected a module, a Rule or several, got {type(value).__name__}")
+
+
+def _rules_of(module: ModuleType) -> Iterator[Rule]:
+    inside = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
+    modules = [module, *(importlib.import_module(found.name) for found in inside)]
+    rules = {id(value): value for each in modules for value in vars(each).values() if isinstance(value, Rule)}
+    # One that a module imports from another package is that package's.
+    yield from (rule for rule in rules.values() if _is_of(rule, module.__name__.partition(".")[0]))
+
+
+def _is_of(rule: Rule, package: str) -> bool:
+    return str(getattr(rule.check, "__module__", package)).partition(".")[0] == package
+
+
+def _unfit(rule: Rule) -> str:
+    """Why the rule cannot be used; empty where it can."""
+    match = _CODE.fullmatch(rule.code)
+    if match is None:
+        return "a code is capital letters and three or four digits, such as ACME001"
+    if match[1] in LETTERS or match[1] == PLUGIN_CODE[:3]:
+        return f"codes in {match[1]} are tsaudit's own; take a prefix of your own"
+    if not _NAME.fullmatch(rule.name):
+        return f"the name `{rule.name}` is none; write small letters and digits with `-` between"
+    if not _FAMILY.fullmatch(rule.family) or rule.family in _RESERVED:
+        return f"the family `{rule.family}` is none; write small letters, digits and `_`, and not `coverage`"
+    if unknown := sorted({*rule.requires, *rule.uses} - FACTS.keys()):
+        return f"there is no fact `{unknown[0]}`"
+    if unknown := sorted(set(rule.guidelines) - {guideline.id for guideline in GUIDELINES}):
+        return f"there is no guideline `{unknown[0]}`"
+    if not isinstance(rule.severity, Severity):
+        return f"the severity {rule.severity!r} is no Severity"
+    if not all(isinstance(threshold, Threshold) for threshold in rule.thresholds):
+        return "its thresholds are not all of them a Threshold"
+    if not rule.title or not rule.summary:
+        return "it needs a title, and a docstring that says what it finds"
+    return "" if callable(rule.check) else "its check is no function"

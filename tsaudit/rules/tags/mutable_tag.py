@@ -1,0 +1,146 @@
+"""TAG007."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number
+
+
+@rule(
+    code="TAG007",
+    title="A tag changes over time for the same source",
+    severity=Severity.WARNING,
+    guidelines=("C6",),
+    follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
+    requires={"tag_changes"},
+    uses={"series_listing", "tag_values"},
+    kinds=SERIES_KINDS,
+    thresholds=(
+        Threshold(
+            "min_changing_ratio",
+            0.1,
+            "share of the sources",
+            "our default: fewer are corrections, or machines that moved",
+        ),
+        Threshold(
+            "max_change_ratio",
+            0.3,
+            "observed changes divided by changes expected by chance",
+            "our default: an attribute keeps its value for a long time; a level or status changes at random, near 1",
+        ),
+        Threshold(
+            "min_by_chance",
+            10,
+            "changes to be expected by chance",
+            "our default: with fewer, their absence may be a coincidence",
+        ),
+        Threshold(
+            "max_clash_ratio",
+            0.01,
+            "share of the instants",
+            "our default: an attribute has one value at a time, except for late rows",
+        ),
+        Threshold(
+            "min_shared_ratio",
+            0.5,
+            "share of the values",
+            "our default: a value used mostly by one source identifies it, like a part or a process that was replaced",
+        ),
+        Threshold(
+            "warn_series_ratio",
+            2,
+            "series divided by the series left without it",
+            "our default: the tag has doubled the series",
+        ),
+    ),
+)
+def mutable_tag(case: Case) -> Iterator[Finding]:
+    """Tags that are an attribute of a source and change over time, such as a machine's color or firmware.
+
+    This is based on the rows read within the window. A source is identified by the other tags, or by the one of them
+    with the most values. A tag is reported if it has one value per source at a time, if the value changes later in at
+    least `min_changing_ratio` of the sources, and if it changes far less often than randomly ordered values would
+    (`max_change_ratio`). Tags that identify things, in parallel or one after the other, are not reported. Changes
+    before the oldest row read are not visible.
+
+    ## Why it matters
+
+    With each change, the source starts a new series. To find its past, a query has to know all its former values, its
+    last value is not always in the same series, and the number of series grows with every change.
+
+    ## Example
+
+    `machines,machine=m1,color=red`: after the machine is painted blue, it continues as another series, and a query for
+    its temperatures by machine and color shows two machines.
+
+    ## Fix
+
+    Store the attribute as a field (a measure), so that each row contains its value at the time.
+
+    ## References
+
+    - Attributes that change, Timestream:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Tags versus fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
+    """
+    for measurement in case.measurements:
+        for tag in measurement.tags:
+            seen = max(
+                (c for c in tag.changes or () if _is_attribute(case, measurement, c)),
+                key=lambda c: c.changing / c.sources,
+                default=None,
+            )
+            if seen:
+                yield _finding(case, measurement, tag, seen)
+
+
+def _is_attribute(case: Case, measurement: Measurement, seen: TagChanges) -> bool:
+    def limit(name: str) -> float:
+        return case.limit(name, measurement).value
+
+    return bool(
+        seen.by
+        and seen.changing
+        and seen.changing >= limit("min_changing_ratio") * seen.sources
+        and seen.clashes <= limit("max_clash_ratio") * seen.instants
+        and seen.by_chance >= limit("min_by_chance")
+        and seen.changes <= limit("max_change_ratio") * seen.by_chance
+        and seen.shared >= limit("min_shared_ratio") * seen.values
+    )
+
+
+def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -> Finding:
+    sets = measurement.tag_sets
+    left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
+    ratio = sets.series / left if sets and left else 1.0
+    limit = case.limit("warn_series_ratio", measurement)
+    source = listed(seen.by)
+    evidence = [
+        Evidence("a source is identified by", source),
+        Evidence("sources where it changes", f"{number(seen.changing)} of {number(seen.sources)}"),
+        Evidence("changes", f"{number(seen.changes)}; {number(round(seen.by_chance, 1))} expected by chance"),
+    ]
+    if sets and left:
+        evidence.append(Evidence("series without it", f"{number(left)} instead of {number(sets.series)}"))
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        severity=Severity.WARNING if ratio >= limit.value else Severity.NOTE,
+        message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
+        f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
+        fix=f"Then each {source} keeps one series.",
+        changes=made_fields(measurement, tag.key),
+        observed=ratio,
+        limit=limit,
+        unit=limit.unit,
+        main_contributor=tag.key,
+        share=share_of_tag(tag.key, sets),
+        samples=tag.sample[:3],
+        evidence=tuple(evidence),
+        facts=("tag_changes", "series_listing"),
+        source=seen.source,
+    )

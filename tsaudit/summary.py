@@ -1,0 +1,209 @@
+"""What an owner reads in ten seconds: what is wrong, what causes it, how long is left, and the first thing to do.
+
+Report, Slack, command line, Dagster, and JSON show the same summary, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from tsaudit.model.finding import (
+    RULELESS_CODES,
+    AuditResult,
+    Finding,
+    Outcome,
+    RuleResult,
+    Severity,
+    fingerprint,
+)
+from tsaudit.model.plan import Plan
+from tsaudit.model.profile import Profile
+from tsaudit.planning import describe
+from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity
+from tsaudit.text import day as formatted_day
+from tsaudit.text.findings import is_growing, origin
+from tsaudit.text.headline import headline
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryFigure:
+    """One of the figures below a headline."""
+
+    label: str
+    """`Now`, `Limit`, `Why critical`, `Time left`, `Growing since` or `Began`."""
+    value: str
+    note: str = ""
+    """What else to know about it, in a few words; may be empty."""
+
+    @property
+    def text(self) -> str:
+        """Value and note in one line: `36,096 series (768 before, 3,072 more a day)`."""
+        return f"{self.value} ({self.note})" if self.note else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One finding, or the result of a target, in brief."""
+
+    headline: str
+    """What, cause, and when; at most 25 words."""
+    figures: tuple[SummaryFigure, ...] = ()
+    """Now and growth; the limit, or why it is so severe; the time left, or since when. Those that are known."""
+    first_step: str = ""
+    """What to do first, in words; empty where nothing is to be done."""
+    statement: str = ""
+    """The statement of the first step, to be used as it is; may be empty."""
+    rest: str = ""
+    """The command that prints the whole plan; empty where there is no plan."""
+    fingerprint: str = ""
+    """Of the finding; empty if it is about none."""
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Summary:
+        """The summary from the output of `dataclasses.asdict`."""
+        return cls(**{**given, "figures": tuple(SummaryFigure(**figure) for figure in given["figures"])})
+
+    def in_markdown(self) -> str:
+        """In the order of all outputs: headline, figures, first step with its statement, and the rest."""
+        parts = [f"**{markdown.escape(self.headline)}**"] if self.headline else []
+        if self.figures:
+            lines = (f"- {markdown.escape(figure.label)}: {markdown.escape(figure.text)}" for figure in self.figures)
+            parts.append("\n".join(lines))
+        if self.first_step:
+            parts.append(markdown.escape(self.first_step))
+        if self.statement:
+            parts.append(markdown.statement(self.statement))
+        if self.rest:
+            parts.append(f"The whole plan: {markdown.code(self.rest)}")
+        return "\n\n".join(parts)
+
+
+def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, day: date) -> Summary:
+    """The summary of one finding. `day`: the audited one."""
+    plan = describe.of_finding(finding, plans)
+    begins = describe.beginning(plan, target) if plan else None
+    figures = (_now(finding), _reason(finding), _time(finding, day))
+    return Summary(
+        headline(finding),
+        tuple(figure for figure in figures if figure is not None),
+        begins.sentence if begins else _first_sentence(finding.fix),
+        begins.statement if begins else "",
+        begins.rest if begins else "",
+        fingerprint(target, code, finding.subject),
+    )
+
+
+def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> Summary:
+    """The summary of the worst finding; where there is none, what was evaluated.
+
+    `muted`: fingerprints of accepted and snoozed findings, which are left out. `profile`: None if nothing could be
+    queried.
+    """
+    muted_count = 0
+    for rule, finding in result.findings():
+        if fingerprint(result.target, rule.code, finding.subject) in muted:
+            muted_count += 1
+        elif finding.severity is not Severity.NOTE:
+            return of_finding(finding, rule.code, result.plans, result.target, result.day)
+    return Summary(_nothing_wrong(result, profile, muted_count))
+
+
+def rules_evaluated(result: AuditResult) -> int:
+    """Rules that applied and had everything they needed."""
+    return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in _rules(result))
+
+
+def rules_unknown(result: AuditResult) -> int:
+    """Rules that applied and lacked something, or failed."""
+    return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in _rules(result)) - rules_evaluated(result)
+
+
+def _rules(result: AuditResult) -> list[RuleResult]:
+    return [r for r in result.results if r.code not in RULELESS_CODES]
+
+
+def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> str:
+    evaluated, unsure = rules_evaluated(result), rules_unknown(result)
+    if not evaluated and not unsure:
+        return "No rule applies to this target, so nothing could be evaluated"
+    rules = many(evaluated, "rule")
+    if unsure:
+        return f"No finding in what was measured, but {many(unsure, 'rule')} could not be evaluated; {rules} could"
+    if muted:
+        return f"Nothing new: {many(muted, 'finding')} accepted or snoozed, {rules} evaluated"
+    if not result.is_complete(profile):
+        return f"Nothing wrong was found: {rules} evaluated, but not everything was measured"
+    return f"Nothing wrong was found: {rules} evaluated on complete figures"
+
+
+# --- The three figures ------------------------------------------------------------------------------------------------
+
+
+def _now(finding: Finding) -> SummaryFigure | None:
+    """The measured figure, with what it was before and how fast it grows."""
+    if finding.observed is None:
+        return None
+    notes = []
+    # A target, its databases, and its tables all have series: which of them are counted belongs to the figure.
+    if finding.unit == "series":
+        notes.append(f"in {printable(finding.subject.measurement or finding.subject.database or 'all databases', 60)}")
+    if finding.baseline is not None and finding.baseline != finding.observed:
+        notes.append(f"{amount(finding.baseline, finding.unit)} before")
+    if finding.per_day:
+        notes.append(f"{amount(finding.per_day, finding.unit)} more a day{_changing(finding)}")
+    sampled = finding.source is not None and finding.source.how != "exact"
+    value = quantity(finding.observed, finding.unit)
+    return SummaryFigure("Now", f"about {value}" if sampled else value, ", ".join(notes))
+
+
+def _changing(finding: Finding) -> str:
+    shape = finding.forecast.shape if finding.forecast else ""
+    return f", {shape}" if shape in ("speeding up", "slowing") else ""
+
+
+def _reason(finding: Finding) -> SummaryFigure | None:
+    """Why it is so severe: in words, or as the limit."""
+    limit, observed = finding.limit, finding.observed
+    part = ""
+    if limit is not None and observed is not None and limit.value > 0 and limit.unit == finding.unit:
+        if observed >= 2 * limit.value:
+            part = f"now {number(observed / limit.value)} times that"
+        elif finding.per_day or finding.forecast:
+            part = f"{percent(observed / limit.value)} of it reached"
+    if finding.severity_reason:
+        note = f"limit {quantity(limit.value, limit.unit)}" if limit else ""
+        why = f"Why {_with_article(finding.severity)}"
+        return SummaryFigure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
+    if limit is None:
+        return None
+    return SummaryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
+
+
+def _with_article(severity: Severity) -> str:
+    return severity if severity is Severity.CRITICAL else f"a {severity}"
+
+
+def _time(finding: Finding, day: date) -> SummaryFigure | None:
+    """How long until the limit is reached; otherwise since when."""
+    forecast = finding.forecast
+    if forecast is not None and forecast.days is not None:
+        if forecast.days <= 0:
+            return SummaryFigure("Time left", "none", "the limit is reached")
+        left = forecasts.about(forecast).removeprefix("in ")
+        return SummaryFigure("Time left", left, forecasts.interval(forecast) or "at the present rate")
+    since = finding.since
+    if since is None:
+        return None
+    days = (day - since).days
+    label = "Growing since" if is_growing(finding) else "Began"
+    return SummaryFigure(label, formatted_day(since), f"{many(days, 'day')} ago" if days > 0 else "")
+
+
+def _first_sentence(fix: str) -> str:
+    """The fix up to the end of its first sentence, where it has several."""
+    first = fix.strip().split("\n", 1)[0]
+    head, period, _ = first.partition(". ")
+    return head + "." if period else first
