@@ -116,9 +116,11 @@ def _live(asker: Asker, name: str, change: TagReduction, database: str | None, w
     _check_tags(change, draft.finished())
     counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
     draft = list_tag_sets(asker, draft, also=counter.add)
-    left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
-    if left and draft.excerpt and draft.series:
-        how = f"sampled, live: {draft.series.source.scope}"
+    left, how = (
+        (counter.left, _live_how(counter.left)) if draft.measurement.tag_sets else (None, _why(asker, "series_listing"))
+    )
+    if left and draft.excerpt and draft.measurement.series:
+        how = f"sampled, live: {draft.measurement.series.source.scope}"
     elif left and (which := scope(asker, draft, "series_listing")):
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tests.analysis.cardinality.test_arrivals import Memory
-from tests.builders import a_field, a_tag
+from tests.builders import a_field, a_measurement, a_tag
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
@@ -266,13 +266,11 @@ def test_rows_are_only_deleted_or_changed(target: Target, change: str) -> None:
 
 def _a_draft(**changes: Any) -> Draft:
     columns = (Column("time", "TIMESTAMP", 1), Column("host", "VARCHAR", 2), Column("v", "DOUBLE"))
-    known: dict[str, Any] = {
-        "columns": columns,
-        "tags": (a_tag("host"),),
-        "fields": (a_field("v", ("float",)),),
-        "policies": ("autogen",),
-    }
-    return Draft("main", "a", **known | changes)
+    own = {"columns": columns, "policies": ("autogen",)}
+    known = {"tags": (a_tag("host"),), "fields": (a_field("v", ("float",)),)}
+    of_draft = own | {name: value for name, value in changes.items() if name in own}
+    of_measurement = known | {name: value for name, value in changes.items() if name in known}
+    return Draft(a_measurement("a", **of_measurement), **of_draft)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import a_count
+from tests.builders import a_count, a_measurement
 from tests.collecting import Writer, apart, collected, figures, statements, writer_to
 from tests.databases import Dataset, Row, Table, times
 from tsaudit.collect import columns, ladders, listing, rows, series_rows
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.together import _alike, _small
-from tsaudit.engines.engine import Ladder
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.columns import Column
 from tsaudit.model.profile import Field, Index, Profile
@@ -81,11 +80,12 @@ _INDEX = Index("i", "btree", ("c0",), unique=False, constraint=False, partial=Fa
 def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | None, int | None]]) -> None:
     drafts = [
         Draft(
-            "d",
-            str(number),
+            a_measurement(
+                str(number),
+                rows_total=None if rows is None else a_count(rows),
+                indexes=None if indexes is None else (_INDEX,) * indexes,
+            ),
             columns=tuple(Column(f"c{place}", "text") for place in range(columns)),
-            rows_total=None if rows is None else a_count(rows),
-            indexes=None if indexes is None else (_INDEX,) * indexes,
         )
         for number, (columns, rows, indexes) in enumerate(tables)
     ]
@@ -109,11 +109,11 @@ def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | N
 
 
 def _relations(drafts: list[Draft]) -> int:
-    return sum(1 + len(draft.indexes or ()) for draft in drafts)
+    return sum(1 + len(draft.measurement.indexes or ()) for draft in drafts)
 
 
 def _measurement(name: str, *fields: str, series: int = 1, kind: str = "float") -> Draft:
-    return Draft("d", name, Ladder.TAG_LISTING, fields=tuple(Field(f, (kind,)) for f in fields), series=a_count(series))
+    return Draft(a_measurement(name, series, tags=(), fields=tuple(Field(f, (kind,)) for f in fields)), is_indexed=True)
 
 
 def _names(groups: Iterable[list[Draft]]) -> list[list[str]]:

@@ -17,7 +17,7 @@ from tsaudit.collect import catalogue, database_figures, unused_settings
 from tsaudit.collect.agreement import reconciled
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import assign_roles, find_time
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.ladders import Climb, Step, asked_on, rungs_of
 from tsaudit.collect.policies import with_own_series
 from tsaudit.collect.probing import try_facts
@@ -231,7 +231,7 @@ def _series_unwanted(found: _Outline, settled: Sequence[Draft], series: Mapping[
     """Database to the series, at most, of the measurements that are not examined. `settled`: those of the outline."""
     unwanted: dict[str, int] = defaultdict(int)
     for draft in settled:
-        unwanted[draft.database] += draft.series.value if draft.series else 0
+        unwanted[draft.database] += draft.measurement.series.value if draft.measurement.series else 0
     known = Counter(draft.database for draft in found.drafts)
     for listed in found.listed:
         if known[listed.database] < listed.measurements:
@@ -243,13 +243,6 @@ def _series_unwanted(found: _Outline, settled: Sequence[Draft], series: Mapping[
 def _is_of_many(gap: Gap) -> bool:
     """Whether figures of several measurements together were contradicted: it is not known which of them are wrong."""
     return gap.reason is Reason.DISPUTED and gap.measurement is None
-
-
-@dataclass(frozen=True, slots=True)
-class _BrokenOff(Found):
-    """A step failed: its results are lost, and without the roles of the columns nothing more can be queried."""
-
-    roles_known: bool
 
 
 def _contained(asker: Asker, fact: str, step: Step) -> Step:
@@ -268,6 +261,6 @@ def _contained(asker: Asker, fact: str, step: Step) -> Step:
             return step(draft)
         except Exception as error:
             asker.gap(fact, Reason.FAILED, not_understood(error), draft.database, draft.name)
-            return draft.knowing(_BrokenOff(roles_known=fact != "columns"))
+            return replace(draft, roles_known=fact != "columns")
 
     return run

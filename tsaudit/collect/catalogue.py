@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tsaudit.collect import database_figures, excerpts, families, policies, reuse
 from tsaudit.collect.answers import Row, each_of, rows_about, rows_of
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import in_catalogue, measure_names
 from tsaudit.collect.policies import Audited
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
@@ -32,6 +31,7 @@ from tsaudit.model.profile import (
     Measurement,
     Reason,
     Role,
+    TableKind,
     Tag,
     utc_now,
 )
@@ -40,44 +40,9 @@ _FROM_CATALOGUE: Final = frozenset({Ladder.COLUMNS, Ladder.MEASURE_NAMES})
 """The ladders on which the catalog lists columns, whatever their role."""
 
 
+_STORES_SERIES: Final = frozenset({Ladder.TAG_LISTING, Ladder.MEASURE_NAMES})
+"""The ladders of engines all of whose measurements contain series."""
 _TIME: Final = TimeColumn("time", TimeKind.NANOSECONDS)
-
-
-@dataclass(frozen=True, slots=True)
-class InTable(Found):
-    """The columns of a table, or why they are not known."""
-
-    columns: tuple[Column, ...]
-    unreadable: Gap | None
-    referred_to: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class InIndex(Found):
-    """The tags and fields of a measurement; the name of its time column is fixed."""
-
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    time: TimeColumn = _TIME
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogListing(Found):
-    """What is known about a measurement once its database is known."""
-
-    policies: tuple[str, ...]
-    path: tuple[str, ...]
-    is_divided: bool
-    previous: Measurement | None
-    rows_total: Count | None
-
-
-@dataclass(frozen=True, slots=True)
-class Fingerprint(Found):
-    """A value that changes when the measurement changes, and the time it was taken."""
-
-    fingerprint: str
-    fingerprint_as_of: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +98,7 @@ def outline(
     if audited.unknown is not None:
         asker.gap_in_all(asked, audited.unknown.reason, audited.unknown.detail, name)
         return Database(name), [], None
-    before = len(asker.gaps)
+    first_gap = len(asker.gaps)
     found = rows_of(asker, "measurements", OfDatabase(database=name))
     names = [row["measurement"] for row in found or ()]
     if found == [] and name not in (known.listed or ()):
@@ -156,7 +121,7 @@ def outline(
         declared=declared,
     )
     if found is None or described is None:
-        gap = asker.gaps[before]
+        gap = asker.gaps[first_gap]
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
         return database, [], None
     if left_out:
@@ -172,24 +137,27 @@ def outline(
     policies = tuple(r.policy for r in retention or ())
     drafts = []
     for measurement in chosen:
-        draft = described.get(measurement) or Draft(name, measurement, ladder)
-        if draft.time is None and ladder is Ladder.TAG_LISTING:
-            draft = draft.knowing(InIndex((), ()))
+        draft = described.get(measurement) or _listed(name, measurement, ladder)
         counted_rows = estimates.get(measurement, {}).get("rows")
         estimate = None if counted_rows is None else Count(counted_rows, asker.source("row_estimate", How.ESTIMATE))
-        path = audited.path or asker.path_of("field_types", name)
-        draft = draft.knowing(
-            CatalogListing(policies, path, audited.is_divided, previous.get((name, measurement)), rows_total=estimate)
-        )
+        before = previous.get((name, measurement))
+        draft = replace(draft, policies=policies, is_divided=audited.is_divided, previous=before)
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:
             # A series that is added to another policy does not change anything that is cheap to query.
             state = None
         further = [*settings, repr(asker.target.columns.get(measurement))]
-        draft = draft.knowing(Fingerprint(_fingerprint(draft, state, further), as_of))
+        outlined = replace(
+            draft.measurement,
+            path=audited.path or asker.path_of("field_types", name),
+            rows_total=estimate,
+            fingerprint=_fingerprint(draft, state, further),
+            fingerprint_as_of=as_of,
+        )
+        draft = replace(draft, measurement=outlined)
         if ladder in _FROM_CATALOGUE and not draft.columns and not draft.unreadable:
             asker.gap("columns", Reason.FAILED, _without_columns(asker), name, measurement)
-            draft = draft.knowing(InTable((), asker.gap_in("columns", name, measurement)))
+            draft = replace(draft, unreadable=asker.gap_in("columns", name, measurement))
         drafts.append(draft)
     return database, _with_catalogue(asker, name, asked, drafts), names
 
@@ -206,8 +174,8 @@ def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: 
     if "measure_names" in asked:
         by_measurement = each_of(asker, "measure_names", database, [draft.name for draft in drafts]) or {}
         known = {name: rows for name, rows in by_measurement.items() if rows is not None}
-        named = {name: in_catalogue(asker, measure_names(rows)) for name, rows in known.items()}
-        drafts = [draft.knowing(named[draft.name]) if draft.name in named else draft for draft in drafts]
+        named = {name: measure_names(rows) for name, rows in known.items()}
+        drafts = [in_catalogue(asker, d, named[d.name]) if d.name in named else d for d in drafts]
     if asker.engine.ladder is Ladder.DOCUMENTS:
         drafts = families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
@@ -226,7 +194,7 @@ def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: 
 def _note_unknown_sizes(asker: Asker, drafts: list[Draft]) -> None:
     """Leave a gap for each measurement whose size the engine does not report, such as a locked table."""
     for draft in drafts:
-        if not draft.stood_for and (draft.storage is None or draft.storage.data_bytes is None):
+        if not draft.stood_for and (draft.measurement.storage is None or draft.measurement.storage.data_bytes is None):
             asker.gap("storage", Reason.FAILED, "the engine does not report its size", draft.database, draft.name)
 
 
@@ -250,16 +218,25 @@ def _described(asker: Asker, database: str, chosen: list[str]) -> dict[str, Draf
     columns = {measurement: tuple(map(_column, rows)) for measurement, rows in described.items() if rows is not None}
     # A row that refers to another one of its own table, such as the state before, makes no thing of it.
     referred = {c.refers_to for measurement, own in columns.items() for c in own if c.refers_to != measurement}
-    return {
-        measurement: Draft(database, measurement, ladder).knowing(
-            InTable(
-                columns[measurement], _refused(database, measurement, described[measurement]), measurement in referred
-            )
-            if measurement in columns
-            else InTable((), asker.gap_in("columns", database, measurement))
-        )
-        for measurement in described
-    }
+    drafts: dict[str, Draft] = {}
+    for measurement, rows in described.items():
+        draft = _listed(database, measurement, ladder)
+        if measurement in columns:
+            why = _refused(database, measurement, rows)
+            is_referred = measurement in referred
+            drafts[measurement] = replace(draft, columns=columns[measurement], unreadable=why, referred_to=is_referred)
+        else:
+            drafts[measurement] = replace(draft, unreadable=asker.gap_in("columns", database, measurement))
+    return drafts
+
+
+def _listed(database: str, measurement: str, ladder: Ladder) -> Draft:
+    """A measurement of which only the name is known, and what is the same for all of the engine's."""
+    draft = Draft.new(database, measurement)
+    if ladder in _STORES_SERIES:
+        known = replace(draft.measurement, kind=TableKind.SERIES, kind_reason="the engine stores series")
+        draft = replace(draft, measurement=known)
+    return replace(draft, is_indexed=True).with_time(_TIME) if ladder is Ladder.TAG_LISTING else draft
 
 
 def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | None:
@@ -290,15 +267,13 @@ def _by_keys(asker: Asker, database: str) -> dict[str, Draft] | None:
     types: dict[str, dict[str, set[str]]] = {}
     for row in found_fields:
         types.setdefault(row["measurement"], {}).setdefault(row["field"], set()).add(row["data_type"])
-    return {
-        measurement: Draft(database, measurement, Ladder.TAG_LISTING).knowing(
-            InIndex(
-                tuple(tags.get(measurement, ())),
-                tuple(Field(key, tuple(sorted(kinds))) for key, kinds in types.get(measurement, {}).items()),
-            )
-        )
-        for measurement in (tags | types)
-    }
+    drafts: dict[str, Draft] = {}
+    for measurement in tags | types:
+        draft = _listed(database, measurement, Ladder.TAG_LISTING)
+        fields = (Field(key, tuple(sorted(kinds))) for key, kinds in types.get(measurement, {}).items())
+        known = replace(draft.measurement, tags=tuple(tags.get(measurement, ())), fields=tuple(fields))
+        drafts[measurement] = replace(draft, measurement=known)
+    return drafts
 
 
 def _estimates(asker: Asker, database: str, chosen: list[str]) -> dict[str, Row]:
@@ -322,10 +297,7 @@ def _with_statistics(asker: Asker, drafts: list[Draft]) -> list[Draft]:
     known: dict[str, dict[str, ColumnStatistics]] = {}
     with asker.understanding("column_statistics", database):
         known = excerpts.by_measurement(rows or ())
-    return [
-        draft.knowing(excerpts.Statistics(known.get(draft.name, {}))) if draft.name in big else draft
-        for draft in drafts
-    ]
+    return [replace(draft, statistics=known.get(draft.name, {})) if draft.name in big else draft for draft in drafts]
 
 
 def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:

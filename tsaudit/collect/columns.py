@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.excerpts import measure_extent
 from tsaudit.collect.label_columns import open_labels
 from tsaudit.collect.table_kinds import kind_of_table
@@ -17,7 +17,7 @@ from tsaudit.collect.together import tables_ahead
 from tsaudit.collect.value_texts import as_text, measured_share
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.columns import Column, TimeColumn
+from tsaudit.engines.sql.columns import Column
 from tsaudit.engines.sql.time_columns import Extent, instant_of, time_candidates, time_column
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, Part
 from tsaudit.model.profile import Field, Reason, Role, Tag, Window
@@ -38,30 +38,6 @@ _ROLE_ROWS: Final = 1000
 """Enough rows to distinguish names from prose and numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roles(Found):
-    """The roles of the columns."""
-
-    time: TimeColumn | None
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OwnWindow(Found):
-    """The period that is measured of a table whose rows are all older than the audit's window."""
-
-    own_window: Window
-    time: TimeColumn
-
-
-@dataclass(frozen=True, slots=True)
-class RowsRead(Found):
-    """The newest rows."""
-
-    sample: pa.Table
-
-
 def find_time(asker: Asker, draft: Draft) -> Draft:
     """Determine the time column, and which rows may be read."""
     if not draft.columns:
@@ -70,10 +46,10 @@ def find_time(asker: Asker, draft: Draft) -> Draft:
     typed = asker.engine.enforces_types
     candidates = [] if draft.unreadable else _candidates(asker, draft)
     extents = _extents(asker, draft, [c.name for c in candidates]) if candidates else {}
-    indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if c.name in i.columns)
+    indexed = frozenset(c.name for c in candidates for i in draft.measurement.indexes or () if c.name in i.columns)
     before = draft.previous.time_column if draft.previous else None
     time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed, before=before)
-    draft = draft.knowing(Roles(time, draft.tags, draft.fields))
+    draft = draft.with_time(time)
     return draft if draft.unreadable else measure_extent(asker, draft)
 
 
@@ -96,14 +72,16 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
     most = _rows_read(asker, sample_wanted)
     if not draft.unreadable:
         draft = read_sample(asker, draft, most)
-        if "row_sample" in draft.statements and (draft.sample is None or not draft.sample.num_rows):
+        if "row_sample" in draft.measurement.statements and (draft.sample is None or not draft.sample.num_rows):
             own = _own_window(asker, draft)
-            draft = read_sample(asker, draft.knowing(own), most) if own else draft
-    draft = draft.knowing(kind_of_table(asker, draft, draft.time))
-    draft = draft.knowing(_assigned(asker, draft, draft.time, _values(draft)))
+            draft = read_sample(asker, _within(draft, own), most) if own else draft
+    kind = kind_of_table(asker, draft, draft.time)
+    known = replace(draft.measurement, kind=kind.kind, kind_reason=kind.reason)
+    draft = replace(draft, measurement=known, never_source=kind.never_source)
+    draft = _with_roles(asker, draft, _values(draft))
     draft = open_labels(asker, draft, most)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
-    if guessed and "row_sample" not in draft.statements:
+    if guessed and "row_sample" not in draft.measurement.statements:
         reason = draft.unreadable.reason if draft.unreadable else asker.why(("row_sample",), draft.database, draft.name)
         detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
         asker.gap("columns", reason, detail, draft.database, draft.name)
@@ -133,20 +111,23 @@ def roles_without_rows(asker: Asker, draft: Draft) -> Draft:
         return draft
     typed = asker.engine.enforces_types
     time = time_column(draft.columns, {}, asker.window, asker.target.columns.get(draft.name), typed=typed)
-    return draft.knowing(_assigned(asker, draft, time, {}))
+    return _with_roles(asker, draft.with_time(time), {})
 
 
-def _assigned(asker: Asker, draft: Draft, time: TimeColumn | None, values: dict[str, roles.Values]) -> Roles:
+def _with_roles(asker: Asker, draft: Draft, values: dict[str, roles.Values]) -> Draft:
+    """The draft with the roles of its columns other than the time. `values`: those read, by column."""
     chosen = asker.target.columns.get(draft.name)
-    table = roles.Table(draft.name, draft.kind, draft.never_source)
-    assigned = roles.assign(draft.columns, time, values, table=table, chosen=chosen, previous=draft.previous)
-    tags = [a for a in assigned if a.role is Role.TAG]
-    fields = [a for a in assigned if a.role is Role.FIELD]
-    return Roles(
-        time,
-        tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason, metrics=a.column.metrics) for a in tags),
-        tuple(Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in fields),
+    table = roles.Table(draft.name, draft.measurement.kind, draft.never_source)
+    assigned = roles.assign(draft.columns, draft.time, values, table=table, chosen=chosen, previous=draft.previous)
+    tags = tuple(
+        Tag(a.column.name, a.column.data_type, role_reason=a.reason, metrics=a.column.metrics)
+        for a in assigned
+        if a.role is Role.TAG
     )
+    fields = tuple(
+        Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in assigned if a.role is Role.FIELD
+    )
+    return replace(draft, measurement=replace(draft.measurement, tags=tags, fields=fields))
 
 
 def _candidates(asker: Asker, draft: Draft) -> list[Column]:
@@ -193,7 +174,15 @@ def _extents_of(asker: Asker, draft: Draft, names: list[str], *, whole: bool = F
     return OfTimeExtents(**draft.about(asker.window), columns=names, percent=percent)
 
 
-def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
+def _within(draft: Draft, window: Window) -> Draft:
+    """The draft of a table whose rows are measured within this period instead of the audit's window."""
+    assert draft.time is not None
+    words = f"all rows are older than the window, so those from {span(window.start, window.end)} were measured"
+    time = replace(draft.time, reason="; ".join(filter(None, (draft.time.reason, words))))
+    return replace(draft, measurement=replace(draft.measurement, own_window=window)).with_time(time)
+
+
+def _own_window(asker: Asker, draft: Draft) -> Window | None:
     """All of a table that is small enough, otherwise its newest part, as long as the audit's window.
 
     Only of tables that were that old when they were first seen: where writers stopped, the figures of the days before
@@ -212,9 +201,7 @@ def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
     start = newest - asker.target.window
     if extent.rows <= asker.target.budget.max_rows:
         start = min(start, (instant_of(extent.first, time.kind) or start) - _MARGIN)
-    window = Window(start, newest + _MARGIN)
-    words = f"all rows are older than the window, so those from {span(window.start, window.end)} were measured"
-    return OwnWindow(window, replace(time, reason="; ".join(filter(None, (time.reason, words)))))
+    return Window(start, newest + _MARGIN)
 
 
 def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Part | None = None) -> OfRowSample:
@@ -231,8 +218,8 @@ def read_sample(asker: Asker, draft: Draft, limit: int) -> Draft:
     statement = asker.ask("row_sample", batches.append, _sample_of(asker, draft, limit))
     if statement is None:
         return draft
-    draft = draft.asked("row_sample", statement)
-    return draft.knowing(RowsRead(pa.Table.from_batches(batches))) if batches else draft
+    draft = draft.sent("row_sample", statement)
+    return replace(draft, sample=pa.Table.from_batches(batches)) if batches else draft
 
 
 def _sample_of(asker: Asker, draft: Draft, limit: int) -> OfRowSample:

@@ -6,12 +6,12 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.figures import some_texts
 from tsaudit.engines.sql.columns import TimeColumn, TimeKind
 from tsaudit.engines.sql.time_columns import time_names
@@ -29,6 +29,7 @@ from tsaudit.model.profile import (
     RowPattern,
     RowPatterns,
     Source,
+    TableKind,
     Tag,
 )
 
@@ -43,52 +44,23 @@ _MOST_SEEN: Final = 20 * MOST_PATHS
 """Distinct fields examined before the most common ones are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class BucketsRead(Found):
-    """How full the buckets of a time series are, and the number of rows derived from that."""
-
-    buckets: Buckets
-    rows: Count | None
-
-
-@dataclass(frozen=True, slots=True)
-class Described(Found):
-    """The findings from the documents read."""
-
-    rows: Count | None
-    documents: Documents
-    time: TimeColumn | None
-    first_time: datetime | None
-    last_time: datetime | None
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    row_patterns: RowPatterns
-
-
-@dataclass(frozen=True, slots=True)
-class TimeField(Found):
-    """The field that a time series declares as its time."""
-
-    time: TimeColumn
-
-
 def read_documents(asker: Asker, draft: Draft) -> Draft:
     """Analyze the documents. A collection that is represented by others of its family is left unchanged."""
     if draft.stood_for:
         return draft
-    options = draft.options or {}
+    options = draft.measurement.options or {}
     of_series = options.get("type") == "timeseries"
     if of_series:
-        draft = draft.knowing(TimeField(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED)))
+        draft = draft.with_time(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED))
         draft = _with_buckets(asker, draft)
     sample = _Sample()
-    rows = draft.rows
+    rows = draft.measurement.rows
     total = rows.value if rows else None
     most = min(asker.target.budget.max_rows, MOST)
     statement = asker.ask("documents", sample.add, OfDocuments(**draft.about(asker.window), total=total, limit=most))
     if statement is None:
         return draft
-    draft = draft.asked("documents", statement)
+    draft = draft.sent("documents", statement)
     if not sample.bytes:
         return draft
     known = rows is not None and (not of_series or rows.source.how is How.EXACT)
@@ -99,7 +71,7 @@ def read_documents(asker: Asker, draft: Draft) -> Draft:
     if exact:
         rows = Count(len(sample.bytes), source)
     sample.paths = _most_common(asker, draft, sample)
-    return draft.knowing(_described(sample, rows, source, options if of_series else {}))
+    return _described(draft, sample, rows, source, options if of_series else {})
 
 
 @dataclass(slots=True)
@@ -140,18 +112,21 @@ class _Sample:
                 path.items.append(row["items"])
 
 
-def _described(sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str]) -> Described:
-    """`options`: of a time series, which declares its time and the field that names the source; otherwise empty."""
+def _described(draft: Draft, sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str]) -> Draft:
+    """The draft with what the documents show.
+
+    `options`: of a time series, which declares its time and the field that names the source; otherwise empty.
+    """
     sizes = list(sample.bytes.values())
     paths = _with_objects(sample.paths)
     name = options.get("timeseries.timeField") or _time_among(paths, len(sizes))
     first, last = _ends(paths, name)
     meta = options.get("timeseries.metaField")
     naming = {key for key in paths if meta is not None and (key == meta or key.startswith(f"{meta}."))}
-    return Described(
+    known = replace(
+        draft.measurement,
         rows=rows,
         documents=Documents(len(sizes), statistics.fmean(sizes), max(sizes), source),
-        time=TimeColumn(name, TimeKind.ZONED) if name else None,
         first_time=first,
         last_time=last,
         tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
@@ -160,6 +135,7 @@ def _described(sample: _Sample, rows: Count | None, source: Source, options: Map
         ),
         row_patterns=_patterns({k: p for k, p in paths.items() if k != name}, len(sizes), source),
     )
+    return replace(draft, measurement=known).with_time(TimeColumn(name, TimeKind.ZONED) if name else None)
 
 
 def _most_common(asker: Asker, draft: Draft, sample: _Sample) -> dict[str, _Path]:
@@ -255,7 +231,7 @@ def _with_buckets(asker: Asker, draft: Draft) -> Draft:
     statement = asker.ask("buckets", consume, OfBuckets(**draft.about(asker.window), limit=MOST))
     if statement is None:
         return draft
-    draft = draft.asked("buckets", statement)
+    draft = draft.sent("buckets", statement)
     if not rows:
         return draft
     total = rows[0]["buckets"]
@@ -266,7 +242,14 @@ def _with_buckets(asker: Asker, draft: Draft) -> Draft:
         asker.gap("buckets", Reason.FAILED, "no bucket reports its number of rows", draft.database, draft.name)
     middle = statistics.median(held) if held else None
     buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
-    return draft.knowing(BucketsRead(buckets, _scaled(held, total, source) if len(held) == len(rows) else draft.rows))
+    known = replace(
+        draft.measurement,
+        kind=TableKind.SERIES,
+        kind_reason="a time series collection",
+        buckets=buckets,
+        rows=_scaled(held, total, source) if len(held) == len(rows) else draft.measurement.rows,
+    )
+    return replace(draft, measurement=known)
 
 
 def _scaled(held: Sequence[int], total: int, source: Source) -> Count:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
 from tsaudit.model.facts.given import OfScanEstimate
-from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source, Window
+from tsaudit.model.profile import Count, How, Ratio, Reason, Source, Window
 from tsaudit.text import instant, many, number, percent
 
 if TYPE_CHECKING:
@@ -31,21 +31,6 @@ HARMLESS_SERIES: Final = 1_000
 """Up to this many series a big table is not listed: listing costs more than it is worth."""
 _STALE_SHARE: Final = 0.1
 """From this share of rows written since then, autovacuum would have analyzed the table again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics(Found):
-    """What the engine knows about a table that may be too big to read."""
-
-    statistics: Mapping[str, ColumnStatistics]
-
-
-@dataclass(frozen=True, slots=True)
-class ExcerptExtent(Found):
-    """Which rows may be read."""
-
-    excerpt: Excerpt | None
-    unreadable: Gap | None
 
 
 def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, ColumnStatistics]]:
@@ -66,8 +51,8 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
         return draft
     statement, extent = _extent(asker, draft, asker.window, min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
     if statement is None:
-        return draft.knowing(ExcerptExtent(None, asker.gap_in("scan_estimate", draft.database, draft.name)))
-    draft = draft.asked("scan_estimate", statement)
+        return replace(draft, unreadable=asker.gap_in("scan_estimate", draft.database, draft.name))
+    draft = draft.sent("scan_estimate", statement)
     # If a table was never analyzed, the planner only knows its size; the engine may have counted the rows.
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
     scale = rows_all / extent["rows_all"] if extent["rows_all"] else 1.0
@@ -75,7 +60,7 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
     if read > most:
         known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
         newest = extent["rows_sorted"] is not None and extent["rows_sorted"] * scale <= most
-        return draft.knowing(ExcerptExtent(Excerpt(newest, extent["rows"] if known else None, rows_all, most), None))
+        return replace(draft, excerpt=Excerpt(newest, extent["rows"] if known else None, rows_all, most))
     return draft
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.model.profile import Count, How, Reason
 from tsaudit.text import many
 
@@ -17,16 +17,6 @@ SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
 """Facts about a database that a document store reports only one collection at a time."""
 _BY_FEW: Final = (SINGLY | {"documents"}) - {"row_estimate"}
 """Facts for which a few members represent the rest of the family; `buckets` of time series, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class InFamily(Found):
-    """What is known about a collection before it is examined."""
-
-    rows: Count | None
-    stood_for: str
-    fingerprint: str = ""
-    """Always empty: an update does not change the number of documents."""
 
 
 def choose(asker: Asker, drafts: Sequence[Draft]) -> list[Draft]:
@@ -41,12 +31,18 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> list[Draft]:
         asked = spread(len(names), asker.target.budget.max_family)
         for place, name in enumerate(names):
             stood_for[name] = "" if place in asked else template
-    return [draft.knowing(InFamily(_documents(asker, draft), stood_for.get(draft.name, ""))) for draft in drafts]
+    return [_in_family(asker, draft, stood_for.get(draft.name, "")) for draft in drafts]
+
+
+def _in_family(asker: Asker, draft: Draft, stood_for: str) -> Draft:
+    # An update does not change the number of documents, so no fingerprint shows it.
+    known = replace(draft.measurement, rows=_documents(asker, draft), fingerprint="")
+    return replace(draft, measurement=known, stood_for=stood_for)
 
 
 def _documents(asker: Asker, draft: Draft) -> Count | None:
     if draft.estimated_rows is None:
-        return draft.rows
+        return draft.measurement.rows
     source = asker.source("row_estimate", How.ESTIMATE, "all documents, according to the metadata")
     return Count(draft.estimated_rows, source)
 
@@ -82,6 +78,6 @@ def note_left_out(asker: Asker, drafts: Sequence[Draft], asked: frozenset[str]) 
             f"{many(len(members), 'collection')} named {family}, of which this is the first, are not measured: "
             f"{asker.target.budget.max_family} others represent them; raise budget.max_family"
         )
-        of_series = any((draft.options or {}).get("type") == "timeseries" for draft in members)
+        of_series = any((draft.measurement.options or {}).get("type") == "timeseries" for draft in members)
         for fact in sorted(asked & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
             asker.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.figures import is_float
 from tsaudit.engines.labels import MOST_OPENED, can_open
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
-from tsaudit.model.profile import Count, Field, How, Reason, Role, Tag
+from tsaudit.model.profile import How, Reason, Role, Tag
 from tsaudit.text import many
 
 if TYPE_CHECKING:
@@ -30,22 +29,6 @@ _INCOMPARABLE: Final = frozenset({"json"})
 """PostgreSQL cannot compare values of this type for equality, unlike jsonb: they cannot be a tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class FewestSeries(Found):
-    """A number of series that is a lower bound."""
-
-    series: Count
-
-
-@dataclass(frozen=True, slots=True)
-class Opened(Found):
-    """Labels as tags, with their values in the rows read."""
-
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    sample: pa.Table
-
-
 def open_labels(asker: Asker, draft: Draft, limit: int) -> Draft:
     """Turn the labels in columns of label sets into tags. `limit`: the maximum number of rows read.
 
@@ -53,18 +36,18 @@ def open_labels(asker: Asker, draft: Draft, limit: int) -> Draft:
     """
     if draft.sample is None or not asker.engine.infers_roles:
         return draft
-    if draft.kind is not None and not draft.kind.has_series:
+    if draft.measurement.kind is not None and not draft.measurement.kind.has_series:
         return draft
     chosen = asker.target.columns.get(draft.name)
     for name, labels in _label_columns(draft, limit).items():
         data_type = next(c.data_type for c in draft.columns if c.name == name)
         is_sure = labels.recurring_but_ids and len(labels.keys) <= MOST_OPENED and not labels.rare
         if is_sure and can_open(asker.target.engine, data_type):
-            draft = draft.knowing(_opened(draft, name, labels, chosen))
+            draft = _opened(draft, name, labels, chosen)
     return draft
 
 
-def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -> Opened:
+def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -> Draft:
     import pyarrow as pa
 
     assert draft.sample is not None
@@ -77,7 +60,9 @@ def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -
             continue
         tags.append(Tag(name, "text", role_reason=f"a label in {column}", label_of=column))
         sample = sample.append_column(name, pa.chunked_array([pa.array([one.get(key) for one in sets], pa.string())]))
-    return Opened((*draft.tags, *tags), tuple(f for f in draft.fields if f.key != column or not tags), sample)
+    fields = tuple(f for f in draft.fields if f.key != column or not tags)
+    opened = dataclasses.replace(draft.measurement, tags=(*draft.tags, *tags), fields=fields)
+    return dataclasses.replace(draft, measurement=opened, sample=sample)
 
 
 def note_unopened_labels(asker: Asker, draft: Draft) -> Draft:
@@ -87,7 +72,7 @@ def note_unopened_labels(asker: Asker, draft: Draft) -> Draft:
     not show whether a column of sets that never repeat contains labels: it is assumed to if not all rows were read and
     the table also contains numeric measurements.
     """
-    if draft.sample is None or draft.series is None or not asker.engine.infers_roles:
+    if draft.sample is None or draft.measurement.series is None or not asker.engine.infers_roles:
         return draft
     found = _label_columns(draft, asker.target.budget.max_rows)
     for column, labels in found.items():
@@ -95,9 +80,10 @@ def note_unopened_labels(asker: Asker, draft: Draft) -> Draft:
     if not found:
         return draft
     words = f"at least: label sets in {', '.join(found)} were not split into tags"
-    scope = "; ".join(filter(None, (words, draft.series.source.scope)))
-    source = dataclasses.replace(draft.series.source, how=How.ESTIMATE, scope=scope)
-    return draft.knowing(FewestSeries(dataclasses.replace(draft.series, source=source)))
+    scope = "; ".join(filter(None, (words, draft.measurement.series.source.scope)))
+    source = dataclasses.replace(draft.measurement.series.source, how=How.ESTIMATE, scope=scope)
+    series = dataclasses.replace(draft.measurement.series, source=source)
+    return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, series=series))
 
 
 def _label_columns(draft: Draft, limit: int) -> dict[str, Labels]:

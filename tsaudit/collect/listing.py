@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker, TooMuchError
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.together import tables_ahead
 from tsaudit.collect.value_texts import as_text
 from tsaudit.model.facts.given import OfSeriesListing
-from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
+from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:
@@ -25,52 +25,27 @@ SERIES_KEPT: Final = 64
 """Complete tag sets kept, to read their rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class FewSeries(Found):
-    """Series that are not listed: there are no tags, or few series according to the engine's statistics."""
-
-    series: Count
-    tags: tuple[Tag, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesSeen(Found):
-    """Some of the tag sets received, even if the listing was stopped."""
-
-    some_series: Sequence[Mapping[str, str | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Listing(Found):
-    """The result of a complete listing."""
-
-    series: Count
-    tags: tuple[Tag, ...]
-    tag_sets: TagSets
-    listing_window: Window
-
-
 def list_tag_sets(
     asker: Asker,
     draft: Draft,
     also: Callable[[pa.RecordBatch], None] | None = None,
-    then: Callable[[Draft, TagSetCounter], Found] | None = None,
+    then: Callable[[Draft, TagSetCounter], Draft] | None = None,
 ) -> Draft:
     """Determine series, tag values, and tag sets, and keep a few of the tag sets.
 
     `also` gets each batch of tag sets as it arrives. `then` gets the draft and the complete listing, unless it was
-    stopped, and returns its findings. For a table too big to read, only a part is listed, and only if there may be many
-    series, or for `also`.
+    stopped, and returns what it makes of the draft. For a table too big to read, only a part is listed, and only if
+    there may be many series, or for `also`.
     """
     fact = "series_listing"
-    if draft.kind is not None and not draft.kind.has_series and not draft.tags:
+    if draft.measurement.kind is not None and not draft.measurement.kind.has_series and not draft.tags:
         # No rules about series judge it.
         return draft
     if not draft.tags:
         # Without tags, all rows are from one source: there is nothing to list.
-        return draft.knowing(FewSeries(Count(1, asker.source(fact, scope="has no tags")), ()))
+        return _with_series(draft, Count(1, asker.source(fact, scope="has no tags")), ())
     if draft.excerpt and not also and (bound := excerpts.series_bound(asker, draft)):
-        return draft.knowing(FewSeries(bound, tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)))
+        return _with_series(draft, bound, tuple(_by_statistics(asker, draft, tag) for tag in draft.tags))
     most = asker.target.budget.max_listed
     known = [] if draft.is_divided else [t.key for t in draft.tags]
     counter = TagSetCounter(known, SAMPLE_SIZE, asker.target.budget.max_series)
@@ -88,19 +63,19 @@ def list_tag_sets(
             raise TooMuchError(f"the listing was stopped after {many(most, 'tag set')}; raise budget.max_listed")
 
     statement = asker.ask(fact, consume, listing_of(asker, draft))
-    draft = draft.knowing(SeriesSeen(kept.series()))
+    draft = replace(draft, some_series=kept.series())
     if statement is None:
         return draft
-    draft = draft.asked(fact, statement)
+    draft = draft.sent(fact, statement)
     source = _source(asker, draft)
     if draft.is_divided:
         draft = _without_foreign_tags(draft, counter)
         if not draft.tags:
-            return draft.knowing(FewSeries(Count(1, replace(source, scope="has no tags")), ()))
-    draft = draft.knowing(_listing(asker, draft, counter, source))
-    if then and draft.own_window is None:
+            return _with_series(draft, Count(1, replace(source, scope="has no tags")), ())
+    draft = _with_listing(asker, draft, counter, source)
+    if then and draft.measurement.own_window is None:
         with asker.understanding(fact, draft.database, draft.name):
-            draft = draft.knowing(then(draft, counter))
+            draft = then(draft, counter)
     return draft
 
 
@@ -137,15 +112,22 @@ def _source(asker: Asker, draft: Draft) -> Source:
     return source
 
 
-def _listing(asker: Asker, draft: Draft, counter: TagSetCounter, source: Source) -> Listing:
+def _with_series(draft: Draft, series: Count, tags: tuple[Tag, ...]) -> Draft:
+    return replace(draft, measurement=replace(draft.measurement, series=series, tags=tags))
+
+
+def _with_listing(asker: Asker, draft: Draft, counter: TagSetCounter, source: Source) -> Draft:
+    """The draft with the result of a complete listing."""
     of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
     columns = counter.columns()
-    return Listing(
-        Count(counter.series.value, of_series, counter.series.standard_error),
-        tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags),
-        counter.tag_sets(of_series),
-        draft.own_window or asker.window_of("series_listing", draft.database, draft.name),
+    known = replace(
+        draft.measurement,
+        series=Count(counter.series.value, of_series, counter.series.standard_error),
+        tags=tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags),
+        tag_sets=counter.tag_sets(of_series),
     )
+    window = draft.measurement.own_window or asker.window_of("series_listing", draft.database, draft.name)
+    return replace(draft, measurement=known, listing_window=window)
 
 
 def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -156,19 +138,12 @@ def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select(names or batch.schema.names[:1])
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTags(Found):
-    """The tags of one retention policy whose database has others."""
-
-    tags: tuple[Tag, ...]
-    some_series: Sequence[Mapping[str, str | None]]
-
-
 def _without_foreign_tags(draft: Draft, counter: TagSetCounter) -> Draft:
     """The draft with only the listed tags: the others belong to another retention policy."""
     listed = {name for name, column in counter.columns().items() if column.values.value}
     some_series = [{key: value for key, value in tags.items() if key in listed} for tags in draft.some_series]
-    return draft.knowing(OwnTags(tuple(tag for tag in draft.tags if tag.key in listed), some_series))
+    tags = tuple(tag for tag in draft.tags if tag.key in listed)
+    return replace(draft, measurement=replace(draft.measurement, tags=tags), some_series=some_series)
 
 
 def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:
@@ -188,8 +163,9 @@ def scope(asker: Asker, draft: Draft, fact: str) -> str:
 
 def interval(asker: Asker, draft: Draft, fact: str) -> str:
     """The period of the rows that the fact's response covers, in words."""
-    if draft.own_window is not None:
-        return f"from {span(draft.own_window.start, draft.own_window.end)}: all are older than the window"
+    own = draft.measurement.own_window
+    if own is not None:
+        return f"from {span(own.start, own.end)}: all are older than the window"
     window = asker.window_of(fact, draft.database, draft.name)
     text = f"from {span(window.start, window.end)}"
     return text if window == asker.window else f"{text}, as many as the server reads in one query"

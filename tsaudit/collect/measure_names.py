@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import read_sample, roles_without_rows
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import list_tag_sets, scope
 from tsaudit.collect.rows import describe_fields, epoch_us, row_figures, sample_source, series_of_read
 from tsaudit.engines.sql.time_columns import instant_of
@@ -18,7 +17,6 @@ from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,
     Count,
-    Field,
     How,
     MeasureName,
     MeasureNames,
@@ -49,60 +47,17 @@ _MARGIN: Final = 2.0
 """Safety factor for the part of the window that is read, relative to the number of rows wanted: rates vary."""
 
 
-@dataclass(frozen=True, slots=True)
-class InCatalogue(Found):
-    """The measure names from the catalog."""
-
-    listed_names: tuple[MeasureName, ...]
-    measure_names: MeasureNames
-
-
-@dataclass(frozen=True, slots=True)
-class ByName(Found):
-    """Counts by measure name from one scan."""
-
-    rows: Count
-    first_time: datetime | None
-    last_time: datetime | None
-    measure_names: MeasureNames
-    fields: tuple[Field, ...]
-    rough_values: Mapping[str, list[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class EstimatedValues(Found):
-    """Approximate numbers of values of the tags that were not listed, and the resulting series."""
-
-    tags: tuple[Tag, ...]
-    series: Count | None
-
-
-@dataclass(frozen=True, slots=True)
-class Since(Found):
-    """The start of the rows read."""
-
-    sampled_since: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class OfNewest(Found):
-    """What the newest rows show about the columns and about each measure name."""
-
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    measure_names: MeasureNames | None
-
-
 def measure_names(rows: Iterable[Mapping[str, Any]]) -> list[MeasureName]:
     """The measure names of one table from the catalog."""
     return [MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"])) for row in rows]
 
 
-def in_catalogue(asker: Asker, names: Sequence[MeasureName]) -> InCatalogue:
-    """The measure names of one table, as far as the catalog knows them."""
+def in_catalogue(asker: Asker, draft: Draft, names: Sequence[MeasureName]) -> Draft:
+    """The draft of a table with its measure names, as far as the catalog knows them."""
     count = Count(len(names), asker.source("measure_names"))
     first = tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES])
-    return InCatalogue(tuple(names), MeasureNames(count, first))
+    known = dataclasses.replace(draft.measurement, measure_names=MeasureNames(count, first))
+    return dataclasses.replace(draft, measurement=known, listed_names=tuple(names))
 
 
 def count_rows(asker: Asker, draft: Draft, counted: bool) -> Draft:
@@ -116,12 +71,12 @@ def count_rows(asker: Asker, draft: Draft, counted: bool) -> Draft:
 def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | None) -> Draft:
     """The second scan: the tag sets, unless nearly every row has one of its own."""
     if own := _tag_with_own_values(draft):
-        rows = draft.rows.value if draft.rows else 0
+        rows = draft.measurement.rows.value if draft.measurement.rows else 0
         detail = f"tag {own} has a different value in most of {many(rows, 'row')}: a listing would return all of them"
         asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
     else:
         draft = list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
-    return draft if draft.tag_sets else _with_estimated_values(asker, draft)
+    return draft if draft.measurement.tag_sets else _with_estimated_values(asker, draft)
 
 
 def _count(asker: Asker, draft: Draft) -> Draft:
@@ -138,7 +93,7 @@ def _count(asker: Asker, draft: Draft) -> Draft:
     source = asker.source(fact, scope=scope(asker, draft, fact))
     rows = sum(row["rows"] for row in found)
     names = _names(draft, found)
-    count = draft.measure_names.count if draft.measure_names else Count(len(names), source)
+    count = draft.measurement.measure_names.count if draft.measurement.measure_names else Count(len(names), source)
     keys = Count(sum(row["series"] for row in found), dataclasses.replace(source, how=How.ESTIMATE))
     fields = draft.fields
     if rows:
@@ -147,17 +102,16 @@ def _count(asker: Asker, draft: Draft) -> Draft:
             for field in draft.fields
         )
     kind = draft.time.kind if draft.time else None
-    by_name = ByName(
+    known = dataclasses.replace(
+        draft.measurement,
         rows=Count(rows, source),
         first_time=instant_of(min((row["first_time"] for row in found), default=None), kind),
         last_time=instant_of(max((row["last_time"] for row in found), default=None), kind),
         measure_names=MeasureNames(count, tuple(names[:MAX_MEASURE_NAMES]), series_keys=keys),
         fields=fields,
-        rough_values={
-            tag.key: [row[f"distinct_{i}"] for row in found] for i, tag in enumerate(draft.tags, start=1) if found
-        },
     )
-    return draft.asked(fact, statement).knowing(by_name)
+    values = {tag.key: [row[f"distinct_{i}"] for row in found] for i, tag in enumerate(draft.tags, start=1) if found}
+    return dataclasses.replace(draft, measurement=known, rough_values=values).sent(fact, statement)
 
 
 def _names(draft: Draft, found: Sequence[Mapping[str, Any]]) -> list[MeasureName]:
@@ -189,7 +143,7 @@ def _null_ratio(field: str, names: Sequence[MeasureName], rows: int) -> float:
 
 def _tag_with_own_values(draft: Draft) -> str:
     """The tag whose values hardly repeat, in a table too large to list; empty if there is none."""
-    rows = draft.rows.value if draft.rows else 0
+    rows = draft.measurement.rows.value if draft.measurement.rows else 0
     if rows <= _LISTED_ALL_THE_SAME:
         return ""
     return next((key for key, values in draft.rough_values.items() if sum(values) > _OWN_VALUE_RATIO * rows), "")
@@ -199,29 +153,31 @@ def read_newest(asker: Asker, draft: Draft) -> Draft:
     """The third scan: the newest rows, and what they show about the columns and about each measure name."""
     most = asker.target.budget.max_rows
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
-    draft = read_sample(asker, draft.knowing(Since(_since(asker, draft, most))), most)
+    draft = read_sample(asker, dataclasses.replace(draft, sampled_since=_since(asker, draft, most)), most)
     draft = describe_fields(asker, draft)
     # Over all measure names, a share of nulls is meaningless: most of them lack a field by design.
     fields = tuple(
         field if field.key in counted else dataclasses.replace(field, null_ratio=None) for field in draft.fields
     )
+    draft = dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, fields=fields))
     if draft.sample is None or not draft.sample.num_rows:
-        return draft.knowing(OfNewest(draft.tags, fields, draft.measure_names))
-    tags = tuple(tag if tag.sample else _with_sample(draft, tag) for tag in draft.tags)
-    draft = draft.knowing(OfNewest(tags, fields, draft.measure_names))
-    if draft.measure_names is None:
         return draft
-    return draft.knowing(OfNewest(tags, fields, _with_rows(draft, draft.measure_names, sample_source(asker, draft))))
+    tags = tuple(tag if tag.sample else _with_sample(draft, tag) for tag in draft.tags)
+    draft = dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, tags=tags))
+    names = draft.measurement.measure_names
+    if names is not None:
+        names = _with_rows(draft, names, sample_source(asker, draft))
+    return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, measure_names=names))
 
 
 def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
     """The time from which about the wanted number of rows was written, because reads are billed. None: the whole
     window.
     """
-    first, last = draft.first_time, draft.last_time
-    if draft.rows is None or draft.rows.value <= most or first is None or last is None:
+    first, last = draft.measurement.first_time, draft.measurement.last_time
+    if draft.measurement.rows is None or draft.measurement.rows.value <= most or first is None or last is None:
         return None
-    wanted = (last - first) * (_MARGIN * most / draft.rows.value)
+    wanted = (last - first) * (_MARGIN * most / draft.measurement.rows.value)
     return max(asker.window.start, last - max(wanted, timedelta(seconds=1)))
 
 
@@ -303,7 +259,7 @@ def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
 def _with_estimated_values(asker: Asker, draft: Draft) -> Draft:
     """The draft with the approximate number of values of tags that were not listed, from the scan."""
     fact = "measure_name_counts"
-    rows, rough = draft.rows.value if draft.rows else 0, draft.rough_values
+    rows, rough = draft.measurement.rows.value if draft.measurement.rows else 0, draft.rough_values
     if not rough:
         return draft
     source = asker.source(fact, How.ESTIMATE, scope(asker, draft, fact))
@@ -314,9 +270,9 @@ def _with_estimated_values(asker: Asker, draft: Draft) -> Draft:
         once = sum(values) > _OWN_VALUE_RATIO * rows
         return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source))
 
-    tags, series = tuple(described(tag) for tag in draft.tags), draft.series
+    tags, series = tuple(described(tag) for tag in draft.tags), draft.measurement.series
     if own := _tag_with_own_values(draft):
         at_least = max((tag.values.value for tag in tags if tag.values), default=0)
         bound = dataclasses.replace(source, scope=f"at least, according to the values of {own}; {source.scope}")
         series = Count(at_least, bound)
-    return draft.knowing(EstimatedValues(tags, series))
+    return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, tags=tags, series=series))

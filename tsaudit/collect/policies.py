@@ -99,7 +99,7 @@ def with_own_series(asker: Asker, databases: Sequence[Database], drafts: Sequenc
 
 def _summed(asker: Asker, database: Database, drafts: Sequence[Draft]) -> Count | None:
     """The sum over the measurements; None if one of them is not known."""
-    inside = [draft.series for draft in drafts if draft.database == database.name]
+    inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
     known = [count for count in inside if count is not None]
     if len(known) < len(inside):
         return None

@@ -35,7 +35,7 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
     if "series_listing" in asked and draft.tags:
         listing = OfSeriesListing(**about, limit=1, excerpt=part)
         draft = _noted(draft, "series_listing", asker.ask("series_listing", keep_one, listing, first_only=True))
-    if "buckets" in asked and (draft.options or {}).get("type") == "timeseries":
+    if "buckets" in asked and (draft.measurement.options or {}).get("type") == "timeseries":
         # Only time series have buckets.
         draft = _noted(draft, "buckets", asker.ask("buckets", _ignore, OfBuckets(**about, limit=1)))
     if "documents" in asked:
@@ -55,7 +55,7 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
 
 
 def _noted(draft: Draft, fact: str, statement: str | None) -> Draft:
-    return draft if statement is None else draft.asked(fact, statement)
+    return draft if statement is None else draft.sent(fact, statement)
 
 
 def _ignore(batch: pa.RecordBatch) -> None:

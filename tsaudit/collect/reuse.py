@@ -8,32 +8,14 @@ start, and none was added at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.engines.sql.columns import TimeColumn, TimeKind
-from tsaudit.model.profile import (
-    Arrivals,
-    Count,
-    Field,
-    How,
-    Measurement,
-    MeasureNames,
-    PointSample,
-    Ratio,
-    Repeats,
-    Rhythms,
-    RowPatterns,
-    RowsApart,
-    TableKind,
-    Tag,
-    TagSets,
-    Window,
-    utc_now,
-)
+from tsaudit.model.profile import Count, How, Measurement, Ratio, Window, utc_now
 
 _PRESENT: Final = timedelta(hours=1)
 """An audit takes time: a window that ended this recently still counts as ending now."""
@@ -44,74 +26,35 @@ def as_of(window: Window) -> datetime | None:
     return window.end if utc_now() - window.end <= _PRESENT else None
 
 
-@dataclass(frozen=True, slots=True)
-class TakenOver(Found):
-    """The figures of an earlier day. Nothing more is queried about the measurement."""
-
-    fingerprint_as_of: datetime | None
-    later_rows: bool | None
-    kind: TableKind | None
-    kind_reason: str
-    time: TimeColumn | None
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    series: Count | None
-    rows: Count | None
-    rows_total: Count | None
-    tag_sets: TagSets | None
-    arrivals: Arrivals | None
-    row_patterns: RowPatterns | None
-    measure_names: MeasureNames | None
-    rhythms: Rhythms | None
-    point_sample: PointSample | None
-    repeats: Repeats | None
-    rows_apart: RowsApart | None
-    own_window: Window | None
-    first_time: datetime | None
-    last_time: datetime | None
-    statements: Mapping[str, str]
-    reused: bool = True
-
-
 def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
     """The draft with the measurement's previous figures, if they still apply and are recent enough."""
     before = draft.previous
     if draft.unreadable:
         return draft  # What nobody may read any more was not seen today.
-    if before is None or not draft.fingerprint or before.fingerprint != draft.fingerprint:
+    if before is None or not draft.measurement.fingerprint or before.fingerprint != draft.measurement.fingerprint:
         return draft
-    if draft.fingerprint_as_of is None or before.fingerprint_as_of is None:
+    if draft.measurement.fingerprint_as_of is None or before.fingerprint_as_of is None:
         return draft
     ages = [window.end - figure.source.as_of for figure in _figures(before)]
     if not ages or max(ages) > max_age or min(ages) < timedelta(0) or not _same_rows(draft, before, window):
         return draft
-    return draft.knowing(
-        TakenOver(
-            fingerprint_as_of=before.fingerprint_as_of,
-            later_rows=before.later_rows,
-            kind=before.kind,
-            kind_reason=before.kind_reason,
-            # How it stores the time does not go into the profile.
-            time=TimeColumn(before.time_column, TimeKind.TIMESTAMP, before.time_reason) if before.time_column else None,
-            tags=before.tags,
-            fields=before.fields,
-            series=before.series,
-            rows=before.rows,
-            rows_total=before.rows_total or draft.rows_total,
-            tag_sets=before.tag_sets,
-            arrivals=before.arrivals,
-            row_patterns=before.row_patterns,
-            measure_names=before.measure_names,
-            rhythms=before.rhythms,
-            point_sample=before.point_sample,
-            repeats=before.repeats,
-            rows_apart=before.rows_apart,
-            own_window=before.own_window,
-            first_time=before.first_time,
-            last_time=before.last_time,
-            statements=before.statements,
-        )
+    now = draft.measurement
+    known = replace(
+        before,
+        # The catalog was read today, whatever the rows are.
+        path=now.path,
+        rows_total=before.rows_total or now.rows_total,
+        storage=now.storage,
+        options=now.options,
+        indexes=now.indexes,
+        partitioning=now.partitioning,
+        retention=now.retention,
+        activity=now.activity,
+        stored=now.stored,
     )
+    # How it stores the time does not go into the profile.
+    time = TimeColumn(before.time_column, TimeKind.TIMESTAMP, before.time_reason) if before.time_column else None
+    return replace(draft, measurement=known, time=time, reused=True)
 
 
 def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:

@@ -5,15 +5,15 @@ their time, and so how many would overwrite another one without a tag.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import is_complete
 from tsaudit.model.facts.given import OfRowSlice
-from tsaudit.model.profile import How, Role, RowsApart, Source, Tag, Window
+from tsaudit.model.profile import How, Role, Source, Tag, Window
 from tsaudit.text import duration, instant, many
 
 if TYPE_CHECKING:
@@ -46,13 +46,6 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared(Found):
-    """What the rows of a slice show."""
-
-    rows_apart: RowsApart | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Plan:
     """What to read."""
 
@@ -70,9 +63,10 @@ def read_slice(asker: Asker, draft: Draft) -> Draft:
         return draft
     from tsaudit.collect.row_times import likely_drops, rows_apart
 
-    sets = likely_drops(draft.tag_sets)
+    sets = likely_drops(draft.measurement.tag_sets)
     apart = rows_apart(found.tags, found.times, found.source, sets, whole=found.whole, within=found.within)
-    return draft.asked("row_slice", found.statement).knowing(Compared(apart))
+    known = replace(draft.measurement, rows_apart=apart)
+    return replace(draft, measurement=known).sent("row_slice", found.statement)
 
 
 def slice_of(asker: Asker, draft: Draft, gone: Collection[str] = ()) -> Slice | None:
@@ -81,16 +75,16 @@ def slice_of(asker: Asker, draft: Draft, gone: Collection[str] = ()) -> Slice | 
     `gone`: the tags to drop, if that is known: rows are not chosen by one of them.
     """
     plan = _plan(draft, asker, gone)
-    if plan is None or draft.last_time is None:
+    if plan is None or draft.measurement.last_time is None:
         return None
-    window, limit = draft.own_window or asker.window, asker.target.budget.max_rows
+    window, limit = draft.measurement.own_window or asker.window, asker.target.budget.max_rows
     whole = window.end - window.start
     expected = plan.per_second * whole.total_seconds()
-    part = _part(window, draft.last_time, whole if expected <= limit else whole * (_AIM * limit / expected))
+    part = _part(window, draft.measurement.last_time, whole if expected <= limit else whole * (_AIM * limit / expected))
     read = _read(asker, draft, plan, part, limit)
     if read is not None and read[0].num_rows < _ENOUGH * limit and part != window:
         factor = min(_AIM * limit / max(read[0].num_rows, 1), _LONGER)
-        part = _part(window, draft.last_time, (part.end - part.start) * factor)
+        part = _part(window, draft.measurement.last_time, (part.end - part.start) * factor)
         read = _read(asker, draft, plan, part, limit)
     if read is None or not read[0].num_rows:
         return None
@@ -109,7 +103,7 @@ def _part(window: Window, last: datetime, length: timedelta) -> Window:
 
 def _plan(draft: Draft, asker: Asker, gone: Collection[str]) -> _Plan | None:
     """What to read; None if the slice would have too many series, or if nothing is known about its rows."""
-    if draft.series is None or draft.sample is None or not draft.sample.num_rows or not draft.fields:
+    if draft.measurement.series is None or draft.sample is None or not draft.sample.num_rows or not draft.fields:
         return None
     import pyarrow.compute as pc
 
@@ -117,9 +111,9 @@ def _plan(draft: Draft, asker: Asker, gone: Collection[str]) -> _Plan | None:
     ends = pc.min_max(times).as_py()
     span = ends["max"] - ends["min"]
     if is_complete(asker, draft):
-        window = draft.own_window or asker.window
+        window = draft.measurement.own_window or asker.window
         span = window.end - window.start
-    series, read = draft.series.value, draft.sampled_series or draft.series.value
+    series, read = draft.measurement.series.value, draft.sampled_series or draft.measurement.series.value
     rows = draft.sample.num_rows * series / max(read, 1)
     name = max(draft.fields, key=lambda one: _filled(draft, one.key)).key
     per_second = rows / max(span.total_seconds(), 1.0)
@@ -137,7 +131,7 @@ def _dividing(draft: Draft, series: int, gone: Collection[str]) -> Tag | None:
     least = series / MOST_SERIES
     able = [tag for tag in draft.tags if tag.key not in gone and tag.values is not None and tag.values.value >= least]
     # By itself, a tag that another one determines adds no series.
-    sets = draft.tag_sets.contributions if draft.tag_sets else ()
+    sets = draft.measurement.tag_sets.contributions if draft.measurement.tag_sets else ()
     left = {one.tag: series if one.together_with else one.series_left for one in sets}
     if not gone and left:
         # It is what a plan would drop.
@@ -187,7 +181,11 @@ def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _
         if whole:
             table = table.filter(pc.less(table.column(0), pa.scalar(ends["max"], table.column(0).type)))
         end = pc.max(table.column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
-    is_all = part == (draft.own_window or asker.window) and not (is_cut or plan.within) and _has_all(draft, plan.key)
+    is_all = (
+        part == (draft.measurement.own_window or asker.window)
+        and not (is_cut or plan.within)
+        and _has_all(draft, plan.key)
+    )
     how = How.EXACT if is_all else How.SAMPLED
     source = asker.source("row_slice", how, _scope(draft, plan, Window(part.start, end)))
     tags = {tag.key: table.column(1 + place) for place, tag in enumerate(draft.tags)}
@@ -196,8 +194,8 @@ def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _
 
 def _scope(draft: Draft, plan: _Plan, part: Window) -> str:
     """Which rows these are. The value is not shown: it may be somebody's name."""
-    assert draft.series is not None
+    assert draft.measurement.series is not None
     within = next(iter(plan.within), "")
-    which = f"one value of {within}" if within else f"all {many(draft.series.value, 'series', 'series')}"
+    which = f"one value of {within}" if within else f"all {many(draft.measurement.series.value, 'series', 'series')}"
     length = duration((part.end - part.start).total_seconds())
     return f"{which}, {length} from {instant(part.start)}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from tsaudit.collect import excerpts
 from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import interval, scope
 from tsaudit.collect.together import tables_ahead
 from tsaudit.engines.sql.columns import UNITS, TimeKind
@@ -19,48 +19,20 @@ from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import (
     Count,
-    Field,
     How,
-    PointSample,
     Ratio,
     Reason,
-    Repeats,
     Rhythms,
     Role,
     RowPatterns,
     RowsApart,
     Source,
-    Tag,
 )
 from tsaudit.text import many, number, span
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-
-
-@dataclass(frozen=True, slots=True)
-class Nulls(Found):
-    """Counts from one scan of the window."""
-
-    rows: Count | None
-    first_time: datetime | None
-    last_time: datetime | None
-    later_rows: bool | None
-    fields: tuple[Field, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sampled(Found):
-    """What the rows read show about the tags, the fields, and the points."""
-
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    row_patterns: RowPatterns
-    rhythms: Rhythms | None
-    point_sample: PointSample | None
-    repeats: Repeats | None
-    rows_apart: RowsApart | None = None
 
 
 def count_nulls(asker: Asker, draft: Draft) -> Draft:
@@ -70,7 +42,7 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
     """
     fact = "null_counts"
     if draft.excerpt:
-        return draft.knowing(_by_statistics(asker, draft, fact))
+        return _by_statistics(asker, draft, fact)
     found: list[Any] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -82,7 +54,7 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
     if statement is None:
         return draft
     rows, first, last, *counts = found
-    later = bool(counts.pop()) if len(counts) > len(draft.fields) else draft.later_rows
+    later = bool(counts.pop()) if len(counts) > len(draft.fields) else draft.measurement.later_rows
     source = asker.source(fact, scope=scope(asker, draft, fact))
     fields = draft.fields
     if rows:
@@ -91,8 +63,15 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
             for field, count in zip(draft.fields, counts, strict=True)
         )
     kind = draft.time.kind if draft.time else None
-    found_out = Nulls(Count(rows, source), instant_of(first, kind), instant_of(last, kind), later, fields)
-    return draft.asked(fact, statement).knowing(found_out)
+    known = replace(
+        draft.measurement,
+        rows=Count(rows, source),
+        first_time=instant_of(first, kind),
+        last_time=instant_of(last, kind),
+        later_rows=later,
+        fields=fields,
+    )
+    return replace(draft, measurement=known).sent(fact, statement)
 
 
 def count_nulls_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
@@ -102,7 +81,7 @@ def count_nulls_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
         "null_counts",
         drafts,
         lambda draft: _counts_of(asker, draft),
-        lambda draft: (draft.time_type, len(draft.fields), _later_rows_wanted(draft)),
+        lambda draft: (draft.measurement.time_type, len(draft.fields), _later_rows_wanted(draft)),
     )
 
 
@@ -117,17 +96,17 @@ def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
     Without an index on the time, the scan of the window reads all rows anyway; with one, it must not read rows outside
     the window.
     """
-    if draft.time is None or not draft.fingerprint or draft.fingerprint_as_of is None:
+    if draft.time is None or not draft.measurement.fingerprint or draft.measurement.fingerprint_as_of is None:
         return None
-    name, indexes = draft.time.name, draft.indexes
+    name, indexes = draft.time.name, draft.measurement.indexes
     return "by index" if indexes is None or any(i.finds_ranges_of(name) for i in indexes) else "by scan"
 
 
-def _by_statistics(asker: Asker, draft: Draft, fact: str) -> Nulls:
+def _by_statistics(asker: Asker, draft: Draft, fact: str) -> Draft:
     import pyarrow.compute as pc
 
     assert draft.excerpt is not None
-    rows, last = excerpts.rows_by_planner(asker, draft), draft.last_time
+    rows, last = excerpts.rows_by_planner(asker, draft), draft.measurement.last_time
     if draft.excerpt.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name)).as_py()
         last = instant_of(newest, draft.time.kind)
@@ -139,13 +118,13 @@ def _by_statistics(asker: Asker, draft: Draft, fact: str) -> Nulls:
         detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {excerpts.too_many(asker, draft)}"
         asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
-    return Nulls(rows, draft.first_time, last, draft.later_rows, fields)
+    return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
 
 
 def describe_fields(asker: Asker, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
-        if draft.excerpt and "row_sample" in draft.statements:
+        if draft.excerpt and "row_sample" in draft.measurement.statements:
             detail = f"no row within the window was among those read; {excerpts.too_many(asker, draft)}"
             asker.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft
@@ -162,20 +141,13 @@ def describe_fields(asker: Asker, draft: Draft) -> Draft:
         for field in fields
     )
     patterns, rhythms = row_figures(draft, series, source)
-    if draft.time is None:
-        return draft.knowing(Sampled(draft.tags, fields, patterns, rhythms, draft.point_sample, draft.repeats))
-    return draft.knowing(_over_time(asker, draft, fields, patterns, rhythms, source))
+    known = replace(draft.measurement, fields=fields, row_patterns=patterns, rhythms=rhythms, rows_apart=None)
+    draft = replace(draft, measurement=known)
+    return draft if draft.time is None else _over_time(asker, draft, source)
 
 
-def _over_time(
-    asker: Asker,
-    draft: Draft,
-    fields: tuple[Field, ...],
-    patterns: RowPatterns,
-    rhythms: Rhythms | None,
-    source: Source,
-) -> Sampled:
-    """The same with what the times of the rows show. `fields`: as far as they are known without times."""
+def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
+    """The same with what the times of the rows show."""
     from tsaudit.collect import points
     from tsaudit.collect.row_times import recurring, repeats, time_lag
     from tsaudit.collect.tag_changes import tag_changes
@@ -183,29 +155,29 @@ def _over_time(
     assert draft.time is not None
     assert draft.sample is not None
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-    values = {field.key: draft.read(Role.FIELD, field.key) for field in fields}
+    values = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
     times = draft.sample.column(0 if draft.is_indexed else draft.time.name)
     times_us = epoch_us(times, draft.time.kind)
     point_sample = points.point_sample(
         tags,
         times_us,
         series_of_read(draft, by_measure_name=False),
-        draft.own_window or asker.window_of("row_sample", draft.database, draft.name),
+        draft.measurement.own_window or asker.window_of("row_sample", draft.database, draft.name),
         source,
         all_rows=is_complete(asker, draft),
     )
     changes = tag_changes(tags, times, source)
-    return Sampled(
+    known = replace(
+        draft.measurement,
         tags=tuple(
             replace(tag, changes=changes[tag.key], recurring=recurring(tags[tag.key], times_us)) for tag in draft.tags
         ),
-        fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in fields),
-        row_patterns=patterns,
-        rhythms=rhythms,
+        fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in draft.fields),
         point_sample=point_sample,
         repeats=repeats(tags, values, times, source),
         rows_apart=_apart(asker, draft, times, times_us, source),
     )
+    return replace(draft, measurement=known)
 
 
 def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source) -> RowsApart:
@@ -216,7 +188,7 @@ def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.Chun
 
     assert draft.sample is not None
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-    also = draft.sample.column("measure_name") if draft.measure_names is not None else None
+    also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
     whole = not draft.sampled_series and (draft.excerpt is None or draft.excerpt.newest)
     if whole and not is_complete(asker, draft):
@@ -227,7 +199,7 @@ def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.Chun
             later = pc.greater(times_us, ends["min"])
             columns = {key: column.filter(later) for key, column in columns.items()}
             times, also = times.filter(later), None if also is None else also.filter(later)
-    return rows_apart(columns, times, source, likely_drops(draft.tag_sets), also=also, whole=whole)
+    return rows_apart(columns, times, source, likely_drops(draft.measurement.tag_sets), also=also, whole=whole)
 
 
 def row_figures(
@@ -293,7 +265,7 @@ def sample_source(asker: Asker, draft: Draft) -> Source:
         return asker.source("row_sample", How.EXACT, f"all {many(rows, 'row')} {window}")
     which = f"the newest {many(rows, 'row')}" if draft.time else many(rows, "row")
     if draft.sampled_series:
-        known = number(draft.series.value) if draft.series else "more than could be listed"
+        known = number(draft.measurement.series.value) if draft.measurement.series else "more than could be listed"
         which += f" of {draft.sampled_series} series, an even sample of {known},"
     return asker.source("row_sample", How.SAMPLED, f"{which} {window}")
 
@@ -304,6 +276,6 @@ def series_of_read(draft: Draft, *, by_measure_name: bool = True) -> np.ndarray:
 
     assert draft.sample is not None
     parts = [draft.read(Role.TAG, tag.key) for tag in draft.tags]
-    if by_measure_name and draft.measure_names is not None:
+    if by_measure_name and draft.measurement.measure_names is not None:
         parts.append(draft.sample.column("measure_name"))
     return series_of_rows(parts, draft.sample.num_rows)

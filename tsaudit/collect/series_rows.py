@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import is_complete, series_of_read
 from tsaudit.collect.together import rows_ahead
 from tsaudit.model.facts.given import OfRowCount, OfRowSample
@@ -27,23 +26,6 @@ ALL_SERIES_UP_TO: Final = 1000
 
 Series = Sequence[Mapping[str, str | None]]
 """Tag sets whose rows to read; empty for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowsOfSeries(Found):
-    """The newest rows of all series, or of some."""
-
-    sampled_series: int
-    sample: pa.Table | None
-    first_time: datetime | None
-    last_time: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesRows(Found):
-    """The number of rows within the window."""
-
-    rows: Count | None
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None) -> Draft:
@@ -62,14 +44,14 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None) -> Draf
 
 def count_points(asker: Asker, draft: Draft, database_series: int | None) -> Draft:
     """Count the rows within the window, unless all of them were read. `database_series`: see `_series_to_read`."""
-    if "row_sample" not in draft.statements:
+    if "row_sample" not in draft.measurement.statements:
         reason = asker.why(("row_sample",), draft.database, draft.name)
         behind = asker.gap_in("row_sample", draft.database, draft.name)
         detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
         asker.gap("row_count", reason, detail, draft.database, draft.name)
         return draft
     if is_complete(asker, draft):
-        return draft.knowing(SeriesRows(_scaled(asker, draft, _per_series(draft), "row_sample")))
+        return _with_rows(draft, _scaled(asker, draft, _per_series(draft), "row_sample"))
     counts: list[int] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -78,7 +60,11 @@ def count_points(asker: Asker, draft: Draft, database_series: int | None) -> Dra
     statement = asker.ask("row_count", consume, _count_of(asker, draft, _series_to_read(draft, database_series) or ()))
     if statement is None:
         return draft
-    return draft.asked("row_count", statement).knowing(SeriesRows(_scaled(asker, draft, counts, "row_count")))
+    return _with_rows(draft, _scaled(asker, draft, counts, "row_count")).sent("row_count", statement)
+
+
+def _with_rows(draft: Draft, rows: Count | None) -> Draft:
+    return replace(draft, measurement=replace(draft.measurement, rows=rows))
 
 
 def read_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
@@ -90,7 +76,9 @@ def read_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Ma
 def count_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
     """Count the rows of measurements with few series, of several with one statement."""
     few = _of_all_series(drafts, database_series)
-    uncounted = [draft for draft in few if "row_sample" in draft.statements and not is_complete(asker, draft)]
+    uncounted = [
+        draft for draft in few if "row_sample" in draft.measurement.statements and not is_complete(asker, draft)
+    ]
     rows_ahead(asker, "row_count", uncounted, lambda draft: _count_of(asker, draft, ()), ALL_SERIES_UP_TO)
 
 
@@ -104,7 +92,7 @@ def _series_to_read(draft: Draft, database_series: int | None) -> Series | None:
 
     `database_series`: the series count of its database, which limits its own; None if it is not known.
     """
-    known = draft.series.value if draft.series else database_series
+    known = draft.measurement.series.value if draft.measurement.series else database_series
     return _identifying_tags(draft) if known is None or known > ALL_SERIES_UP_TO else None
 
 
@@ -119,10 +107,10 @@ def _cannot_read(draft: Draft, series: Series | None) -> str:
 
 def _identifying_tags(draft: Draft) -> Series:
     """The kept series, reduced to the tags that distinguish them."""
-    if draft.tag_sets is None or draft.tag_sets.sampled:
+    if draft.measurement.tag_sets is None or draft.measurement.tag_sets.sampled:
         # Tags that distinguish the series of a sample may not distinguish all series.
         return draft.some_series
-    key = draft.tag_sets.minimal_key
+    key = draft.measurement.tag_sets.minimal_key
     return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
 
 
@@ -133,16 +121,18 @@ def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draf
 
     batches: list[pa.RecordBatch] = []
     statement = asker.ask("row_sample", batches.append, _newest_of(asker, draft, series))
+    draft = replace(draft, sampled_series=len(series))
     if statement is None:
-        return False, draft.knowing(RowsOfSeries(len(series), draft.sample, draft.first_time, draft.last_time))
-    draft = draft.asked("row_sample", statement)
+        return False, draft
+    draft = draft.sent("row_sample", statement)
     if not batches:
-        return True, draft.knowing(RowsOfSeries(len(series), draft.sample, draft.first_time, draft.last_time))
+        return True, draft
     names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
     sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
     times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
     ends = pc.min_max(times).as_py()
-    return True, draft.knowing(RowsOfSeries(len(series), sample, ends["min"], ends["max"]))
+    known = replace(draft.measurement, first_time=ends["min"], last_time=ends["max"])
+    return True, replace(draft, measurement=known, sample=sample)
 
 
 def _newest_of(asker: Asker, draft: Draft, series: Series) -> OfRowSample:
@@ -184,14 +174,19 @@ def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count |
         window += ", counting the values of each series' fullest field"
     if not read:
         return Count(sum(counts), asker.source(fact, How.EXACT, f"rows {window}"))
-    if draft.series is None:
+    series = draft.measurement.series
+    if series is None:
         detail = "rows cannot be scaled up from a few series: the number of all series is not known"
         asker.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return None
-    total = draft.series.value
+    total = series.value
     mean = sum(counts) / read
     text = f"scaled up from {read} series, an even sample of {total:,}; rows {window}"
-    return Count(round(mean * total), asker.source(fact, How.ESTIMATE, text), _scaled_error(draft.series, counts, read))
+    return Count(
+        round(mean * total),
+        asker.source(fact, How.ESTIMATE, text),
+        _scaled_error(series, counts, read),
+    )
 
 
 def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:

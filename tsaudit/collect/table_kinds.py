@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.values.label_sets import label_sets
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import epoch_us
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
@@ -35,11 +35,11 @@ _PROSE: Final = frozenset({"log_text", "sql", "url"})
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Found):
+class Kind:
     """What the table's rows are, and which columns cannot name the source of a row, with the reason."""
 
     kind: TableKind | None
-    kind_reason: str
+    reason: str
     never_source: Mapping[str, str]
 
 

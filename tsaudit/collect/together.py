@@ -117,7 +117,7 @@ def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
         rows = draft.estimated_rows
         if rows is None or rows > _MOST_ROWS:
             continue
-        own = (rows, len(draft.columns), 1 + len(draft.indexes or ()))
+        own = (rows, len(draft.columns), 1 + len(draft.measurement.indexes or ()))
         joined = [size + more for size, more in zip(sizes, own, strict=True)]
         if group and (len(group) == _MOST_TABLES or any(size > at for size, at in zip(joined, most, strict=True))):
             yield group
@@ -134,12 +134,12 @@ def _alike(drafts: Sequence[Draft], most_rows: int) -> Iterator[list[Draft]]:
     series = narrowest = 0
     every = [(draft, _columns(draft)) for draft in drafts]
     for draft, own in sorted(every, key=lambda e: (e[0].database, e[0].policies, sorted(e[1].items()), e[0].name)):
-        more = draft.series.value if draft.series else _MOST_SERIES
+        more = draft.measurement.series.value if draft.measurement.series else _MOST_SERIES
         joined = columns | own
         fits = (
             group
-            and (group[0].database, group[0].policies, group[0].own_window)
-            == (draft.database, draft.policies, draft.own_window)
+            and (group[0].database, group[0].policies, group[0].measurement.own_window)
+            == (draft.database, draft.policies, draft.measurement.own_window)
             and len(group) < _MOST_MEASUREMENTS
             and series + more <= _MOST_SERIES
             and (len(group) + 1) * most_rows * (1 + len(joined)) <= _MOST_VALUES

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfRowSample
-from tsaudit.model.profile import Count, How, Reason, Tag, Window, utc_now
+from tsaudit.model.profile import Count, How, Reason, Window, utc_now
 from tsaudit.text import instant as instant_in_words
 from tsaudit.text import many, number, span
 
@@ -41,17 +41,6 @@ class _Outside:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Doubted(Found):
-    """What remains of the figures if the window contains no rows."""
-
-    rows: Count | None
-    series: Count | None
-    tags: tuple[Tag, ...]
-    tag_sets: None = None
-    arrivals: None = None
-
-
 def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
     """Leave gaps if the window contains no rows but the table does, and take back conclusions from the empty window.
 
@@ -67,18 +56,21 @@ def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
     for fact in sorted(asked.intersection(_OF_ROWS)):
         asker.gap(fact, Reason.DISPUTED, detail, draft.database, draft.name)
     if found.newest is not None and found.newest < asker.window.start:
-        rows, series = _doubted(draft.rows), _doubted(draft.series)
+        rows, series = _doubted(draft.measurement.rows), _doubted(draft.measurement.series)
     else:
         rows = series = None
     tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in draft.tags)
-    return draft.knowing(Doubted(rows, series, tags))
+    known = replace(draft.measurement, rows=rows, series=series, tags=tags, tag_sets=None, arrivals=None)
+    return replace(draft, measurement=known)
 
 
 def _saw_rows(draft: Draft) -> bool:
     """Whether a row was seen, or no rows were looked for."""
     if draft.excerpt:
-        return "row_sample" not in draft.statements or bool(draft.sample is not None and draft.sample.num_rows)
-    return draft.rows is None or draft.rows.value > 0
+        return "row_sample" not in draft.measurement.statements or bool(
+            draft.sample is not None and draft.sample.num_rows
+        )
+    return draft.measurement.rows is None or draft.measurement.rows.value > 0
 
 
 def _may_have_rows(asker: Asker, draft: Draft) -> bool:
@@ -125,7 +117,7 @@ def _newest(draft: Draft, values: list[object]) -> datetime | None:
 def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
     assert draft.time is not None
     engine, window, name = asker.target.engine, asker.window, draft.time.name
-    counts = query_name(engine, "null_counts" if "null_counts" in draft.statements else "row_sample")
+    counts = query_name(engine, "null_counts" if "null_counts" in draft.measurement.statements else "row_sample")
     total = "there are some"
     if draft.estimated_rows is not None:
         total = f"the engine counts about {number(draft.estimated_rows)} ({query_name(engine, 'row_estimate')})"

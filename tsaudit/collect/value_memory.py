@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tsaudit.collect.draft import Draft, Found
-from tsaudit.model.profile import FOREVER, Arrivals, Database, How, Tag, Window, utc_now
+from tsaudit.collect.draft import Draft
+from tsaudit.model.profile import FOREVER, Database, How, Window, utc_now
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 
@@ -39,14 +39,6 @@ class ValueMemory(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OverTime(Found):
-    """What a listing and those of earlier days show together."""
-
-    arrivals: Arrivals
-    tags: tuple[Tag, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """What a complete listing of a measurement is compared with."""
 
@@ -55,8 +47,8 @@ class Comparison:
     window: Window
     databases: Mapping[str, Database]
 
-    def compare(self, draft: Draft, counter: TagSetCounter) -> Found:
-        """The draft's arrivals, and its tags' values over time.
+    def compare(self, draft: Draft, counter: TagSetCounter) -> Draft:
+        """The draft with its arrivals, and its tags' values over time.
 
         A sampled listing is not compared. Neither is an index's listing of the present when a past day is audited: its
         values would be mistaken for old ones.
@@ -66,11 +58,11 @@ class Comparison:
         from tsaudit.analysis.cardinality.series_ages import with_ages
         from tsaudit.analysis.values.value_hashes import truncated
 
-        if draft.series is None or draft.series.source.how is not How.EXACT:
-            return Found()
+        if draft.measurement.series is None or draft.measurement.series.source.how is not How.EXACT:
+            return draft
         is_bounded = not draft.is_indexed and draft.time is not None
         if not is_bounded and utc_now() - self.window.end > SAME_DAY:
-            return Found()
+            return draft
         listing_days = self._listing_days(draft)
         tags, subject = counter.hashed(), Subject(draft.database, draft.name)
         of_tags = [dataclasses.replace(subject, column=tag.key) for tag in draft.tags]
@@ -93,7 +85,9 @@ class Comparison:
             seen[tag.key] = aged, arrivals.new_values(earlier, values, aged, began, listing_days)
         new_series = arrivals.new_series(before, after, hashes, [aged for aged, _ in seen.values()])
         over_time = with_ages(new_series, after, digests, hashes, seen)
-        return OverTime(new_series, tuple(dataclasses.replace(t, over_time=over_time[t.key]) for t in draft.tags))
+        aged_tags = tuple(dataclasses.replace(tag, over_time=over_time[tag.key]) for tag in draft.tags)
+        known = dataclasses.replace(draft.measurement, arrivals=new_series, tags=aged_tags)
+        return dataclasses.replace(draft, measurement=known)
 
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for everything ever written."""

@@ -24,7 +24,6 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect import value_memory
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.value_memory import Comparison
-from tsaudit.engines.engine import Ladder
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -32,6 +31,7 @@ from tsaudit.model.profile import (
     How,
     Measurement,
     Retention,
+    TableKind,
     Tag,
     TagSets,
     ValuesOverTime,
@@ -73,19 +73,19 @@ def listed(
     keys = sorted({key for row in rows for key in row})
     counter = TagSetCounter(keys)
     counter.add(pa.RecordBatch.from_pylist(rows, pa.schema([(key, pa.string()) for key in keys])))
-    draft = Draft(
+    measurement = Measurement(
         "main",
         "cpu",
-        Ladder.TAG_LISTING,
+        None,
         tags=tuple(Tag(key, "string") for key in keys),
+        fields=(),
         series=Count(counter.series.value, a_source(how)),
         tag_sets=counter.tag_sets(a_source()),
+        kind=TableKind.SERIES,
     )
     at = utc_now()
-    compared = Comparison(memory, day, Window(at, at), {"main": Database("main", retention=retention)}).compare(
-        draft, counter
-    )
-    return draft.knowing(compared).finished()
+    compared = Comparison(memory, day, Window(at, at), {"main": Database("main", retention=retention)})
+    return compared.compare(Draft(measurement, is_indexed=True), counter).finished()
 
 
 def after(days: Iterable[Iterable[TagSet]]) -> Measurement:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_count, a_source
+from tests.builders import NOW, a_count, a_measurement, a_source
 from tests.collecting import collected, collected_with
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
@@ -122,7 +122,10 @@ def test_sum_over_a_policy_has_no_error_where_one_of_a_part_is_not_known() -> No
         ((a_count(5), known), How.ESTIMATE, 2.0),
         ((unknown, known), How.ESTIMATE, None),
     ):
-        drafts = [Draft("shop/raw", name, series=count) for name, count in zip("ab", counts, strict=True)]
+        drafts = [
+            Draft(replace(a_measurement(name, database="shop/raw"), series=count))
+            for name, count in zip("ab", counts, strict=True)
+        ]
         (raw,) = with_own_series(asker, [Database("shop/raw", policy_of="shop")], drafts)
         assert raw.series is not None
         assert (raw.series.value, raw.series.source.how, raw.series.standard_error) == (10, how, error)
