@@ -159,7 +159,7 @@ def test_functions_when_modules_of_their_names_were_imported_stay_functions(firs
         "from tsaudit import audit, collect, rule\n"
         "import types; assert not any(isinstance(x, types.ModuleType) for x in (audit, collect, rule))\n"
         "assert tsaudit.audit is audit\n"
-        "from tsaudit.audit import required_facts; from tsaudit.collect import documents\n"
+        "from tsaudit.audit import required_facts; from tsaudit.collect import storage\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

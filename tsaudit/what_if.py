@@ -14,13 +14,13 @@ from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import assign_roles, find_time
 from tsaudit.collect.listing import list_tag_sets, scope
-from tsaudit.collect.row_slice import slice_of
+from tsaudit.collect.measuring import Measuring, measuring_of
 from tsaudit.collect.rows import sample_source
-from tsaudit.collect.series_rows import read_points
 from tsaudit.collect.value_texts import as_text
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Source, Window, utc_now
 from tsaudit.net.watchdog import Deadline
@@ -81,7 +81,8 @@ def answer(
     def ask(connection: Connection, deadline: Deadline) -> Answer:
         end = now or utc_now()
         with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
-            return _live(asker, name, change, database, with_collisions)
+            measuring = measuring_of(ENGINES[target.engine])(asker)
+            return _live(measuring, name, change, database, with_collisions)
 
     return with_connection(target, ask)
 
@@ -109,9 +110,10 @@ def _stored_how(profile: Profile, measurement: Measurement) -> str:
     return f"{how}: {source.scope}" if source.scope else how
 
 
-def _live(asker: Asker, name: str, change: TagReduction, database: str | None, with_collisions: bool) -> Answer:
+def _live(measuring: Measuring, name: str, change: TagReduction, database: str | None, with_collisions: bool) -> Answer:
+    asker = measuring.asker
     files = frozenset(query_files(asker.target.engine))
-    draft, database_series = _draft(asker, name, database, files)
+    draft, database_series = _draft(measuring, name, database, files)
     draft = assign_roles(asker, find_time(asker, draft), sample_wanted=with_collisions)
     _check_tags(change, draft.finished())
     counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
@@ -125,12 +127,11 @@ def _live(asker: Asker, name: str, change: TagReduction, database: str | None, w
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"
     if with_collisions:
-        if draft.is_indexed:
-            draft = read_points(asker, draft, database_series)
+        draft = measuring.with_rows(draft, database_series)
         if draft.sampled_series and left and left == Left(left.now, left.now):
             found, found_how = Collisions(0, 0, 0), "exact: no two series would become one"
         else:
-            found, found_how = _collisions(asker, draft, change)
+            found, found_how = _collisions(measuring, draft, change)
     return Answer(draft.database, name, left, how, found, found_how, asker.costs())
 
 
@@ -143,23 +144,23 @@ def _live_how(left: Left) -> str:
     return f"estimated, live, standard error of {', of '.join(errors)}" if errors else "exact, live"
 
 
-def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:
+def _draft(measuring: Measuring, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:
     """The measurement as in the catalog, and the series of its database if the engine counts them."""
-    target = asker.target
+    asker, target = measuring.asker, measuring.asker.target
     wanted = files & {"measurements", "columns", "tag_keys", "field_types", "retention", "database_series"}
     # They determine how much of a big table is read.
     wanted |= files & {"row_estimate", "column_statistics", "scan_estimate", "time_extents"}
     found: list[tuple[Draft, int | None]] = []
-    known = catalogue.databases(asker, wanted)
+    known = catalogue.databases(measuring, wanted)
     databases = [db for db in known.names if database in (None, db)]
     asker.target = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
     for db in databases:
-        outlined, drafts, _ = catalogue.outline(asker, db, known, wanted, {})
+        outlined, drafts, _ = catalogue.outline(measuring, db, known, wanted, {})
         found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
     asker.target = target
     _check_single(name, [draft.database for draft, _ in found])
     if not found:
-        inside = [catalogue.outline(asker, db, known, wanted, {})[1] for db in databases]
+        inside = [catalogue.outline(measuring, db, known, wanted, {})[1] for db in databases]
         names = {draft.name for drafts in inside for draft in drafts}
         if asker.gaps and not names:
             raise ConnectorError(asker.gaps[0].detail)
@@ -167,24 +168,26 @@ def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str])
     return found[0]
 
 
-def _collisions(asker: Asker, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
+def _collisions(measuring: Measuring, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
+    asker = measuring.asker
     if draft.sample is None or not draft.sample.num_rows:
         gaps = any(gap.fact == "row_sample" for gap in asker.gaps)
         return None, _why(asker, "row_sample") if gaps else "not measured: no rows within the window"
     if draft.time is None:
         return None, "not measured: the table has no time column"
     if draft.sampled_series:
-        return _of_all_series(asker, draft, change)
+        return _of_all_series(measuring, draft, change)
     time = draft.sample.column("time" if draft.is_indexed else draft.time.name)
     tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
     source = sample_source(asker, draft)
     return collisions(tags, _one(time), change), f"{_how(source)}: {source.scope}"
 
 
-def _of_all_series(asker: Asker, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
+def _of_all_series(measuring: Measuring, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
     """Rows of a few series were read: those of others may have the same time."""
-    part = slice_of(asker, draft, gone={*change.dropped, *(change.buckets or {})})
+    part = measuring.row_slice(draft, gone={*change.dropped, *(change.buckets or {})})
     if part is None:
+        asker = measuring.asker
         gaps = any(gap.fact == "row_slice" for gap in asker.gaps)
         return None, _why(asker, "row_slice") if gaps else "not measured: there are too many series to read rows of all"
     found = collisions({key: _one(column) for key, column in part.tags.items()}, _one(part.times), change)

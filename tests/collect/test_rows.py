@@ -20,9 +20,9 @@ from tests.builders import DAY, NOW, a_count, a_measurement, a_source
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import epoch_us
-from tsaudit.collect.series_rows import _joined, _scaled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.influx.measuring import _joined, _scaled
 from tsaudit.engines.sql.columns import TimeKind
 from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts import Given

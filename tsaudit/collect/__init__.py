@@ -7,7 +7,7 @@ gap, and the audit continues.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -18,13 +18,13 @@ from tsaudit.collect.agreement import reconciled
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import assign_roles, find_time
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.ladders import Climb, Step, asked_on, rungs_of
-from tsaudit.collect.policies import with_own_series
+from tsaudit.collect.measuring import Context, Measuring, measuring_of
 from tsaudit.collect.probing import try_facts
 from tsaudit.collect.responses import not_understood
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.unjudged import unjudged_noted
 from tsaudit.collect.value_memory import Comparison, ValueMemory
+from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, offered
@@ -64,14 +64,17 @@ def collect(
     unchanged measurements. `memory`: the value sets of earlier days; each listing is compared with them and added to
     them, unless it was reused, stopped early, or sampled. `wanted`: facts to collect, along with those they need; None
     for all. `now`: rows from this time on do not count; None for the present. `deadline`: when to stop querying; None
-    for the budget's deadline, starting now. Failures are gaps in the profile, never raised.
+    for the budget's deadline, starting now. Failures are gaps in the profile, never raised; only ConnectorError is, if
+    another package's engine cannot be used.
     """
     end = now or utc_now()
-    ladder = ENGINES[target.engine].ladder
-    asked = asked_on(ladder, frozenset(FACTS) if wanted is None else wanted, frozenset(query_files(target.engine)))
+    measuring_class = measuring_of(ENGINES[target.engine])
+    asked = measuring_class.asked(frozenset(FACTS) if wanted is None else wanted, frozenset(query_files(target.engine)))
     with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
+        measuring = measuring_class(asker)
         before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
-        found = _find(asker, asked, before)
+        with of_package(target.engine):
+            found = _find(measuring, asked, before)
         databases = found.databases
         stored = database_figures.stored_queries(asker) if databases and "scheduled_queries" in asked else None
         storage = database_figures.target_storage(asker) if databases and "target_storage" in asked else None
@@ -87,16 +90,18 @@ def collect(
         settled = [draft for draft in drafts if draft.reused]
         comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
         series = _series_at_most(databases)
-        climb = Climb(asker, asked, series, _series_unwanted(found, settled, series), comparison)
-        for rung in rungs_of(ladder, climb):
-            if rung.ahead:
+        context = Context(asked, series, _series_unwanted(found, settled, series), comparison)
+        with of_package(target.engine):
+            steps = list(measuring.steps(context))
+        for step in steps:
+            if step.prefetch:
                 # Whatever it stumbles over, the step says with which measurement.
                 with suppress(Exception):
-                    rung.ahead(moved)
-            moved = asker.each(_contained(asker, rung.fact, rung.step), moved)
+                    step.prefetch(moved)
+            moved = asker.each(_contained(asker, step.fact, step.run), moved)
             asker.end_ahead()
     profile = replace(
-        _profile(asker, found, [*settled, *moved], day, connection.server_version),
+        _profile(measuring, found, [*settled, *moved], day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),
         reused=sum(draft.reused for draft in settled),
         stored_queries=stored,
@@ -133,10 +138,12 @@ def probe(
     """
     end = now or utc_now()
     engine, files = ENGINES[target.engine], frozenset(query_files(target.engine))
-    asked = asked_on(engine.ladder, frozenset(FACTS), files)
+    measuring_class = measuring_of(engine)
+    asked = measuring_class.asked(frozenset(FACTS), files)
     with closing(Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as asker:
+        measuring = measuring_class(asker)
         before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
-        found = _find(asker, asked, before)
+        found = _find(measuring, asked, before)
         readable = [draft for draft in found.drafts if not draft.unreadable]
         tried = [
             next(d for d in readable if d.database == name) for name in dict.fromkeys(d.database for d in readable)
@@ -144,7 +151,7 @@ def probe(
         looked_at = [
             try_facts(asker, draft, asked) if draft.unreadable or draft in tried else draft for draft in found.drafts
         ]
-        profile = _profile(asker, found, looked_at, end.date(), connection.server_version)
+        profile = _profile(measuring, found, looked_at, end.date(), connection.server_version)
         drafts = list(readable)
         if not most_tables or not engine.infers_roles or not drafts:
             return Probed(profile)
@@ -159,7 +166,8 @@ def database_names(target: Target, connection: Connection, *, deadline: Deadline
     """The databases that an audit of the target would cover, by name; none if they cannot be listed."""
     end = utc_now()
     with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
-        return catalogue.databases(asker, frozenset()).names
+        measuring = measuring_of(ENGINES[target.engine])(asker)
+        return catalogue.databases(measuring, frozenset()).names
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +180,14 @@ class _Outline:
     unused_settings: tuple[UnusedSetting, ...]
 
 
-def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], Measurement]) -> _Outline:
+def _find(measuring: Measuring, asked: frozenset[str], before: Mapping[tuple[str, str], Measurement]) -> _Outline:
     """The databases and measurements to examine. `before`: the measurements of an earlier day, by location."""
-    known = catalogue.databases(asker, asked)
+    asker, known = measuring.asker, catalogue.databases(measuring, asked)
     databases: list[Database] = []
     drafts: list[Draft] = []
     names: dict[str, list[str]] = {}
     for name in known.names:
-        database, found, listed = catalogue.outline(asker, name, known, asked, before)
+        database, found, listed = catalogue.outline(measuring, name, known, asked, before)
         databases.append(database)
         drafts += found
         if listed is not None:
@@ -194,8 +202,10 @@ def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], 
     return _Outline(databases, drafts, listed_counts, unused)
 
 
-def _profile(asker: Asker, found: _Outline, measured: Sequence[Draft], day: date, server_version: str) -> Profile:
-    target = asker.target
+def _profile(
+    measuring: Measuring, found: _Outline, measured: Sequence[Draft], day: date, server_version: str
+) -> Profile:
+    asker, target = measuring.asker, measuring.asker.target
     drafts = sorted(measured, key=lambda d: (d.database, d.name))
     return Profile(
         target=target.name,
@@ -205,7 +215,7 @@ def _profile(asker: Asker, found: _Outline, measured: Sequence[Draft], day: date
         collected_at=utc_now(),
         window=asker.window,
         facts=tuple(sorted(offered(frozenset(query_files(target.engine))))),
-        databases=tuple(with_own_series(asker, found.databases, drafts)),
+        databases=tuple(measuring.with_own_series(found.databases, drafts)),
         measurements=tuple(draft.finished() for draft in drafts),
         gaps=asker.sorted_gaps(),
         costs=asker.costs(),
@@ -245,7 +255,7 @@ def _is_of_many(gap: Gap) -> bool:
     return gap.reason is Reason.DISPUTED and gap.measurement is None
 
 
-def _contained(asker: Asker, fact: str, step: Step) -> Step:
+def _contained(asker: Asker, fact: str, step: Callable[[Draft], Draft]) -> Callable[[Draft], Draft]:
     """The step with its errors turned into gaps, so that the other measurements continue."""
 
     def run(draft: Draft) -> Draft:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from tsaudit.engines.labels import Label
 from tsaudit.engines.sql.columns import Column, TimeColumn
-from tsaudit.model.profile import Field, Gap, Measurement, MeasureName, Role, Tag, Window
+from tsaudit.model.profile import Field, Gap, Measurement, Role, Tag, Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,12 +73,6 @@ class Draft:
     """The start of the rows read, if later than the window's start; None for the whole window."""
     sampled_series: int = 0
     """The number of series whose rows were read; 0 for all."""
-    rough_values: Mapping[str, list[int]] = field(default_factory=dict)
-    """Tag to its approximate number of values under each measure name; empty if they were not counted."""
-    listed_names: tuple[MeasureName, ...] = ()
-    """Its measure names from the catalog, all of them."""
-    stood_for: str = ""
-    """The family whose other members are measured in its place; empty for none."""
 
     @classmethod
     def new(cls, database: str, name: str) -> Draft:

@@ -25,30 +25,6 @@ class Language(enum.StrEnum):
     MONGOSH = "mongosh"
 
 
-class Ladder(enum.StrEnum):
-    """How measurements are measured: which facts are queried, in which order, and what each one decides about
-    the next.
-    """
-
-    COLUMNS = "columns"
-    """Tables whose columns the catalog lists. Their roles are read there, or inferred from names, types, and some rows
-    (`Engine.infers_roles`); then the tag sets of the rows within the window are listed, nulls are counted, and the
-    newest rows are read. For SQL databases.
-    """
-    TAG_LISTING = "tag listing"
-    """An index contains tags, fields, and every tag set. The tag sets are listed from it; then the newest rows are
-    read, of a few series if there are many, because each series is read separately. Needs `tag_keys` and `field_types`.
-    """
-    MEASURE_NAMES = "measure names"
-    """Tables whose rows have several measure names, and whose catalog lists the roles of columns. One scan counts by
-    measure name and decides whether the tag sets are listed and how many rows are read, because reading costs money.
-    """
-    DOCUMENTS = "documents"
-    """Collections without a schema: their contents are derived from documents selected at random. Of collections whose
-    names differ only in a period or number, a few represent the others.
-    """
-
-
 @dataclass(frozen=True, slots=True)
 class Words:
     """The terms that the engine's users know, in the singular."""
@@ -128,8 +104,10 @@ class Engine:
     """The module that connects: see `tsaudit.engines.connection.Connector`."""
     example_url: str
     """`{name}` stands for the name of the database."""
-    ladder: Ladder = Ladder.COLUMNS
-    """How its measurements are measured."""
+    measuring: str = ""
+    """The module whose `MEASURING` measures its measurements: a subclass of `tsaudit.collect.measuring.Measuring`.
+    Empty: as tables with columns.
+    """
     advice: str = ""
     """The module whose `ADVICE` says how changes are made: a subclass of `tsaudit.engines.advice.Advice`. Empty: that
     of the engine it `speaks`, or no plans at all.
@@ -182,6 +160,8 @@ class Engine:
     """The address contains the database, and `databases:` lists schemas within it."""
 
     # Tags and columns.
+    has_series_index: bool = False
+    """An index lists tags, fields, and tag sets as long as any of their points is stored."""
     infers_roles: bool = False
     """Tables do not declare which columns are the time and the tags: tsaudit infers them, and may be wrong."""
     enforces_types: bool = True

@@ -45,7 +45,7 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
         "connect_timeout_s": min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s),
     }
     connector = _connector(target.engine)
-    with _of_package(target.engine):
+    with of_package(target.engine):
         opening = connector.connect(url, username=target.username, password=password, options=options)
     return _opened(opening, deadline or Deadline(target.budget.deadline_s))
 
@@ -111,7 +111,7 @@ def _connector(engine: str) -> Connector:
     if about.broken:
         raise ConnectorError(about.broken)
     try:
-        with _of_package(engine):
+        with of_package(engine):
             connector = cast("Connector", importlib.import_module(about.connector))
     except ModuleNotFoundError as error:
         raise missing_driver(engine, about.extra, error.name) from error
@@ -122,7 +122,7 @@ def _connector(engine: str) -> Connector:
 
 
 @contextmanager
-def _of_package(engine: str) -> Iterator[None]:
+def of_package(engine: str) -> Iterator[None]:
     """Converts any error raised by another package's code to a ConnectorError that names the package."""
     try:
         yield

@@ -19,10 +19,10 @@ from tests.servers import Influxd, run_influxd
 from tsaudit.audit import audit
 from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.policies import with_own_series
 from tsaudit.config.settings import Target
 from tsaudit.engines.advice import advice_of
 from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.influx.measuring import with_own_series
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection

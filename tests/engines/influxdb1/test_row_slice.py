@@ -12,7 +12,8 @@ from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, write
 from tests.servers import Influxd
 from tsaudit.audit import audit
-from tsaudit.collect import collect, row_slice
+from tsaudit.collect import collect
+from tsaudit.engines.influx import row_slice
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import How, Profile, RowsApart

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
+from tsaudit.engines.engine import Engine, Language, LocalServer, Statements, Words
 from tsaudit.engines.influx import TOGETHER
 from tsaudit.engines.influx.guidelines import MOOT, OWN
 from tsaudit.engines.influx.statements import TELEGRAF
@@ -11,7 +11,7 @@ from tsaudit.engines.influx.statements import TELEGRAF
 ENGINE: Final = Engine(
     name="influxdb1",
     connector="tsaudit.engines.influxdb1.connector",
-    ladder=Ladder.TAG_LISTING,
+    measuring="tsaudit.engines.influx.measuring",
     advice="tsaudit.engines.influxdb1.advice",
     statements=Statements(
         make=(r"\bINTO (\S+\.)?\"<name>\"", TELEGRAF),
@@ -28,6 +28,7 @@ ENGINE: Final = Engine(
     icon="influxdb",
     local=LocalServer(8086, "/ping", re.compile(r"^v*1\."), "http://127.0.0.1:8086", header="X-Influxdb-Version"),
     takes_line_protocol=True,
+    has_series_index=True,
     parameters={
         "several": "the names of measurements to query together; empty: only `measurement`",
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",

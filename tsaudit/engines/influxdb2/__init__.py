@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
+from tsaudit.engines.engine import Engine, Language, LocalServer, Statements, Words
 from tsaudit.engines.influx import TOGETHER
 from tsaudit.engines.influx.guidelines import MOOT, OWN
 from tsaudit.engines.influx.statements import TELEGRAF
@@ -11,7 +11,7 @@ from tsaudit.engines.influx.statements import TELEGRAF
 ENGINE: Final = Engine(
     name="influxdb2",
     connector="tsaudit.engines.influxdb2.connector",
-    ladder=Ladder.TAG_LISTING,
+    measuring="tsaudit.engines.influx.measuring",
     advice="tsaudit.engines.influxdb2.advice",
     statements=Statements(
         make=(r"\bset\(key: \"_measurement\", value: \"<name>\"\)", TELEGRAF),
@@ -31,6 +31,7 @@ ENGINE: Final = Engine(
     local=LocalServer(8086, "/ping", re.compile(r"^v*2\."), "http://127.0.0.1:8086", header="X-Influxdb-Version"),
     signs_in_by_token=True,
     takes_line_protocol=True,
+    has_series_index=True,
     parameters={
         "org": "the organization that the address names; empty for the token's own",
         "org_id": "the organization of the bucket",

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Statements, Words
+from tsaudit.engines.engine import Engine, Language, LocalServer, Statements, Words
 from tsaudit.engines.mongodb.guidelines import MOOT, OWN
 
 DOCUMENT_ID: Final = "_id"
@@ -12,7 +12,7 @@ DOCUMENT_ID: Final = "_id"
 ENGINE: Final = Engine(
     name="mongodb",
     connector="tsaudit.engines.mongodb.connector",
-    ladder=Ladder.DOCUMENTS,
+    measuring="tsaudit.engines.mongodb.measuring",
     advice="tsaudit.engines.mongodb.advice",
     statements=Statements(
         # Documents, or an index, of a collection that was not there.

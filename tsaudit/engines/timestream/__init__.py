@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Statements, Words
+from tsaudit.engines.engine import Engine, Statements, Words
 from tsaudit.engines.timestream.guidelines import MOOT, OWN
 
 SINGLE_VALUE: Final = "measure_value::"
@@ -11,7 +11,7 @@ SINGLE_VALUE: Final = "measure_value::"
 ENGINE: Final = Engine(
     name="timestream",
     connector="tsaudit.engines.timestream.connector",
-    ladder=Ladder.MEASURE_NAMES,
+    measuring="tsaudit.engines.timestream.measuring",
     advice="tsaudit.engines.timestream.advice",
     statements=Statements(
         make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),

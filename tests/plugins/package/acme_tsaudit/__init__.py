@@ -12,6 +12,7 @@ _HERE = Path(__file__).parent
 ENGINE = Engine(
     name="acmedb",
     connector="acme_tsaudit.connector",
+    measuring="acme_tsaudit.measuring",
     example_url="acme:///var/lib/acme/{name}.db",
     words=Words(database="ledger", measurement="sheet"),
     keywords=(_HERE / "keywords.txt",),

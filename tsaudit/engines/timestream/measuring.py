@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.collect.answers import each_of
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import read_sample, roles_without_rows
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.listing import list_tag_sets, scope
+from tsaudit.collect.listing import scope
+from tsaudit.collect.measuring import Context, Measuring, Step
 from tsaudit.collect.rows import describe_fields, epoch_us, row_figures, sample_source, series_of_read
 from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfMeasurement
@@ -25,6 +27,7 @@ from tsaudit.model.profile import (
     Role,
     SharedInstants,
     Source,
+    TableKind,
     Tag,
 )
 from tsaudit.text import many
@@ -32,8 +35,6 @@ from tsaudit.text import many
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-
-    from tsaudit.collect.value_memory import Comparison
 
 _OWN_VALUE_RATIO: Final = 0.5
 """Ratio of a tag's values to rows from which most rows have a value of their own, so that a listing would return the
@@ -47,40 +48,85 @@ _MARGIN: Final = 2.0
 """Safety factor for the part of the window that is read, relative to the number of rows wanted: rates vary."""
 
 
-def measure_names(rows: Iterable[Mapping[str, Any]]) -> list[MeasureName]:
-    """The measure names of one table from the catalog."""
-    return [MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"])) for row in rows]
+Known = tuple[str, str]
+"""Database and name of a table."""
 
 
-def in_catalogue(asker: Asker, draft: Draft, names: Sequence[MeasureName]) -> Draft:
-    """The draft of a table with its measure names, as far as the catalog knows them."""
-    count = Count(len(names), asker.source("measure_names"))
-    first = tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES])
-    known = dataclasses.replace(draft.measurement, measure_names=MeasureNames(count, first))
-    return dataclasses.replace(draft, measurement=known, listed_names=tuple(names))
+class MEASURING(Measuring):
+    """Measures tables whose rows have several measure names, and whose catalog lists the roles of columns.
 
-
-def count_rows(asker: Asker, draft: Draft, counted: bool) -> Draft:
-    """The first of three scans: everything that can be counted by measure name. `counted`: whether the counts are
-    wanted.
+    One scan counts by measure name and decides whether the tag sets are listed and how many rows are read, because
+    reading costs money.
     """
-    draft = roles_without_rows(asker, draft)
-    return _count(asker, draft) if counted else draft
+
+    uses_column_settings = False
+    decided = frozenset({"series_listing", "row_sample"})
+    # Whether a listing is worthwhile, and how long a period the newest rows cover.
+    deciding = frozenset({"measure_name_counts"})
+
+    def __init__(self, asker: Asker) -> None:
+        super().__init__(asker)
+        self._listed: dict[Known, tuple[MeasureName, ...]] = {}
+        """The measure names in the catalog, all of them."""
+        self._values: dict[Known, Mapping[str, list[int]]] = {}
+        """Tag to its approximate number of values under each measure name, if they were counted."""
+
+    def listed(self, database: str, name: str) -> Draft:
+        draft = Draft.new(database, name)
+        known = replace(draft.measurement, kind=TableKind.SERIES, kind_reason="the engine stores series")
+        return replace(draft, measurement=known)
+
+    def with_catalog(self, database: str, drafts: list[Draft], asked: Set[str]) -> list[Draft]:
+        if "measure_names" in asked:
+            rows = each_of(self.asker, "measure_names", database, [draft.name for draft in drafts]) or {}
+            drafts = [self._with_names(draft, rows.get(draft.name)) for draft in drafts]
+        return super().with_catalog(database, drafts, asked)
+
+    def _with_names(self, draft: Draft, rows: Sequence[Mapping[str, Any]] | None) -> Draft:
+        if rows is None:
+            return draft
+        names = [MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"])) for row in rows]
+        self._listed[draft.database, draft.name] = tuple(names)
+        count = Count(len(names), self.asker.source("measure_names"))
+        first = tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES])
+        return replace(draft, measurement=replace(draft.measurement, measure_names=MeasureNames(count, first)))
+
+    def steps(self, context: Context) -> Iterator[Step]:
+        is_counted = "measure_name_counts" in context.asked
+        yield Step("measure_name_counts", lambda draft: self._count_rows(draft, counted=is_counted))
+        if "series_listing" in context.asked:
+            listing = self.listing(context)
+            yield Step("series_listing", lambda draft: self._list_where_worth_it(draft, listing))
+        if "row_sample" in context.asked:
+            yield Step("row_sample", lambda draft: read_newest(self.asker, draft, self._names_of(draft)))
+
+    def _names_of(self, draft: Draft) -> tuple[MeasureName, ...]:
+        return self._listed.get((draft.database, draft.name), ())
+
+    def _count_rows(self, draft: Draft, *, counted: bool) -> Draft:
+        """The first of three scans: everything that can be counted by measure name."""
+        draft = roles_without_rows(self.asker, draft)
+        if not counted:
+            return draft
+        draft, values = _count(self.asker, draft, self._names_of(draft))
+        self._values[draft.database, draft.name] = values
+        return draft
+
+    def _list_where_worth_it(self, draft: Draft, listing: Callable[[Draft], Draft]) -> Draft:
+        """The second scan: the tag sets, unless nearly every row has one of its own."""
+        values = self._values.get((draft.database, draft.name), {})
+        if own := _tag_with_own_values(draft, values):
+            rows = draft.measurement.rows.value if draft.measurement.rows else 0
+            most = f"tag {own} has a different value in most of {many(rows, 'row')}"
+            detail = f"{most}: a listing would return all of them"
+            self.asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        else:
+            draft = listing(draft)
+        return draft if draft.measurement.tag_sets else _with_estimated_values(self.asker, draft, values)
 
 
-def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | None) -> Draft:
-    """The second scan: the tag sets, unless nearly every row has one of its own."""
-    if own := _tag_with_own_values(draft):
-        rows = draft.measurement.rows.value if draft.measurement.rows else 0
-        detail = f"tag {own} has a different value in most of {many(rows, 'row')}: a listing would return all of them"
-        asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
-    else:
-        draft = list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
-    return draft if draft.measurement.tag_sets else _with_estimated_values(asker, draft)
-
-
-def _count(asker: Asker, draft: Draft) -> Draft:
-    """The draft with all counts from one scan."""
+def _count(asker: Asker, draft: Draft, listed: Sequence[MeasureName]) -> tuple[Draft, Mapping[str, list[int]]]:
+    """The draft with all counts from one scan, and each tag's approximate number of values under each measure name."""
     fact = "measure_name_counts"
     found: list[dict[str, Any]] = []
 
@@ -89,20 +135,19 @@ def _count(asker: Asker, draft: Draft) -> Draft:
 
     statement = asker.ask(fact, consume, OfMeasurement(**draft.about(asker.window)))
     if statement is None:
-        return draft
+        return draft, {}
     source = asker.source(fact, scope=scope(asker, draft, fact))
     rows = sum(row["rows"] for row in found)
-    names = _names(draft, found)
+    names = _names(draft, listed, found)
     count = draft.measurement.measure_names.count if draft.measurement.measure_names else Count(len(names), source)
-    keys = Count(sum(row["series"] for row in found), dataclasses.replace(source, how=How.ESTIMATE))
+    keys = Count(sum(row["series"] for row in found), replace(source, how=How.ESTIMATE))
     fields = draft.fields
     if rows:
         fields = tuple(
-            dataclasses.replace(field, null_ratio=Ratio(_null_ratio(field.key, names, rows), source))
-            for field in draft.fields
+            replace(field, null_ratio=Ratio(_null_ratio(field.key, names, rows), source)) for field in draft.fields
         )
     kind = draft.time.kind if draft.time else None
-    known = dataclasses.replace(
+    known = replace(
         draft.measurement,
         rows=Count(rows, source),
         first_time=instant_of(min((row["first_time"] for row in found), default=None), kind),
@@ -111,19 +156,19 @@ def _count(asker: Asker, draft: Draft) -> Draft:
         fields=fields,
     )
     values = {tag.key: [row[f"distinct_{i}"] for row in found] for i, tag in enumerate(draft.tags, start=1) if found}
-    return dataclasses.replace(draft, measurement=known, rough_values=values).sent(fact, statement)
+    return replace(draft, measurement=known).sent(fact, statement), values
 
 
-def _names(draft: Draft, found: Sequence[Mapping[str, Any]]) -> list[MeasureName]:
+def _names(draft: Draft, listed: Sequence[MeasureName], found: Sequence[Mapping[str, Any]]) -> list[MeasureName]:
     """The measure names, most rows first: counted ones, and those without rows in the window."""
     counted = {row["measure_name"]: _counted(draft, row) for row in found}
-    known = {name.name: name for name in draft.listed_names}
+    known = {name.name: name for name in listed}
     names = [
-        dataclasses.replace(known.get(name, MeasureName(name, "", ())), rows=of_name, series=series, filled=filled)
+        replace(known.get(name, MeasureName(name, "", ())), rows=of_name, series=series, filled=filled)
         for name, (of_name, series, filled) in counted.items()
     ]
     # Written once, but not within the window.
-    names += [dataclasses.replace(name, rows=0, series=0) for key, name in known.items() if key not in counted]
+    names += [replace(name, rows=0, series=0) for key, name in known.items() if key not in counted]
     return sorted(names, key=lambda m: (-(m.rows or 0), m.name))
 
 
@@ -141,33 +186,31 @@ def _null_ratio(field: str, names: Sequence[MeasureName], rows: int) -> float:
     return 1 - sum(name.filled[field] for name in having) / possible
 
 
-def _tag_with_own_values(draft: Draft) -> str:
+def _tag_with_own_values(draft: Draft, values: Mapping[str, list[int]]) -> str:
     """The tag whose values hardly repeat, in a table too large to list; empty if there is none."""
     rows = draft.measurement.rows.value if draft.measurement.rows else 0
     if rows <= _LISTED_ALL_THE_SAME:
         return ""
-    return next((key for key, values in draft.rough_values.items() if sum(values) > _OWN_VALUE_RATIO * rows), "")
+    return next((key for key, counts in values.items() if sum(counts) > _OWN_VALUE_RATIO * rows), "")
 
 
-def read_newest(asker: Asker, draft: Draft) -> Draft:
+def read_newest(asker: Asker, draft: Draft, listed: Sequence[MeasureName]) -> Draft:
     """The third scan: the newest rows, and what they show about the columns and about each measure name."""
     most = asker.target.budget.max_rows
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
-    draft = read_sample(asker, dataclasses.replace(draft, sampled_since=_since(asker, draft, most)), most)
+    draft = read_sample(asker, replace(draft, sampled_since=_since(asker, draft, most)), most)
     draft = describe_fields(asker, draft)
     # Over all measure names, a share of nulls is meaningless: most of them lack a field by design.
-    fields = tuple(
-        field if field.key in counted else dataclasses.replace(field, null_ratio=None) for field in draft.fields
-    )
-    draft = dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, fields=fields))
+    fields = tuple(field if field.key in counted else replace(field, null_ratio=None) for field in draft.fields)
+    draft = replace(draft, measurement=replace(draft.measurement, fields=fields))
     if draft.sample is None or not draft.sample.num_rows:
         return draft
     tags = tuple(tag if tag.sample else _with_sample(draft, tag) for tag in draft.tags)
-    draft = dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, tags=tags))
+    draft = replace(draft, measurement=replace(draft.measurement, tags=tags))
     names = draft.measurement.measure_names
     if names is not None:
-        names = _with_rows(draft, names, sample_source(asker, draft))
-    return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, measure_names=names))
+        names = _with_rows(draft, names, listed, sample_source(asker, draft))
+    return replace(draft, measurement=replace(draft.measurement, measure_names=names))
 
 
 def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
@@ -186,10 +229,10 @@ def _with_sample(draft: Draft, tag: Tag) -> Tag:
     from tsaudit.collect.figures import some_values
 
     assert draft.sample is not None
-    return dataclasses.replace(tag, sample=some_values(draft.sample.column(tag.key)))
+    return replace(tag, sample=some_values(draft.sample.column(tag.key)))
 
 
-def _with_rows(draft: Draft, found: MeasureNames, source: Source) -> MeasureNames:
+def _with_rows(draft: Draft, found: MeasureNames, listed: Sequence[MeasureName], source: Source) -> MeasureNames:
     """The measure names with what the rows read show about each of them, and about all together."""
     import pyarrow.compute as pc
 
@@ -201,13 +244,13 @@ def _with_rows(draft: Draft, found: MeasureNames, source: Source) -> MeasureName
         rows = pc.equal(of_rows, name.name).to_numpy()
         if rows.any():
             patterns, rhythms = row_figures(draft, series, source, rows)
-            name = dataclasses.replace(name, row_patterns=patterns, rhythms=rhythms)
+            name = replace(name, row_patterns=patterns, rhythms=rhythms)
         described.append(name)
     names = (*described, *found.names[_DESCRIBED:])
-    return dataclasses.replace(found, names=names, shared=_shared_instants(draft, source))
+    return replace(found, names=names, shared=_shared_instants(draft, listed, source))
 
 
-def _shared_instants(draft: Draft, source: Source) -> SharedInstants | None:
+def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source) -> SharedInstants | None:
     """Which single-value measure names occur together, among the rows read."""
     import numpy as np
     import pyarrow.compute as pc
@@ -217,7 +260,7 @@ def _shared_instants(draft: Draft, source: Source) -> SharedInstants | None:
 
     assert draft.sample is not None
     assert draft.time is not None
-    single = {name.name for name in draft.listed_names if name.data_type and not name.is_multi}
+    single = {name.name for name in listed if name.data_type and not name.is_multi}
     named = draft.sample.column("measure_name")
     rows = np.isin(named.to_numpy(zero_copy_only=False), list(single))
     if not rows.any():
@@ -256,10 +299,10 @@ def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
     return taken
 
 
-def _with_estimated_values(asker: Asker, draft: Draft) -> Draft:
+def _with_estimated_values(asker: Asker, draft: Draft, rough: Mapping[str, list[int]]) -> Draft:
     """The draft with the approximate number of values of tags that were not listed, from the scan."""
     fact = "measure_name_counts"
-    rows, rough = draft.measurement.rows.value if draft.measurement.rows else 0, draft.rough_values
+    rows = draft.measurement.rows.value if draft.measurement.rows else 0
     if not rough:
         return draft
     source = asker.source(fact, How.ESTIMATE, scope(asker, draft, fact))
@@ -268,11 +311,11 @@ def _with_estimated_values(asker: Asker, draft: Draft) -> Draft:
         values = rough[tag.key]
         # Values used only once differ between measure names; values of permanent things are the same.
         once = sum(values) > _OWN_VALUE_RATIO * rows
-        return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source))
+        return replace(tag, values=Count(sum(values) if once else max(values), source))
 
     tags, series = tuple(described(tag) for tag in draft.tags), draft.measurement.series
-    if own := _tag_with_own_values(draft):
+    if own := _tag_with_own_values(draft, rough):
         at_least = max((tag.values.value for tag in tags if tag.values), default=0)
-        bound = dataclasses.replace(source, scope=f"at least, according to the values of {own}; {source.scope}")
+        bound = replace(source, scope=f"at least, according to the values of {own}; {source.scope}")
         series = Count(at_least, bound)
-    return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, tags=tags, series=series))
+    return replace(draft, measurement=replace(draft.measurement, tags=tags, series=series))

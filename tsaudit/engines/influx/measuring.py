@@ -1,21 +1,37 @@
-"""The newest rows of measurements whose series an index lists, and their number; if there are many series, of a few
-only.
-"""
+"""InfluxDB 1.x and 2.x: retention policies, tags and fields of the index, and the rows of its series."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.collect.answers import rows_of
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.rows import is_complete, series_of_read
-from tsaudit.collect.together import rows_ahead
-from tsaudit.model.facts.given import OfRowCount, OfRowSample
-from tsaudit.model.profile import Count, How, Reason, Role
+from tsaudit.collect.listing import listing_of
+from tsaudit.collect.measuring import Audited, Context, Measuring, RowSlice, Step
+from tsaudit.collect.rows import describe_fields, is_complete, series_of_read
+from tsaudit.collect.together import list_ahead, rows_ahead
+from tsaudit.engines.influx.row_slice import read_slice, slice_of
+from tsaudit.engines.sql.columns import TimeColumn, TimeKind
+from tsaudit.model.facts.given import OfDatabase, OfRowCount, OfRowSample
+from tsaudit.model.profile import (
+    POLICY_MARK,
+    Count,
+    Database,
+    Field,
+    How,
+    Reason,
+    Role,
+    TableKind,
+    Tag,
+    how_summed,
+)
 from tsaudit.text import span
 
 if TYPE_CHECKING:
@@ -24,8 +40,88 @@ if TYPE_CHECKING:
 ALL_SERIES_UP_TO: Final = 1000
 """InfluxDB opens a cursor per series and shard: above this many series, rows are read for a few series only."""
 
+_TIME: Final = TimeColumn("time", TimeKind.NANOSECONDS)
+
 Series = Sequence[Mapping[str, str | None]]
 """Tag sets whose rows to read; empty for all."""
+
+
+class MEASURING(Measuring):
+    """Measures what an index contains: tags, fields, and every tag set.
+
+    The tag sets are listed from it; then the newest rows are read, of a few series if there are many, because each
+    series is read separately.
+    """
+
+    lists_columns = False
+    uses_column_settings = False
+    decided = frozenset({"row_sample", "row_count"})
+    # Rows are read for listed series, and from retention policies. Those of a few series do not show which rows of
+    # others share their time.
+    deciding = frozenset({"series_listing", "retention", "row_slice"})
+
+    def databases(self, wanted: Sequence[str], listed: Set[str] | None, asked: Set[str]) -> dict[str, Audited]:
+        if "policies" in asked:
+            return _to_audit(self.asker, wanted, listed)
+        return super().databases(wanted, listed, asked)
+
+    def listed(self, database: str, name: str) -> Draft:
+        draft = Draft.new(database, name)
+        known = replace(draft.measurement, kind=TableKind.SERIES, kind_reason="the engine stores series")
+        return replace(draft, measurement=known, is_indexed=True).with_time(_TIME)
+
+    def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
+        found_tags = rows_of(self.asker, "tag_keys", OfDatabase(database=database))
+        found_fields = rows_of(self.asker, "field_types", OfDatabase(database=database))
+        if found_tags is None or found_fields is None:
+            return None
+        tags: dict[str, list[Tag]] = {}
+        for row in found_tags:
+            tags.setdefault(row["measurement"], []).append(Tag(row["tag"], "string"))
+        types: dict[str, dict[str, set[str]]] = {}
+        for row in found_fields:
+            types.setdefault(row["measurement"], {}).setdefault(row["field"], set()).add(row["data_type"])
+        drafts: dict[str, Draft] = {}
+        for name in tags | types:
+            draft = self.listed(database, name)
+            fields = (Field(key, tuple(sorted(kinds))) for key, kinds in types.get(name, {}).items())
+            known = replace(draft.measurement, tags=tuple(tags.get(name, ())), fields=tuple(fields))
+            drafts[name] = replace(draft, measurement=known)
+        return drafts
+
+    def steps(self, context: Context) -> Iterator[Step]:
+        asker, asked, series = self.asker, context.asked, context.database_series
+        if "series_listing" in asked:
+
+            def list_all(drafts: Sequence[Draft]) -> None:
+                list_ahead(asker, drafts, functools.partial(listing_of, asker), series, context.unwanted_series)
+
+            yield Step("series_listing", self.listing(context), list_all)
+        if asked & {"row_sample", "row_count"}:
+            yield Step(
+                "row_sample",
+                lambda draft: read_points(asker, draft, series.get(draft.database)),
+                lambda drafts: read_points_ahead(asker, drafts, series),
+            )
+        if "row_count" in asked:
+            yield Step(
+                "row_count",
+                lambda draft: count_points(asker, draft, series.get(draft.database)),
+                lambda drafts: count_points_ahead(asker, drafts, series),
+            )
+        if "row_sample" in asked:
+            yield Step("row_sample", functools.partial(describe_fields, asker))
+        if "row_slice" in asked:
+            yield Step("row_slice", functools.partial(read_slice, asker))
+
+    def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
+        return with_own_series(self.asker, databases, drafts)
+
+    def with_rows(self, draft: Draft, database_series: int | None) -> Draft:
+        return read_points(self.asker, draft, database_series)
+
+    def row_slice(self, draft: Draft, gone: Collection[str]) -> RowSlice | None:
+        return slice_of(self.asker, draft, gone)
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None) -> Draft:
@@ -202,3 +298,79 @@ def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
     squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
     variance = squares / max(read - 1, 1)
     return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
+
+
+def _to_audit(asker: Asker, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
+    """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
+
+    `listed`: those that the server lists; None if they are not known.
+    """
+    found: dict[str, Audited] = {}
+    divided: dict[str, list[Audited]] = {}
+    for name in wanted:
+        whole = _database_in(name, listed)
+        if whole is None:
+            found[name] = Audited(name)
+            continue
+        if whole not in divided:
+            divided[whole] = _policies(asker, whole)
+        policy = name.removeprefix(whole).removeprefix(POLICY_MARK)
+        chosen = [part for part in divided[whole] if not policy or part.unknown or part.policy == policy]
+        found |= {part.name: part for part in chosen or [_missing(asker, name, divided[whole])]}
+    return dict(sorted(found.items()))
+
+
+def _database_in(name: str, listed: Set[str] | None) -> str | None:
+    """The database of a configured name, which may include a policy; None if the server does not list it."""
+    if listed is None:
+        return name.partition(POLICY_MARK)[0]
+    ends = [i for i, letter in enumerate(name) if letter == POLICY_MARK]
+    return next((name[:end] for end in [len(name), *reversed(ends)] if name[:end] in listed), None)
+
+
+def _policies(asker: Asker, database: str) -> list[Audited]:
+    rows: list[dict[str, str]] = []
+    if asker.ask("policies", lambda batch: rows.extend(batch.to_pylist()), OfDatabase(database=database)) is None:
+        return [Audited(database, unknown=asker.gaps[-1])]
+    several = len(rows) > 1
+    return [Audited(row["database"], row["policy"], row["policy_of"], several) for row in rows]
+
+
+def _missing(asker: Asker, name: str, parts: Sequence[Audited]) -> Audited:
+    """A configured retention policy that contains no data; leaves a gap."""
+    holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
+    detail = f"no retention policy of this name contains data; available: {holding}"
+    asker.gap("policies", Reason.FAILED, detail, name)
+    return Audited(name, unknown=asker.gaps[-1])
+
+
+def with_own_series(asker: Asker, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
+    """The databases, with separate series counts for each policy if several contain data. Others are returned
+    unchanged.
+    """
+    divided = {database.policy_of for database in databases} - {""}
+    left_out = {gap.database for gap in asker.gaps if gap.fact == "measurements" and gap.measurement is None}
+    for database in databases:
+        is_known = database.name not in left_out
+        if database.policy_of:
+            yield dataclasses.replace(database, series=_summed(asker, database, drafts) if is_known else None)
+        elif database.name in divided:
+            scope = "all retention policies together; a series in several of them counts once"
+            whole = database.series and dataclasses.replace(
+                database.series, source=dataclasses.replace(database.series.source, scope=scope)
+            )
+            own = _summed(asker, database, drafts) if is_known else None
+            yield dataclasses.replace(database, series=whole, own_series=own)
+        else:
+            yield database
+
+
+def _summed(asker: Asker, database: Database, drafts: Sequence[Draft]) -> Count | None:
+    """The sum over the measurements; None if one of them is not known."""
+    inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
+    known = [count for count in inside if count is not None]
+    if len(known) < len(inside):
+        return None
+    how, error = how_summed(known)
+    source = asker.source("series_listing", how, "the sum over the measurements")
+    return Count(sum(count.value for count in known), source, error)

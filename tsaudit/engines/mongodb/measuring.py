@@ -1,18 +1,20 @@
-"""Analyzes randomly selected documents of a collection: its fields, their types, sizes, and frequency."""
+"""MongoDB: families of collections, and what randomly selected documents show about the fields of one."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.analysis.shapes.positions import spread
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.figures import some_texts
+from tsaudit.collect.measuring import Context, Measuring, Step
 from tsaudit.engines.sql.columns import TimeColumn, TimeKind
 from tsaudit.engines.sql.time_columns import time_names
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
@@ -32,10 +34,15 @@ from tsaudit.model.profile import (
     TableKind,
     Tag,
 )
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
+"""Facts about a database that a document store reports only one collection at a time."""
+_BY_FEW: Final = (_SINGLY | {"documents"}) - {"row_estimate"}
+"""Facts for which a few members represent the rest of the family; `buckets` of time series, too."""
 MOST: Final = 1000
 """Documents read per collection, or buckets of a time series: as many as MongoDB's own schema analysis reads."""
 MOST_PATHS: Final = 1000
@@ -44,10 +51,73 @@ _MOST_SEEN: Final = 20 * MOST_PATHS
 """Distinct fields examined before the most common ones are kept."""
 
 
+class MEASURING(Measuring):
+    """Measures collections without a schema: their contents are derived from documents selected at random.
+
+    Of collections whose names differ only in a period or number, a few represent the others: querying thousands of
+    collections makes the server open their files, which is a load in itself.
+    """
+
+    lists_columns = False
+    uses_column_settings = False
+    decided = frozenset({"documents"})
+    # How a collection is stored, and its number of documents, decide how it is read.
+    deciding = frozenset({"options", "buckets"})
+
+    def __init__(self, asker: Asker) -> None:
+        super().__init__(asker)
+        self._family: dict[tuple[str, str], str] = {}
+        """(database, collection) to the family of which other members represent it."""
+
+    def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
+        return {}
+
+    def is_measured(self, draft: Draft) -> bool:
+        return (draft.database, draft.name) not in self._family
+
+    def with_catalog(self, database: str, drafts: list[Draft], asked: Set[str]) -> list[Draft]:
+        for family, names in _alike([draft.name for draft in drafts], self.asker.now):
+            chosen = spread(len(names), self.asker.target.budget.max_family)
+            left_out = (name for place, name in enumerate(names) if place not in chosen)
+            self._family |= {(database, name): family for name in left_out}
+        # An update does not change the number of documents, so no fingerprint shows it.
+        drafts = [
+            replace(d, measurement=replace(d.measurement, rows=_counted(self.asker, d), fingerprint="")) for d in drafts
+        ]
+        drafts = super().with_catalog(database, drafts, asked)
+        self._note_left_out(drafts, asked)
+        return drafts
+
+    def _note_left_out(self, drafts: Sequence[Draft], asked: Set[str]) -> None:
+        """Leave a gap for each fact that was not queried for all members of a family, at the first omitted member.
+
+        The gap is about a collection, so what is known about the others, and about the family from its members, stays
+        known.
+        """
+        left_out: dict[str, list[Draft]] = defaultdict(list)
+        for draft in drafts:
+            if family := self._family.get((draft.database, draft.name)):
+                left_out[family].append(draft)
+        most = self.asker.target.budget.max_family
+        for family, members in left_out.items():
+            detail = (
+                f"{many(len(members), 'collection')} named {family}, of which this is the first, are not measured: "
+                f"{most} others represent them; raise budget.max_family"
+            )
+            of_series = any((draft.measurement.options or {}).get("type") == "timeseries" for draft in members)
+            for fact in sorted(asked & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
+                self.asker.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
+
+    def steps(self, context: Context) -> Iterator[Step]:
+        if "documents" in context.asked:
+            yield Step("documents", self._read)
+
+    def _read(self, draft: Draft) -> Draft:
+        return read_documents(self.asker, draft) if self.is_measured(draft) else draft
+
+
 def read_documents(asker: Asker, draft: Draft) -> Draft:
-    """Analyze the documents. A collection that is represented by others of its family is left unchanged."""
-    if draft.stood_for:
-        return draft
+    """Analyze the documents."""
     options = draft.measurement.options or {}
     of_series = options.get("type") == "timeseries"
     if of_series:
@@ -259,3 +329,26 @@ def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
     deviation = statistics.stdev(held) if len(held) > 1 else 0.0
     estimate = Source(source.query, How.ESTIMATE, source.as_of, f"scaled up from {source.scope}")
     return Count(round(statistics.fmean(held) * total), estimate, total * deviation / math.sqrt(len(held)))
+
+
+def _counted(asker: Asker, draft: Draft) -> Count | None:
+    if draft.estimated_rows is None:
+        return draft.measurement.rows
+    source = asker.source("row_estimate", How.ESTIMATE, "all documents, according to the metadata")
+    return Count(draft.estimated_rows, source)
+
+
+def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
+    """Templates with the names of collections that differ only in a period, oldest first, or only in a number
+    or an ID.
+    """
+    from tsaudit.analysis.shapes.name_families import name_families
+    from tsaudit.analysis.shapes.periods import period_families
+
+    by_period: set[str] = set()
+    for family in period_families(names, now=now):
+        members = [period.name for period in family.members]
+        by_period |= set(members)
+        yield family.template, members
+    for other in name_families([name for name in names if name not in by_period]):
+        yield other.template, other.members

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.rows import is_complete
 from tsaudit.model.facts.given import OfRowSlice
-from tsaudit.model.profile import How, Role, Source, Tag, Window
+from tsaudit.model.profile import How, Role, Tag, Window
 from tsaudit.text import duration, instant, many
 
 if TYPE_CHECKING:
@@ -29,20 +30,6 @@ _AIM: Final = 0.8
 _LONGER: Final = 100
 _SHORTEST: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """Rows of all series, or of all that have one value of a tag."""
-
-    times: pa.ChunkedArray
-    tags: Mapping[str, pa.ChunkedArray]
-    source: Source
-    whole: bool
-    """Whether it has all rows of each time."""
-    statement: str
-    within: str = ""
-    """The tag of which only rows of one value were read; empty for all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +56,7 @@ def read_slice(asker: Asker, draft: Draft) -> Draft:
     return replace(draft, measurement=known).sent("row_slice", found.statement)
 
 
-def slice_of(asker: Asker, draft: Draft, gone: Collection[str] = ()) -> Slice | None:
+def slice_of(asker: Asker, draft: Draft, gone: Collection[str] = ()) -> RowSlice | None:
     """Rows of all series around the time of the newest row read; None if that is too expensive, or none was read.
 
     `gone`: the tags to drop, if that is known: rows are not chosen by one of them.
@@ -169,7 +156,7 @@ def _read(asker: Asker, draft: Draft, plan: _Plan, part: Window, limit: int) -> 
     return (pa.concat_tables(tables) if tables else schema.empty_table()), statement
 
 
-def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _Plan, part: Window) -> Slice:
+def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _Plan, part: Window) -> RowSlice:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -189,7 +176,7 @@ def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _
     how = How.EXACT if is_all else How.SAMPLED
     source = asker.source("row_slice", how, _scope(draft, plan, Window(part.start, end)))
     tags = {tag.key: table.column(1 + place) for place, tag in enumerate(draft.tags)}
-    return Slice(table.column(0), tags, source, whole, statement, next(iter(plan.within), ""))
+    return RowSlice(table.column(0), tags, source, whole, statement, next(iter(plan.within), ""))
 
 
 def _scope(draft: Draft, plan: _Plan, part: Window) -> str:
