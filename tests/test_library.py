@@ -152,7 +152,7 @@ def test_every_public_name_when_asked_for_is_there_and_documented() -> None:
         _ = tsaudit.nothing
 
 
-@pytest.mark.parametrize("first", ["tsaudit.run", "tsaudit.collect.asking", "tsaudit.rules", "tsaudit.library"])
+@pytest.mark.parametrize("first", ["tsaudit.run", "tsaudit.collect.query_runner", "tsaudit.rules", "tsaudit.library"])
 def test_functions_when_modules_of_their_names_were_imported_stay_functions(first: str) -> None:
     code = (
         f"import {first}, tsaudit.audit, tsaudit.collect, tsaudit.rule\n"

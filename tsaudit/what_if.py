@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
-from tsaudit.collect import catalogue
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import assign_roles, find_time
-from tsaudit.collect.listing import list_tag_sets, scope
+from tsaudit.collect import catalog
 from tsaudit.collect.measuring import Measuring, measuring_of
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.roles import assign_roles, find_time
+from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import sample_source
-from tsaudit.collect.value_texts import as_text
+from tsaudit.collect.series import list_tag_sets, scope
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
@@ -151,16 +151,16 @@ def _draft(measuring: Measuring, name: str, database: str | None, files: frozens
     # They determine how much of a big table is read.
     wanted |= files & {"row_estimate", "column_statistics", "scan_estimate", "time_extents"}
     found: list[tuple[Draft, int | None]] = []
-    known = catalogue.databases(measuring, wanted)
+    known = catalog.databases(measuring, wanted)
     databases = [db for db in known.names if database in (None, db)]
     asker.target = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
     for db in databases:
-        outlined, drafts, _ = catalogue.outline(measuring, db, known, wanted, {})
+        outlined, drafts, _ = catalog.outline(measuring, db, known, wanted, {})
         found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
     asker.target = target
     _check_single(name, [draft.database for draft, _ in found])
     if not found:
-        inside = [catalogue.outline(measuring, db, known, wanted, {})[1] for db in databases]
+        inside = [catalog.outline(measuring, db, known, wanted, {})[1] for db in databases]
         names = {draft.name for drafts in inside for draft in drafts}
         if asker.gaps and not names:
             raise ConnectorError(asker.gaps[0].detail)

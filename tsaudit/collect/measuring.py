@@ -12,18 +12,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from tsaudit.collect import excerpts
-from tsaudit.collect.answers import Row, each_of, rows_about
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import assign_roles, assign_roles_ahead, find_time, find_time_ahead
-from tsaudit.collect.draft import Draft
-from tsaudit.collect.label_columns import note_unopened_labels
-from tsaudit.collect.listing import list_tables_ahead, list_tag_sets
+from tsaudit.collect import partial_scan
+from tsaudit.collect.draft import ColumnStatistics, Draft
+from tsaudit.collect.earlier_days import Comparison
+from tsaudit.collect.fact_rows import Row, each_of, rows_about
+from tsaudit.collect.outside_window import look_outside
+from tsaudit.collect.query_runner import Asker, not_understood
+from tsaudit.collect.roles import assign_roles, assign_roles_ahead, find_time, find_time_ahead, note_unopened_labels
 from tsaudit.collect.rows import count_nulls, count_nulls_ahead, describe_fields
+from tsaudit.collect.series import list_tables_ahead, list_tag_sets
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
-from tsaudit.collect.table_statistics import ColumnStatistics
-from tsaudit.collect.unseen_rows import look_outside
-from tsaudit.collect.value_memory import Comparison
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.engines.sql.columns import Column
@@ -91,6 +89,27 @@ class RowSlice:
     statement: str
     within: str = ""
     """The tag of which only rows of one value were read; empty for all rows."""
+
+
+def contained(asker: Asker, fact: str, step: Callable[[Draft], Draft]) -> Callable[[Draft], Draft]:
+    """The step with its errors turned into gaps, so that the other measurements continue."""
+
+    def run(draft: Draft) -> Draft:
+        reads_rows = fact != "columns"
+        if not draft.roles_known:
+            if reads_rows:  # otherwise the step that failed has left the gap
+                asker.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
+            return draft
+        if draft.unreadable and reads_rows:
+            asker.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
+            return draft
+        try:
+            return step(draft)
+        except Exception as error:
+            asker.gap(fact, Reason.FAILED, not_understood(error), draft.database, draft.name)
+            return replace(draft, roles_known=fact != "columns")
+
+    return run
 
 
 class Measuring:
@@ -188,7 +207,7 @@ class Measuring:
         rows = rows_about(asker, "column_statistics", database, [d.name for d in drafts if d.name in big])
         known: dict[str, dict[str, ColumnStatistics]] = {}
         with asker.understanding("column_statistics", database):
-            known = excerpts.by_measurement(rows or ())
+            known = partial_scan.by_measurement(rows or ())
         return [replace(d, statistics=known.get(d.name, {})) if d.name in big else d for d in drafts]
 
     def steps(self, context: Context) -> Iterator[Step]:

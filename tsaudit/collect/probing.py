@@ -1,19 +1,89 @@
-"""Tries each fact about one measurement in the cheapest way."""
+"""What an audit would find, from a first look: tries each fact in the cheapest way."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import roles_without_rows, sampled
+from tsaudit.collect import catalog
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.excerpts import measure_extent
+from tsaudit.collect.measuring import contained, measuring_of
+from tsaudit.collect.partial_scan import measure_extent
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows, sampled
+from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfBuckets, OfDocuments, OfMeasurement, OfNullCounts, OfRowCount, OfSeriesListing
+from tsaudit.model.profile import Measurement, Profile, Window, utc_now
+from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tsaudit.config.settings import Target
+    from tsaudit.engines.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What an audit would find, from a first look."""
+
+    profile: Profile
+    """Contains the gaps that an audit would have, and what exists; its figures are meaningless."""
+    tables: tuple[Measurement, ...] = ()
+    """The kind and the column roles that an audit would find for the biggest tables, by database and name."""
+    others: int = 0
+    """Tables with rows beside these."""
+
+
+def probe(
+    target: Target,
+    connection: Connection,
+    now: datetime | None = None,
+    deadline: Deadline | None = None,
+    *,
+    most_tables: int = 0,
+    previous: Profile | None = None,
+) -> Probed:
+    """Try each fact of the engine in the cheapest way, on one measurement of each database.
+
+    On engines that infer roles, also read what the `most_tables` biggest tables are. `previous`, `now`, and `deadline`
+    are as for `collect`.
+    """
+    end = now or utc_now()
+    engine, files = ENGINES[target.engine], frozenset(query_files(target.engine))
+    measuring_class = measuring_of(engine)
+    asked = measuring_class.asked(frozenset(FACTS), files)
+    with closing(Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as asker:
+        measuring = measuring_class(asker)
+        found = catalog.find(measuring, asked, previous)
+        readable = [draft for draft in found.drafts if not draft.unreadable]
+        tried = [
+            next(d for d in readable if d.database == name) for name in dict.fromkeys(d.database for d in readable)
+        ]
+        looked_at = [
+            try_facts(asker, draft, asked) if draft.unreadable or draft in tried else draft for draft in found.drafts
+        ]
+        profile = catalog.profile_of(measuring, found, looked_at, end.date(), connection.server_version)
+        drafts = list(readable)
+        if not most_tables or not engine.infers_roles or not drafts:
+            return Probed(profile)
+        drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
+        reader = asker.with_window(Window(end - target.window, end))
+        step = contained(reader, "columns", lambda d: assign_roles(reader, find_time(reader, d), sample_wanted=True))
+        read = [draft.finished() for draft in reader.each(step, drafts[:most_tables])]
+    return Probed(profile, tuple(sorted(read, key=lambda m: (m.database, m.name))), len(drafts) - len(read))
+
+
+def database_names(target: Target, connection: Connection, *, deadline: Deadline | None = None) -> tuple[str, ...]:
+    """The databases that an audit of the target would cover, by name; none if they cannot be listed."""
+    end = utc_now()
+    with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
+        measuring = measuring_of(ENGINES[target.engine])(asker)
+        return catalog.databases(measuring, frozenset()).names
 
 
 def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:

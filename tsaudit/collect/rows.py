@@ -8,12 +8,26 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from tsaudit.collect import excerpts
-from tsaudit.collect.answers import single_value
-from tsaudit.collect.asking import Asker
+from tsaudit.collect import partial_scan
+from tsaudit.collect.batch import tables_ahead
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.listing import interval, scope
-from tsaudit.collect.together import tables_ahead
+from tsaudit.collect.fact_rows import single_value
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.row_figures import (
+    filled_in,
+    likely_drops,
+    numbers_by,
+    point_sample,
+    recurring,
+    repeats,
+    rhythms,
+    row_patterns,
+    rows_apart,
+    series_of_rows,
+    tag_changes,
+    time_lag,
+)
+from tsaudit.collect.series import interval, scope
 from tsaudit.engines.sql.columns import UNITS, TimeKind
 from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfNullCounts
@@ -106,16 +120,16 @@ def _by_statistics(asker: Asker, draft: Draft, fact: str) -> Draft:
     import pyarrow.compute as pc
 
     assert draft.excerpt is not None
-    rows, last = excerpts.rows_by_planner(asker, draft), draft.measurement.last_time
+    rows, last = partial_scan.rows_by_planner(asker, draft), draft.measurement.last_time
     if draft.excerpt.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name)).as_py()
         last = instant_of(newest, draft.time.kind)
-    ratios = {field.key: excerpts.null_ratio(asker, draft, field.key) for field in draft.fields}
+    ratios = {field.key: partial_scan.null_ratio(asker, draft, field.key) for field in draft.fields}
     unknown = [key for key, ratio in ratios.items() if ratio is None]
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {excerpts.too_many(asker, draft)}"
+        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_scan.too_many(asker, draft)}"
         asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
@@ -125,32 +139,25 @@ def describe_fields(asker: Asker, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
         if draft.excerpt and "row_sample" in draft.measurement.statements:
-            detail = f"no row within the window was among those read; {excerpts.too_many(asker, draft)}"
+            detail = f"no row within the window was among those read; {partial_scan.too_many(asker, draft)}"
             asker.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft
-    from tsaudit.collect import figures
 
     source = sample_source(asker, draft)
     series = series_of_read(draft)
-    fields = tuple(
-        figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
-    )
+    fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields)
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     fields = tuple(
-        replace(field, numbers_by=figures.numbers_by(field, draft.read(Role.FIELD, field.key), tags))
-        for field in fields
+        replace(field, numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags)) for field in fields
     )
-    patterns, rhythms = row_figures(draft, series, source)
-    known = replace(draft.measurement, fields=fields, row_patterns=patterns, rhythms=rhythms, rows_apart=None)
+    patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
+    known = replace(draft.measurement, fields=fields, row_patterns=patterns, rhythms=own_rhythms, rows_apart=None)
     draft = replace(draft, measurement=known)
     return draft if draft.time is None else _over_time(asker, draft, source)
 
 
 def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
     """The same with what the times of the rows show."""
-    from tsaudit.collect import points
-    from tsaudit.collect.row_times import recurring, repeats, time_lag
-    from tsaudit.collect.tag_changes import tag_changes
 
     assert draft.time is not None
     assert draft.sample is not None
@@ -158,7 +165,7 @@ def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
     values = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
     times = draft.sample.column(0 if draft.is_indexed else draft.time.name)
     times_us = epoch_us(times, draft.time.kind)
-    point_sample = points.point_sample(
+    sampled_points = point_sample(
         tags,
         times_us,
         series_of_read(draft, by_measure_name=False),
@@ -173,7 +180,7 @@ def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
             replace(tag, changes=changes[tag.key], recurring=recurring(tags[tag.key], times_us)) for tag in draft.tags
         ),
         fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in draft.fields),
-        point_sample=point_sample,
+        point_sample=sampled_points,
         repeats=repeats(tags, values, times, source),
         rows_apart=_apart(asker, draft, times, times_us, source),
     )
@@ -183,8 +190,6 @@ def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
 def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source) -> RowsApart:
     """What distinguishes the rows read with the same time. `times`: as stored, and in microseconds."""
     import pyarrow.compute as pc
-
-    from tsaudit.collect.row_times import likely_drops, rows_apart
 
     assert draft.sample is not None
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
@@ -202,13 +207,12 @@ def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.Chun
     return rows_apart(columns, times, source, likely_drops(draft.measurement.tag_sets), also=also, whole=whole)
 
 
-def row_figures(
+def patterns_and_rhythms(
     draft: Draft, series: np.ndarray, source: Source, only: np.ndarray | None = None
 ) -> tuple[RowPatterns, Rhythms | None]:
     """What the rows fill together, and how regularly they arrive. `series`: a number per row. `only`: rows to
     include.
     """
-    from tsaudit.collect import figures, points
 
     def taken(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column if only is None else column.filter(only)
@@ -220,10 +224,10 @@ def row_figures(
     series = series if only is None else series[only]
     # Each metric has labels of its own, and one that is absent takes no room.
     columns = {tag.key: tags[tag.key] for tag in draft.tags if not tag.label_of}
-    patterns = figures.row_patterns(columns, fields, times, series, source)
+    patterns = row_patterns(columns, fields, times, series, source)
     if times is None or draft.time is None:
         return patterns, None
-    return patterns, points.rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)
+    return patterns, rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)
 
 
 def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
@@ -272,7 +276,6 @@ def sample_source(asker: Asker, draft: Draft) -> Source:
 
 def series_of_read(draft: Draft, *, by_measure_name: bool = True) -> np.ndarray:
     """A number for each row read, the same for rows of one series: of one tag set and one measure name."""
-    from tsaudit.collect.figures import series_of_rows
 
     assert draft.sample is not None
     parts = [draft.read(Role.TAG, tag.key) for tag in draft.tags]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.values.label_sets import label_sets
-from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.row_figures import as_codes, as_text, measured_share
 from tsaudit.collect.rows import epoch_us
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
@@ -171,8 +172,6 @@ def _codes(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """A number per row, the same for the same value."""
     import numpy as np
 
-    from tsaudit.collect.figures import as_codes
-
     return np.asarray(as_codes(values).fill_null(-1).to_numpy(), dtype=np.int64)
 
 
@@ -200,7 +199,6 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
     import pyarrow.compute as pc
 
     from tsaudit.analysis.shapes import shapes
-    from tsaudit.collect.value_texts import as_text, measured_share
 
     if not rows:
         return Seen(distinct=0, is_text=True)

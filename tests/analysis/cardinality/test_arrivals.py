@@ -21,9 +21,9 @@ from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.values import value_growth, value_sets
 from tsaudit.analysis.values.value_sets import ValueSet
-from tsaudit.collect import value_memory
+from tsaudit.collect import earlier_days
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.value_memory import Comparison
+from tsaudit.collect.earlier_days import Comparison
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -101,7 +101,7 @@ def blamed(found: Attribution | None) -> dict[str, float]:
 
 
 def test_large_sets_are_read_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_memory, "_TOGETHER", 5)
+    monkeypatch.setattr(earlier_days, "_TOGETHER", 5)
     memory = Memory()
     listed(memory, on(0), hosts(6))
     assert memory.expected == [Subject("main", "cpu", "region")]

@@ -15,7 +15,7 @@ from tests.builders import NOW, a_count, a_profile, a_result, a_source
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.audit import audit
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.value_memory import Comparison
+from tsaudit.collect.earlier_days import Comparison
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import Finding

@@ -9,14 +9,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.collect.answers import rows_of
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import sampled
+from tsaudit.collect.batch import list_ahead, rows_ahead
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.listing import listing_of
+from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Context, Measuring, RowSlice, Step
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.roles import sampled
+from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import describe_fields, is_complete, series_of_read
-from tsaudit.collect.together import list_ahead, rows_ahead
+from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import read_slice, slice_of
 from tsaudit.engines.sql.columns import TimeColumn, TimeKind
 from tsaudit.model.facts.given import OfDatabase, OfRowCount, OfRowSample
@@ -248,8 +249,6 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowTypeError:
-        from tsaudit.collect.value_texts import as_text
-
         names = tables[0].column_names
         texts = [pa.table([t.column(0), *(as_text(c) for c in t.columns[1:])], names=names) for t in tables]
         return pa.concat_tables(texts)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import RowSlice
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.row_figures import likely_drops, rows_apart
 from tsaudit.collect.rows import is_complete
 from tsaudit.model.facts.given import OfRowSlice
 from tsaudit.model.profile import How, Role, Tag, Window
@@ -48,8 +49,6 @@ def read_slice(asker: Asker, draft: Draft) -> Draft:
     found = slice_of(asker, draft) if draft.sampled_series and draft.tags else None
     if found is None:
         return draft
-    from tsaudit.collect.row_times import likely_drops, rows_apart
-
     sets = likely_drops(draft.measurement.tag_sets)
     apart = rows_apart(found.tags, found.times, found.source, sets, whole=found.whole, within=found.within)
     known = replace(draft.measurement, rows_apart=apart)

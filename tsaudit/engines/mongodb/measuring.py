@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.shapes.positions import spread
-from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.figures import some_texts
 from tsaudit.collect.measuring import Context, Measuring, Step
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.sql.columns import TimeColumn, TimeKind
 from tsaudit.engines.sql.time_columns import time_names
 from tsaudit.model.facts.given import OfBuckets, OfDocuments

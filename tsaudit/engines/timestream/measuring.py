@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect.answers import each_of
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import read_sample, roles_without_rows
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.listing import scope
+from tsaudit.collect.fact_rows import each_of
 from tsaudit.collect.measuring import Context, Measuring, Step
-from tsaudit.collect.rows import describe_fields, epoch_us, row_figures, sample_source, series_of_read
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.roles import read_sample, roles_without_rows
+from tsaudit.collect.row_figures import as_codes, some_values
+from tsaudit.collect.rows import describe_fields, epoch_us, patterns_and_rhythms, sample_source, series_of_read
+from tsaudit.collect.series import scope
 from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import (
@@ -226,8 +227,6 @@ def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
 
 def _with_sample(draft: Draft, tag: Tag) -> Tag:
     """The tag with some of its values from the rows read: they were not listed."""
-    from tsaudit.collect.figures import some_values
-
     assert draft.sample is not None
     return replace(tag, sample=some_values(draft.sample.column(tag.key)))
 
@@ -243,7 +242,7 @@ def _with_rows(draft: Draft, found: MeasureNames, listed: Sequence[MeasureName],
     for name in found.names[:_DESCRIBED]:
         rows = pc.equal(of_rows, name.name).to_numpy()
         if rows.any():
-            patterns, rhythms = row_figures(draft, series, source, rows)
+            patterns, rhythms = patterns_and_rhythms(draft, series, source, rows)
             name = replace(name, row_patterns=patterns, rhythms=rhythms)
         described.append(name)
     names = (*described, *found.names[_DESCRIBED:])
@@ -256,7 +255,6 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
     import pyarrow.compute as pc
 
     from tsaudit.analysis.rows import instants
-    from tsaudit.collect.figures import as_codes
 
     assert draft.sample is not None
     assert draft.time is not None

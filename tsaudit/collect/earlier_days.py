@@ -1,22 +1,110 @@
-"""Compares a listing with the value sets of earlier days, and updates the sets with it."""
+"""Earlier days: figures of an unchanged measurement are reused, and listings are compared with earlier ones.
+
+The figures of an audit depend on two things: the contents of the database when it ran, and its window. A fingerprint
+covers only the contents, and only those at the time it is taken: the catalog shows the present. So figures are reused
+only between audits of the present, and only if the two windows contain the same rows: none left the earlier one at its
+start, and none was added at its end.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tsaudit.collect.draft import Draft
-from tsaudit.model.profile import FOREVER, Database, How, Window, utc_now
+from tsaudit.engines.sql.columns import TimeColumn, TimeKind
+from tsaudit.model.profile import FOREVER, Count, Database, How, Measurement, Profile, Ratio, Reason, Window, utc_now
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:
     from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
     from tsaudit.analysis.values.value_sets import ValueSet
+
+
+_PRESENT: Final = timedelta(hours=1)
+"""An audit takes time: a window that ended this recently still counts as ending now."""
+
+
+def as_of(window: Window) -> datetime | None:
+    """The time of the figures if a fingerprint taken now applies to them; None for a past window."""
+    return window.end if utc_now() - window.end <= _PRESENT else None
+
+
+def reuse(drafts: Sequence[Draft], previous: Profile | None, window: Window, max_age: timedelta) -> list[Draft]:
+    """The drafts, with the previous figures of those that are unchanged and were measured completely.
+
+    `previous`: the newest profile of an earlier day; `Draft.previous` is from it.
+    """
+    incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
+    # It is not known which of a database's figures are wrong if several measurements were contradicted together.
+    contradicted = {
+        gap.database
+        for gap in (previous.gaps if previous else ())
+        if gap.reason is Reason.DISPUTED and gap.measurement is None
+    }
+    return [
+        draft
+        if (draft.database, draft.name) in incomplete or contradicted & {draft.database, None}
+        else take_over(draft, window, max_age)
+        for draft in drafts
+    ]
+
+
+def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
+    """The draft with the measurement's previous figures, if they still apply and are recent enough."""
+    before = draft.previous
+    if draft.unreadable:
+        return draft  # What nobody may read any more was not seen today.
+    if before is None or not draft.measurement.fingerprint or before.fingerprint != draft.measurement.fingerprint:
+        return draft
+    if draft.measurement.fingerprint_as_of is None or before.fingerprint_as_of is None:
+        return draft
+    ages = [window.end - figure.source.as_of for figure in _figures(before)]
+    if not ages or max(ages) > max_age or min(ages) < timedelta(0) or not _same_rows(draft, before, window):
+        return draft
+    now = draft.measurement
+    known = replace(
+        before,
+        # The catalog was read today, whatever the rows are.
+        path=now.path,
+        rows_total=before.rows_total or now.rows_total,
+        storage=now.storage,
+        options=now.options,
+        indexes=now.indexes,
+        partitioning=now.partitioning,
+        retention=now.retention,
+        activity=now.activity,
+        stored=now.stored,
+    )
+    # How it stores the time does not go into the profile.
+    time = TimeColumn(before.time_column, TimeKind.TIMESTAMP, before.time_reason) if before.time_column else None
+    return replace(draft, measurement=known, time=time, reused=True)
+
+
+def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
+    """Whether the window contains the same rows as the previous one, if the contents of the table are unchanged.
+
+    An index of series has no window; if its rows were read, their figures keep their age.
+    """
+    is_within = before.own_window is not None or before.fingerprint_as_of == window.end
+    if draft.is_indexed or before.time_column is None or is_within:
+        return True
+    if before.rows is None or before.rows.source.how is not How.EXACT or before.later_rows is not False:
+        return False
+    return not before.rows.value or (before.first_time is not None and before.first_time >= window.start)
+
+
+def _figures(measurement: Measurement) -> Iterator[Count | Ratio]:
+    candidates: list[Count | Ratio | None] = [measurement.series, measurement.rows]
+    candidates += [figure for tag in measurement.tags for figure in (tag.values, tag.absent)]
+    candidates += [figure for field in measurement.fields for figure in (field.null_ratio, field.distinct)]
+    yield from (figure for figure in candidates if figure is not None)
+
 
 _TOGETHER: Final = 10_000
 """Most values of a tag whose set is read together with others: several large ones would take much memory at once."""

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import Asker
 from tsaudit.model.facts.given import OfMeasurement
 
 SERIES_PER_STATEMENT: Final = 1000

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.builders import a_count, a_measurement
 from tests.collecting import Writer, apart, collected, figures, statements, writer_to
 from tests.databases import Dataset, Row, Table, times
-from tsaudit.collect import columns, listing, rows
+from tsaudit.collect import roles, rows, series
+from tsaudit.collect.batch import _alike, _small
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.together import _alike, _small
 from tsaudit.engines.influx import measuring as influx
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.columns import Column
@@ -144,7 +144,7 @@ def test_what_fails_before_the_steps_is_left_to_them(together: Writer, monkeypat
     def fails(*_: object) -> None:
         raise ValueError("an estimate is no number")
 
-    for module in (columns, listing, rows, influx):
+    for module in (roles, series, rows, influx):
         for name in ("tables_ahead", "list_ahead", "rows_ahead"):
             monkeypatch.setattr(module, name, fails, raising=False)
     broken = collected(target)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NOW
-from tsaudit.collect import ahead
-from tsaudit.collect.asking import Asker
+from tsaudit.collect import query_runner
+from tsaudit.collect.query_runner import Asker
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Connection, FactError, Rows, RowsOfSeveral
 from tsaudit.model.facts import Given
@@ -99,7 +99,7 @@ def _asked(asker: Asker, name: str) -> int:
 
 
 def test_responses_kept_have_a_size_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "_MOST_HELD", 5 * 8 * ROWS)
+    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 8 * ROWS)
     server = Server()
     asker = _asker(server)
     for names in (("a", "b"), ("c", "d", "e"), ("f", "g"), ("h", "i")):
@@ -114,7 +114,7 @@ def test_responses_kept_have_a_size_in_all(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_only_one_response_is_dropped_because_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "_MOST_HELD", 5 * 8 * ROWS)
+    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 8 * ROWS)
     server = Server()
     asker = _asker(server)
     for names in (("a", "b"), ("c", "d", "e", "f"), ("g", "h")):

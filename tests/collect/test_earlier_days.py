@@ -15,8 +15,8 @@ from tests.builders import a_field, a_measurement, a_tag
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
-from tsaudit.collect import catalogue
-from tsaudit.collect.catalogue import _fingerprint
+from tsaudit.collect import catalog
+from tsaudit.collect.catalog import _fingerprint
 from tsaudit.collect.draft import Column, Draft
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
@@ -111,7 +111,7 @@ def test_more_is_wanted_than_before(target: Target) -> None:
 
 def test_profile_of_a_version_that_knew_fewer_facts(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as older:
-        older.setattr(catalogue, "FACTS", {name: fact for name, fact in FACTS.items() if name != "rhythms"})
+        older.setattr(catalog, "FACTS", {name: fact for name, fact in FACTS.items() if name != "rhythms"})
         before = _collected(target)
     assert _collected(target, 1, previous=before).reused == 0
 

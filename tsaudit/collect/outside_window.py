@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.collect import excerpts
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import sampled
+from tsaudit.collect import partial_scan
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.roles import sampled
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfRowSample
@@ -20,6 +20,7 @@ from tsaudit.text import many, number, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 _FIRST: Final = datetime(1700, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)
@@ -85,7 +86,7 @@ def _found(asker: Asker, draft: Draft) -> _Outside | None:
     if not draft.excerpt:
         # Rows later than a past day did not exist then.
         end = asker.window.end if utc_now() - asker.window.end > _PRESENT else _LAST
-        if not excerpts.may_look_up_newest(asker, draft, Window(_FIRST, end)):
+        if not partial_scan.may_look_up_newest(asker, draft, Window(_FIRST, end)):
             return None
         times = _times(asker, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
         newest = _newest(draft, times or [])

@@ -14,8 +14,7 @@ from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect.draft import Draft
-from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
+from tsaudit.collect.draft import ColumnStatistics, Draft, Excerpt
 from tsaudit.model.facts.given import OfScanEstimate
 from tsaudit.model.profile import Count, How, Ratio, Reason, Source, Window
 from tsaudit.text import instant, many, number, percent
@@ -23,7 +22,8 @@ from tsaudit.text import instant, many, number, percent
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.collect.asking import Asker
+    from tsaudit.collect.query_runner import Asker
+
 
 LISTED_ROWS: Final = 100_000
 """Rows of a big table whose tag sets are listed: their distinct values fit into the server's memory."""

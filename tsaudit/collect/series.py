@@ -1,4 +1,4 @@
-"""The third step: one listing of a measurement's tag sets, counted as it streams by."""
+"""One listing of a measurement's tag sets, counted as it streams by."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
-from tsaudit.collect import excerpts
-from tsaudit.collect.asking import Asker, TooMuchError
+from tsaudit.collect import partial_scan
+from tsaudit.collect.batch import tables_ahead
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.together import tables_ahead
-from tsaudit.collect.value_texts import as_text
+from tsaudit.collect.query_runner import Asker, TooMuchError
+from tsaudit.collect.row_figures import as_text
 from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
@@ -20,6 +20,7 @@ from tsaudit.text import many, span
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
 
 SERIES_KEPT: Final = 64
 """Complete tag sets kept, to read their rows."""
@@ -44,7 +45,7 @@ def list_tag_sets(
     if not draft.tags:
         # Without tags, all rows are from one source: there is nothing to list.
         return _with_series(draft, Count(1, asker.source(fact, scope="has no tags")), ())
-    if draft.excerpt and not also and (bound := excerpts.series_bound(asker, draft)):
+    if draft.excerpt and not also and (bound := partial_scan.series_bound(asker, draft)):
         return _with_series(draft, bound, tuple(_by_statistics(asker, draft, tag) for tag in draft.tags))
     most = asker.target.budget.max_listed
     known = [] if draft.is_divided else [t.key for t in draft.tags]
@@ -93,7 +94,7 @@ def listing_of(asker: Asker, draft: Draft) -> OfSeriesListing:
 
 def _rows_listed(asker: Asker) -> int:
     """The number of rows to read of a table too big to read."""
-    return min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
+    return min(partial_scan.LISTED_ROWS, asker.target.budget.max_scan_rows)
 
 
 def _source(asker: Asker, draft: Draft) -> Source:
@@ -104,7 +105,7 @@ def _source(asker: Asker, draft: Draft) -> Source:
         rows = _rows_listed(asker)
         words = f"at least; according to {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
-        detail = f"only {draft.excerpt.words(rows)} were listed; {excerpts.too_many(asker, draft)}"
+        detail = f"only {draft.excerpt.words(rows)} were listed; {partial_scan.too_many(asker, draft)}"
         asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     if reason := asker.at_most(fact, draft.database, draft.name):
         source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")
@@ -148,8 +149,8 @@ def _without_foreign_tags(draft: Draft, counter: TagSetCounter) -> Draft:
 
 def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:
     read = set() if draft.sample is None else set(as_text(draft.read(Role.TAG, tag.key)).drop_null().to_pylist())
-    values = sorted(read.union(excerpts.common_values(draft, tag.key)))
-    return replace(tag, values=excerpts.distinct_values(asker, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE]))
+    values = sorted(read.union(partial_scan.common_values(draft, tag.key)))
+    return replace(tag, values=partial_scan.distinct_values(asker, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE]))
 
 
 def scope(asker: Asker, draft: Draft, fact: str) -> str:

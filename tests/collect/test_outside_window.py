@@ -20,7 +20,7 @@ from tests.databases import Dataset, Row, Table, times
 from tests.engines.traits import KEEP_DOCUMENTS
 from tests.servers import Postgresql
 from tsaudit.audit import audit
-from tsaudit.collect.unjudged import MANY_ROWS, unjudged_noted
+from tsaudit.collect.cross_checks import MANY_ROWS, unjudged_noted
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, sources_of

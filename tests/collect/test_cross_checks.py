@@ -11,8 +11,7 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source, a_tag
 from tsaudit.audit import audit
-from tsaudit.collect.agreement import disagreements, in_order, inexact, reconciled
-from tsaudit.collect.figure_pairs import PAIRS
+from tsaudit.collect.cross_checks import PAIRS, disagreements, in_order, inexact, reconciled
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import (
     Count,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect.asking import Asker
+from tsaudit.collect.query_runner import Asker
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.facts.given import OfMeasurements
 from tsaudit.model.profile import Reason
