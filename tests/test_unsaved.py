@@ -118,8 +118,8 @@ def test_what_a_server_lists_twice_is_measured_once_and_a_gap(
     once = collected(target)
     each_once = fact_rows._each_once
 
-    def doubled(asker: Any, about: str, rows: list[Any], given: Any) -> Any:
-        return each_once(asker, about, rows * 2 if about == fact else rows, given)
+    def doubled(runner: Any, about: str, rows: list[Any], given: Any) -> Any:
+        return each_once(runner, about, rows * 2 if about == fact else rows, given)
 
     monkeypatch.setattr(fact_rows, "_each_once", doubled)
     profile = collected(target)

@@ -145,7 +145,7 @@ def test_what_fails_before_the_steps_is_left_to_them(together: Writer, monkeypat
         raise ValueError("an estimate is no number")
 
     for module in (roles, series, rows, influx):
-        for name in ("tables_ahead", "list_ahead", "rows_ahead"):
+        for name in ("prefetch_tables", "prefetch_database_listing", "prefetch_rows"):
             monkeypatch.setattr(module, name, fails, raising=False)
     broken = collected(target)
     assert _unused(figures(broken)) == _unused(figures(whole))

@@ -234,14 +234,14 @@ def test_rows_leave_the_window_of_a_table_that_is_not_written_to(target: Target)
     # Once all rows have left, nothing is known of the tables but that: it is looked again each time.
     empty = _collected(short, 3, previous=after)
     assert empty.reused == 0
-    assert {g.reason for g in empty.gaps} == {Reason.DISPUTED}
+    assert {g.reason for g in empty.gaps} == {Reason.INCONSISTENT}
     assert _collected(short, 4, previous=empty).reused == 0
 
 
 @pytest.mark.parametrize("database", ["main", None])
 def test_figures_that_were_contradicted_together_are_measured_again(target: Target, database: str | None) -> None:
     before = _collected(target)
-    gap = Gap("series_listing", Reason.DISPUTED, "5 series listed is not 7", database)
+    gap = Gap("series_listing", Reason.INCONSISTENT, "5 series listed is not 7", database)
     assert _collected(target, 1, previous=before).reused == 2
     assert _collected(target, 1, previous=dataclasses.replace(before, gaps=(gap,))).reused == 0
 

@@ -34,12 +34,12 @@ def test_engines_when_they_differ_have_ways_of_their_own() -> None:
 def test_facts_that_decide_are_queried_with_what_they_decide(way: type[Measuring]) -> None:
     wanted, others = deciding(way)
     files = others | {wanted, "measurements", "storage"}
-    assert way.asked(frozenset({wanted}), files) == others | {wanted, "measurements"}
-    assert way.asked(frozenset({"storage"}), files) == {"storage", "measurements"}
+    assert way.facts_to_query(frozenset({wanted}), files) == others | {wanted, "measurements"}
+    assert way.facts_to_query(frozenset({"storage"}), files) == {"storage", "measurements"}
 
 
 @pytest.mark.parametrize("way", WAYS, ids=WAYS.values())
 def test_facts_that_decide_on_other_engines_are_not_queried(way: type[Measuring]) -> None:
     wanted, own = deciding(way)
     others = frozenset(fact for other in WAYS for fact in (*other.decided, *other.deciding)) - own - {wanted}
-    assert way.asked(frozenset({wanted}), own | {wanted} | others) == own | {wanted}
+    assert way.facts_to_query(frozenset({wanted}), own | {wanted} | others) == own | {wanted}

@@ -145,8 +145,8 @@ def _scaled_up(
     how = how or (How.ESTIMATE if series_error else How.EXACT)
     known = a_count(series, how, standard_error=series_error)
     draft = Draft(replace(a_measurement("m"), series=known), is_indexed=True, sampled_series=read)
-    asker: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
-    found = _scaled(asker, draft, counts, "row_count")
+    runner: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
+    found = _scaled(runner, draft, counts, "row_count")
     assert found is not None
     return found
 

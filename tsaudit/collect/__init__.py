@@ -12,11 +12,11 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from tsaudit.collect import catalog
-from tsaudit.collect.cross_checks import reconciled, unjudged_noted
+from tsaudit.collect.cross_checks import cross_checked, without_unusable_figures
 from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
 from tsaudit.collect.measuring import Context, contained, measuring_of
 from tsaudit.collect.probing import Probed, database_names, probe
-from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
@@ -53,21 +53,21 @@ def collect(
     """
     end = now or utc_now()
     way = measuring_of(ENGINES[target.engine])
-    asked = way.asked(frozenset(FACTS) if wanted is None else wanted, frozenset(query_files(target.engine)))
-    with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
-        measuring = way(asker)
+    queried = way.facts_to_query(frozenset(FACTS) if wanted is None else wanted, frozenset(query_files(target.engine)))
+    with closing(QueryRunner(target, connection, Window(end - target.window, end), deadline)) as runner:
+        measuring = way(runner)
         with of_package(target.engine):
-            outline = catalog.find(measuring, asked, previous)
+            outline = catalog.find(measuring, queried, previous)
         stored = storage = None
         if outline.databases:
-            stored = catalog.stored_queries(asker) if "scheduled_queries" in asked else None
-            storage = catalog.target_storage(asker) if "target_storage" in asked else None
+            stored = catalog.stored_queries(runner) if "scheduled_queries" in queried else None
+            storage = catalog.target_storage(runner) if "target_storage" in queried else None
 
-        drafts = reuse(outline.drafts, previous, asker.window, target.max_age)
+        drafts = reuse(outline.drafts, previous, runner.window, target.max_age)
         reused, changed = [d for d in drafts if d.reused], [d for d in drafts if not d.reused]
         databases = {database.name: database for database in outline.databases}
-        comparison = Comparison(memory, day, asker.window, databases) if memory else None
-        context = Context(asked, outline.series_at_most(), outline.series_unwanted(reused), comparison)
+        comparison = Comparison(memory, day, runner.window, databases) if memory else None
+        context = Context(queried, outline.series_at_most(), outline.series_not_listed(reused), comparison)
         with of_package(target.engine):
             steps = list(measuring.steps(context))
         for step in steps:
@@ -75,14 +75,14 @@ def collect(
                 # Whatever it stumbles over, the step says with which measurement.
                 with suppress(Exception):
                     step.prefetch(changed)
-            changed = asker.each(contained(asker, step.fact, step.run), changed)
-            asker.end_ahead()
+            changed = runner.each(contained(runner, step.fact, step.run), changed)
+            runner.drop_prefetched()
 
     profile = replace(
         catalog.profile_of(measuring, outline, [*reused, *changed], day, connection.server_version),
-        statements=dict(sorted(asker.statements.items())),
+        statements=dict(sorted(runner.statements.items())),
         reused=len(reused),
         stored_queries=stored,
         storage=storage,
     )
-    return unjudged_noted(reconciled(profile, previous, asked), asked)
+    return without_unusable_figures(cross_checked(profile, previous, queried), queried)

@@ -14,7 +14,7 @@ from tsaudit.collect import earlier_days, unused_settings
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import Row, rows_about, rows_of
 from tsaudit.collect.measuring import Audited, Measuring
-from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, offered
@@ -56,7 +56,7 @@ class Outline:
         whole = {database.name: counts.get(database.policy_of or database.name) for database in self.databases}
         return {name: count for name, count in whole.items() if count is not None}
 
-    def series_unwanted(self, reused: Sequence[Draft]) -> dict[str, int]:
+    def series_not_listed(self, reused: Sequence[Draft]) -> dict[str, int]:
         """Database to the series, at most, of the measurements that are not examined. `reused`: not examined again."""
         series, unwanted = self.series_at_most(), defaultdict[str, int](int)
         for draft in reused:
@@ -84,15 +84,15 @@ class Databases:
         return tuple(self.audited)
 
 
-def find(measuring: Measuring, asked: frozenset[str], previous: Profile | None) -> Outline:
+def find(measuring: Measuring, queried: frozenset[str], previous: Profile | None) -> Outline:
     """The databases and measurements to examine. `previous`: the newest profile of an earlier day."""
-    asker, known = measuring.asker, databases(measuring, asked)
+    runner, known = measuring.runner, databases(measuring, queried)
     before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
     outlined: list[Database] = []
     drafts: list[Draft] = []
     names: dict[str, list[str]] = {}
     for name in known.names:
-        database, found, listed = outline(measuring, name, known, asked, before)
+        database, found, listed = outline(measuring, name, known, queried, before)
         outlined.append(database)
         drafts += found
         if listed is not None:
@@ -100,38 +100,38 @@ def find(measuring: Measuring, asked: frozenset[str], previous: Profile | None) 
     unused: tuple[UnusedSetting, ...] = ()
     if known.names and len(names) == len(known.names):
         # A setting can only be called unused if everything on the server is known.
-        unused = tuple(unused_settings.find(asker.target, names, drafts))
-        if why := unused_settings.nothing_to_audit(asker.target, names):
-            asker.gap_in_all(asked, Reason.NOTHING_THERE, why)
-    listed_counts = tuple(unused_settings.listed(asker.target, name, found) for name, found in names.items())
+        unused = tuple(unused_settings.find(runner.target, names, drafts))
+        if why := unused_settings.nothing_to_audit(runner.target, names):
+            runner.gap_in_all(queried, Reason.NOTHING_THERE, why)
+    listed_counts = tuple(unused_settings.listed(runner.target, name, found) for name, found in names.items())
     return Outline(outlined, drafts, listed_counts, unused)
 
 
-def databases(measuring: Measuring, asked: frozenset[str]) -> Databases:
+def databases(measuring: Measuring, queried: frozenset[str]) -> Databases:
     """The configured databases, or else all that the server lists, with their retention policies if it has any."""
-    asker = measuring.asker
-    rows = rows_of(asker, "databases", OfTarget())
+    runner = measuring.runner
+    rows = rows_of(runner, "databases", OfTarget())
     listed = None if rows is None else frozenset(row["database"] for row in rows)
-    configured = asker.target.databases
+    configured = runner.target.databases
     if listed is None and not configured:
-        gap = asker.gaps[-1]
-        asker.gap_in_all(asked, gap.reason, gap.detail)
+        gap = runner.gaps[-1]
+        runner.gap_in_all(queried, gap.reason, gap.detail)
         return Databases({}, None)
     if not configured and not listed:
-        reason = Reason.DENIED if asker.target.username else Reason.FAILED
+        reason = Reason.DENIED if runner.target.username else Reason.FAILED
         detail = "no database to audit: there is none, or the user cannot read any"
-        asker.gap("databases", reason, detail)
-        asker.gap_in_all(asked, reason, detail)
-    # Also includes unlisted ones: when asked for their measurements, the server shows whether access is denied or there
-    # are none.
-    return Databases(measuring.databases(sorted(configured or listed or ()), listed, asked), listed)
+        runner.gap("databases", reason, detail)
+        runner.gap_in_all(queried, reason, detail)
+    # Also includes unlisted ones: when their measurements are listed, the server shows whether access is denied or
+    # there are none.
+    return Databases(measuring.databases(sorted(configured or listed or ()), listed, queried), listed)
 
 
 def outline(
     measuring: Measuring,
     name: str,
     known: Databases,
-    asked: frozenset[str],
+    queried: frozenset[str],
     previous: Mapping[tuple[str, str], Measurement],
 ) -> tuple[Database, list[Draft], list[str] | None]:
     """One database with its own figures, its measurements as known from the catalog and index, and the names of all its
@@ -139,23 +139,25 @@ def outline(
 
     `known`: the result of `databases`. `previous`: (database, name) to the measurements of the previous profile.
     """
-    asker, audited = measuring.asker, known.audited[name]
+    runner, audited = measuring.runner, known.audited[name]
     if audited.unknown is not None:
-        asker.gap_in_all(asked, audited.unknown.reason, audited.unknown.detail, name)
+        runner.gap_in_all(queried, audited.unknown.reason, audited.unknown.detail, name)
         return Database(name), [], None
-    first_gap = len(asker.gaps)
-    found = rows_of(asker, "measurements", OfDatabase(database=name))
+    first_gap = len(runner.gaps)
+    found = rows_of(runner, "measurements", OfDatabase(database=name))
     names = [row["measurement"] for row in found or ()]
     if found == [] and name not in (known.listed or ()):
-        asker.gap_in_all(asked, Reason.FAILED, unused_settings.no_such_database(asker.target, name, known.listed), name)
+        runner.gap_in_all(
+            queried, Reason.FAILED, unused_settings.no_such_database(runner.target, name, known.listed), name
+        )
         return Database(name), [], None
-    chosen, left_out = _chosen(asker, names)
+    chosen, left_out = _chosen(runner, names)
     described = None if found is None else measuring.outline(name, chosen)
-    retention = _retention_of(asker, name) if "retention" in asked else None
-    counted = "database_series" in asked and not audited.policy_of
-    series, with_fields = _series_of(asker, name) if counted else (None, None)
-    storage = _storage_of(asker, name, asked)
-    declared = _declared_of(asker, name) if "declared_schema" in asked else None
+    retention = _retention_of(runner, name) if "retention" in queried else None
+    counted = "database_series" in queried and not audited.policy_of
+    series, with_fields = _series_of(runner, name) if counted else (None, None)
+    storage = _storage_of(runner, name, queried)
+    declared = _declared_of(runner, name) if "declared_schema" in queried else None
     database = Database(
         name,
         series=series,
@@ -166,63 +168,63 @@ def outline(
         declared=declared,
     )
     if found is None or described is None:
-        gap = asker.gaps[first_gap]
-        asker.gap_in_all(asked, gap.reason, gap.detail, name)
+        gap = runner.gaps[first_gap]
+        runner.gap_in_all(queried, gap.reason, gap.detail, name)
         return database, [], None
     if left_out:
         detail = f"{left_out} of {left_out + len(chosen)} measurements were skipped; raise budget.max_measurements"
-        asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
-        asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
-    as_of = earlier_days.as_of(asker.window)
-    estimates = _estimates(asker, name, chosen) if "row_estimate" in asked else {}
+        runner.gap("measurements", Reason.OVER_BUDGET, detail, name)
+        runner.gap_in_all(queried - {"measurements"}, Reason.OVER_BUDGET, detail, name)
+    as_of = earlier_days.as_of(runner.window)
+    estimates = _estimates(runner, name, chosen) if "row_estimate" in queried else {}
     # A version that knows more facts measures again: facts missing from the previous profile would look like a pass.
-    settings = [sorted(asked), sorted(FACTS), str(asker.target.window)]
-    if "column_statistics" in asked:
-        settings.append(str(asker.target.budget.max_scan_rows))
+    settings = [sorted(queried), sorted(FACTS), str(runner.target.window)]
+    if "column_statistics" in queried:
+        settings.append(str(runner.target.budget.max_scan_rows))
     policies = tuple(r.policy for r in retention or ())
     drafts = []
     for measurement in chosen:
         draft = described.get(measurement) or measuring.listed(name, measurement)
         counted_rows = estimates.get(measurement, {}).get("rows")
-        estimate = None if counted_rows is None else Count(counted_rows, asker.source("row_estimate", How.ESTIMATE))
+        estimate = None if counted_rows is None else Count(counted_rows, runner.source("row_estimate", How.ESTIMATE))
         before = previous.get((name, measurement))
         draft = replace(draft, policies=policies, is_divided=audited.is_divided, previous=before)
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:
             # A series that is added to another policy does not change anything that is cheap to query.
             state = None
-        further = [*settings, repr(asker.target.columns.get(measurement))]
+        further = [*settings, repr(runner.target.columns.get(measurement))]
         outlined = replace(
             draft.measurement,
-            path=audited.path or asker.path_of("field_types", name),
+            path=audited.path or runner.path_of("field_types", name),
             rows_total=estimate,
             fingerprint=_fingerprint(draft, state, further),
             fingerprint_as_of=as_of,
         )
         draft = replace(draft, measurement=outlined)
         if measuring.lists_columns and not draft.columns and not draft.unreadable:
-            asker.gap("columns", Reason.FAILED, _without_columns(asker), name, measurement)
-            draft = replace(draft, unreadable=asker.gap_in("columns", name, measurement))
+            runner.gap("columns", Reason.FAILED, _without_columns(runner), name, measurement)
+            draft = replace(draft, unreadable=runner.gap_in("columns", name, measurement))
         drafts.append(draft)
-    return database, measuring.with_catalog(name, drafts, asked), names
+    return database, measuring.with_catalog(name, drafts, queried), names
 
 
-def _without_columns(asker: Asker) -> str:
+def _without_columns(runner: QueryRunner) -> str:
     """Why a listed table is not known to be empty."""
-    package = ENGINES[asker.target.engine].package
-    see = "" if package else f": see sql/{asker.target.engine}/grants.md"
+    package = ENGINES[runner.target.engine].package
+    see = "" if package else f": see sql/{runner.target.engine}/grants.md"
     return f"the server lists it without columns; it was never written to, or the user may not read it{see}"
 
 
-def _chosen(asker: Asker, names: list[str]) -> tuple[list[str], int]:
+def _chosen(runner: QueryRunner, names: list[str]) -> tuple[list[str], int]:
     """The measurements to examine, and how many others the budget excludes."""
-    chosen = sorted(name for name in names if unused_settings.takes(asker.target, name))
-    most = asker.target.budget.max_measurements
+    chosen = sorted(name for name in names if unused_settings.takes(runner.target, name))
+    most = runner.target.budget.max_measurements
     return chosen[:most], len(chosen[most:])
 
 
-def _estimates(asker: Asker, database: str, chosen: list[str]) -> dict[str, Row]:
-    rows = rows_about(asker, "row_estimate", database, chosen) or ()
+def _estimates(runner: QueryRunner, database: str, chosen: list[str]) -> dict[str, Row]:
+    rows = rows_about(runner, "row_estimate", database, chosen) or ()
     return {row["measurement"]: row for row in rows}
 
 
@@ -248,7 +250,7 @@ def profile_of(
     measuring: Measuring, found: Outline, measured: Sequence[Draft], day: date, server_version: str
 ) -> Profile:
     """The profile of the outline and its measurements, as far as they were measured."""
-    asker, target = measuring.asker, measuring.asker.target
+    runner, target = measuring.runner, measuring.runner.target
     drafts = sorted(measured, key=lambda d: (d.database, d.name))
     return Profile(
         target=target.name,
@@ -256,12 +258,12 @@ def profile_of(
         server_version=server_version,
         day=day,
         collected_at=utc_now(),
-        window=asker.window,
+        window=runner.window,
         facts=tuple(sorted(offered(frozenset(query_files(target.engine))))),
         databases=tuple(measuring.with_own_series(found.databases, drafts)),
         measurements=tuple(draft.finished() for draft in drafts),
-        gaps=asker.sorted_gaps(),
-        costs=asker.costs(),
+        gaps=runner.sorted_gaps(),
+        costs=runner.costs(),
         selection=Selection(
             target.databases,
             target.include,
@@ -273,30 +275,30 @@ def profile_of(
     )
 
 
-def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
+def stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
     """The enabled queries that the service runs automatically; None if a gap was left."""
-    rows = rows_of(asker, "scheduled_queries", OfTarget())
+    rows = rows_of(runner, "scheduled_queries", OfTarget())
     if rows is None:
         return None
     enabled = [row for row in rows if row["enabled"]]
     read = [row for row in enabled if row["statement"] is not None]
     if len(read) < len(enabled):
         detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries were skipped: each needs a call"
-        asker.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
+        runner.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
     figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
     found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
     return tuple(sorted(found, key=lambda query: query.name))
 
 
-def target_storage(asker: Asker) -> Storage | None:
+def target_storage(runner: QueryRunner) -> Storage | None:
     """The storage that all databases use together; None if a gap was left."""
-    rows = rows_of(asker, "target_storage", OfTarget())
+    rows = rows_of(runner, "target_storage", OfTarget())
     return Storage(**rows[0]) if rows else None
 
 
-def _retention_of(asker: Asker, database: str) -> tuple[Retention, ...] | None:
+def _retention_of(runner: QueryRunner, database: str) -> tuple[Retention, ...] | None:
     """The retention policies of the database; None if a gap was left."""
-    rows = rows_of(asker, "retention", OfDatabase(database=database))
+    rows = rows_of(runner, "retention", OfDatabase(database=database))
     if rows is None:
         return None
     return tuple(
@@ -305,9 +307,9 @@ def _retention_of(asker: Asker, database: str) -> tuple[Retention, ...] | None:
     )
 
 
-def _declared_of(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | None:
+def _declared_of(runner: QueryRunner, database: str) -> tuple[DeclaredColumn, ...] | None:
     """The columns that the server enforces; None if it enforces none, or a gap was left."""
-    rows = rows_of(asker, "declared_schema", OfDatabase(database=database))
+    rows = rows_of(runner, "declared_schema", OfDatabase(database=database))
     if not rows:
         return None
     columns = [row for row in rows if row["measurement"] is not None]
@@ -315,26 +317,26 @@ def _declared_of(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | No
     return tuple(sorted(found, key=lambda one: (one.measurement, one.column)))
 
 
-def _series_of(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
+def _series_of(runner: QueryRunner, database: str) -> tuple[Count | None, Count | None]:
     """The number of series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
-    rows = rows_of(asker, "database_series", OfDatabase(database=database))
+    rows = rows_of(runner, "database_series", OfDatabase(database=database))
     if not rows:
         return None, None
-    count = Count(rows[0]["series"], asker.source("database_series", database=database))
+    count = Count(rows[0]["series"], runner.source("database_series", database=database))
     return (None, count) if rows[0]["counts_fields"] else (count, None)
 
 
-def _storage_of(asker: Asker, database: str, asked: frozenset[str]) -> DatabaseStorage | None:
+def _storage_of(runner: QueryRunner, database: str, queried: frozenset[str]) -> DatabaseStorage | None:
     """The bytes that the database uses, and the size of its disk; None if unknown."""
-    if "database_bytes" in asked:
-        rows = rows_of(asker, "database_bytes", OfDatabase(database=database))
+    if "database_bytes" in queried:
+        rows = rows_of(runner, "database_bytes", OfDatabase(database=database))
         return DatabaseStorage(**rows[0], disk_used_bytes=None, disk_bytes=None) if rows else None
-    if "database_storage" not in asked:
+    if "database_storage" not in queried:
         return None
-    rows = rows_of(asker, "database_storage", OfDatabase(database=database))
+    rows = rows_of(runner, "database_storage", OfDatabase(database=database))
     if not rows:
         return None
     found = DatabaseStorage(**rows[0])
     if found.disk_bytes is None:
-        asker.gap("database_storage", Reason.UNSUPPORTED, "the server does not report its disk", database)
+        runner.gap("database_storage", Reason.UNSUPPORTED, "the server does not report its disk", database)
     return found

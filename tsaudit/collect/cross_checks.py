@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from tsaudit.collect.query_runner import in_order
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Count, Database, Gap, How, Measurement, Profile, Reason, Source
 from tsaudit.text import many, span
@@ -357,28 +358,28 @@ class Disagreement:
     def gaps(self) -> Iterator[Gap]:
         """One gap for each of the two facts."""
         for fact in sorted({self.compared.first.fact, self.compared.second.fact}):
-            yield Gap(fact, Reason.DISPUTED, self.detail, self.compared.database, self.compared.measurement)
+            yield Gap(fact, Reason.INCONSISTENT, self.detail, self.compared.database, self.compared.measurement)
 
 
 def disagreements(
-    profile: Profile, previous: Profile | None = None, asked: frozenset[str] | None = None
+    profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None
 ) -> Iterator[Disagreement]:
-    """All pairs of figures that contradict each other. `previous`: the previous profile, None for none. `asked`: the
+    """All pairs of figures that contradict each other. `previous`: the previous profile, None for none. `queried`: the
     collected facts, None for all.
     """
     for pair in PAIRS:
-        if asked is not None and not pair.needs <= asked:
+        if queried is not None and not pair.needs <= queried:
             continue
         for compared in pair.compared(profile, previous):
             if not _agree(pair, compared):
                 yield Disagreement(pair, compared)
 
 
-def reconciled(profile: Profile, previous: Profile | None = None, asked: frozenset[str] | None = None) -> Profile:
+def cross_checked(profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None) -> Profile:
     """The profile with a gap for each contradicted figure, none of which is exact any more. Parameters as for
     `disagreements`.
     """
-    found = list(disagreements(profile, previous, asked))
+    found = list(disagreements(profile, previous, queried))
     if not found:
         return profile
     gaps = {gap for one in found for gap in one.gaps()}
@@ -389,17 +390,12 @@ def reconciled(profile: Profile, previous: Profile | None = None, asked: frozens
         about[one.compared.database, one.compared.measurement].append(one)
     return dataclasses.replace(
         profile,
-        databases=tuple(_disputed(d, within[d.name]) for d in profile.databases),
+        databases=tuple(_marked(d, within[d.name]) for d in profile.databases),
         measurements=tuple(
-            _disputed(m, [*about[m.database, None], *about[m.database, m.name]]) for m in profile.measurements
+            _marked(m, [*about[m.database, None], *about[m.database, m.name]]) for m in profile.measurements
         ),
         gaps=in_order({*profile.gaps, *gaps}),
     )
-
-
-def in_order(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
-    """The gaps in the order of a profile."""
-    return tuple(sorted(gaps, key=lambda g: (g.fact, g.database or "", g.measurement or "", g.reason, g.detail)))
 
 
 def inexact(value: T, query: str, words: str) -> T:
@@ -418,7 +414,7 @@ def inexact(value: T, query: str, words: str) -> T:
     return dataclasses.replace(value, **new) if new else value
 
 
-def _disputed(subject: T, found: Iterable[Disagreement]) -> T:
+def _marked(subject: T, found: Iterable[Disagreement]) -> T:
     for one in found:
         first, second = one.compared.first, one.compared.second
         subject = inexact(subject, first.query, f"contradicted by {second}")
@@ -443,15 +439,15 @@ _OF_ROWS: Final = frozenset({"null_counts", "row_sample", "row_count", "measure_
 _OF_SERIES: Final = frozenset({"series_listing"})
 
 
-def unjudged_noted(profile: Profile, asked: frozenset[str]) -> Profile:
-    """The profile with gaps in place of figures that only seem to be known. `asked`: the collected facts."""
-    return _without_rows(_without_time(profile, asked), asked)
+def without_unusable_figures(profile: Profile, queried: frozenset[str]) -> Profile:
+    """The profile with gaps in place of figures that only seem to be known. `queried`: the collected facts."""
+    return _without_rows(_without_time(profile, queried), queried)
 
 
-def _without_time(profile: Profile, asked: frozenset[str]) -> Profile:
+def _without_time(profile: Profile, queried: frozenset[str]) -> Profile:
     """Replaces the series count of a table with many rows but neither time nor tags: it may be one series or many."""
     found = {(m.database, m.name): _no_time(m) for m in profile.measurements if _is_shapeless(m)}
-    facts = sorted(asked & (_OF_SERIES | {"null_counts"}))
+    facts = sorted(queried & (_OF_SERIES | {"null_counts"}))
     gaps = {Gap(fact, Reason.UNSUPPORTED, text, *where) for where, text in found.items() for fact in facts}
     if not gaps:
         return profile
@@ -481,10 +477,10 @@ def _no_time(m: Measurement) -> str:
     )
 
 
-def _without_rows(profile: Profile, asked: frozenset[str]) -> Profile:
+def _without_rows(profile: Profile, queried: frozenset[str]) -> Profile:
     """Adds a gap if no row was seen on a server that has rows: then nothing was measured, whatever its indexes show."""
     looked = [m for m in profile.measurements if m.time_column is not None]
-    if not looked or any(_saw_rows(m, asked) for m in looked):
+    if not looked or any(_saw_rows(m, queried) for m in looked):
         return profile
     evidence = next((words for m in looked if (words := _evidence(profile, m))), "")
     if not evidence:
@@ -496,23 +492,23 @@ def _without_rows(profile: Profile, asked: frozenset[str]) -> Profile:
     )
     # An index lists series whatever the time of their rows; a listing from rows found none.
     by_rows = "columns" in profile.facts
-    facts = asked & (_OF_ROWS | _OF_SERIES if by_rows else _OF_ROWS)
+    facts = queried & (_OF_ROWS | _OF_SERIES if by_rows else _OF_ROWS)
     return dataclasses.replace(
         profile,
         measurements=tuple(
             dataclasses.replace(m, rows=None, series=None if by_rows else m.series) for m in profile.measurements
         ),
-        gaps=in_order({*profile.gaps, *(Gap(fact, Reason.DISPUTED, detail) for fact in facts)}),
+        gaps=in_order({*profile.gaps, *(Gap(fact, Reason.INCONSISTENT, detail) for fact in facts)}),
     )
 
 
-def _saw_rows(m: Measurement, asked: frozenset[str]) -> bool:
+def _saw_rows(m: Measurement, queried: frozenset[str]) -> bool:
     """Whether a row was seen, or no rows were looked for."""
     if m.row_patterns is not None and m.row_patterns.rows:
         return True
     if m.rows is not None:
         return m.rows.value > 0
-    return not ("row_sample" in asked and "row_sample" in m.statements)
+    return not ("row_sample" in queried and "row_sample" in m.statements)
 
 
 def _evidence(profile: Profile, m: Measurement) -> str:
@@ -520,8 +516,8 @@ def _evidence(profile: Profile, m: Measurement) -> str:
     name = f"{m.database}/{m.name}"
     if ENGINES[profile.engine].infers_roles or m.rows_total is not None:
         # Rows outside the window were looked for, and rows found there left a gap.
-        disputed = any(gap.reason is Reason.DISPUTED for gap in profile.gaps_for("row_sample", m))
-        return f"{name} has some outside it" if disputed else ""
+        inconsistent = any(gap.reason is Reason.INCONSISTENT for gap in profile.gaps_for("row_sample", m))
+        return f"{name} has some outside it" if inconsistent else ""
     if m.series is not None and m.series.value:
         return f"{name} has {many(m.series.value, 'series')} ({m.series.source.query})"
     if m.measure_names is not None and m.measure_names.count.value:

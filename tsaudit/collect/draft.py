@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class PartialScan:
     """The rows of a big table that may be read."""
 
     newest: bool
@@ -99,7 +99,7 @@ class Draft:
     """Its expensive facts were reused from the previous profile."""
     statistics: Mapping[str, ColumnStatistics] | None = None
     """Column to the engine's statistics about it; None if the whole table may be read without checking."""
-    excerpt: Excerpt | None = None
+    partial_scan: PartialScan | None = None
     """Which of its rows may be read; None: all within the window."""
     unreadable: Gap | None = None
     """Why none of its rows are read: the user may not, its columns are not known, or the cost of reading is not."""

@@ -45,7 +45,7 @@ def reuse(drafts: Sequence[Draft], previous: Profile | None, window: Window, max
     contradicted = {
         gap.database
         for gap in (previous.gaps if previous else ())
-        if gap.reason is Reason.DISPUTED and gap.measurement is None
+        if gap.reason is Reason.INCONSISTENT and gap.measurement is None
     }
     return [
         draft

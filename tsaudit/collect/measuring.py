@@ -16,11 +16,11 @@ from tsaudit.collect import partial_scan
 from tsaudit.collect.draft import ColumnStatistics, Draft
 from tsaudit.collect.earlier_days import Comparison
 from tsaudit.collect.fact_rows import Row, each_of, rows_about
-from tsaudit.collect.outside_window import look_outside
-from tsaudit.collect.query_runner import Asker, not_understood
-from tsaudit.collect.roles import assign_roles, assign_roles_ahead, find_time, find_time_ahead, note_unopened_labels
-from tsaudit.collect.rows import count_nulls, count_nulls_ahead, describe_fields
-from tsaudit.collect.series import list_tables_ahead, list_tag_sets
+from tsaudit.collect.outside_window import look_outside_window
+from tsaudit.collect.query_runner import QueryRunner, not_understood
+from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
+from tsaudit.collect.rows import count_nulls, describe_fields, prefetch_nulls
+from tsaudit.collect.series import list_tag_sets, prefetch_listings
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
@@ -47,11 +47,11 @@ class Step:
 class Context:
     """What the steps of one audit know beside the measurement."""
 
-    asked: frozenset[str]
+    queried: frozenset[str]
     """The query files to run."""
     database_series: Mapping[str, int]
     """Database to its series count, if the engine counts them; for a retention policy, that of all of them."""
-    unwanted_series: Mapping[str, int]
+    unlisted_series: Mapping[str, int]
     """Database to the series, at most, of the measurements that are not examined, or not again."""
     comparison: Comparison | None
     """What complete listings are compared with; None for nothing."""
@@ -91,22 +91,22 @@ class RowSlice:
     """The tag of which only rows of one value were read; empty for all rows."""
 
 
-def contained(asker: Asker, fact: str, step: Callable[[Draft], Draft]) -> Callable[[Draft], Draft]:
+def contained(runner: QueryRunner, fact: str, step: Callable[[Draft], Draft]) -> Callable[[Draft], Draft]:
     """The step with its errors turned into gaps, so that the other measurements continue."""
 
     def run(draft: Draft) -> Draft:
         reads_rows = fact != "columns"
         if not draft.roles_known:
             if reads_rows:  # otherwise the step that failed has left the gap
-                asker.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
+                runner.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
             return draft
         if draft.unreadable and reads_rows:
-            asker.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
+            runner.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
             return draft
         try:
             return step(draft)
         except Exception as error:
-            asker.gap(fact, Reason.FAILED, not_understood(error), draft.database, draft.name)
+            runner.gap(fact, Reason.FAILED, not_understood(error), draft.database, draft.name)
             return replace(draft, roles_known=fact != "columns")
 
     return run
@@ -130,18 +130,18 @@ class Measuring:
     deciding: ClassVar[frozenset[str]] = frozenset({"column_statistics", "scan_estimate", "time_extents"})
     """Facts that decide how others are queried: here, how much of a big table is read."""
 
-    def __init__(self, asker: Asker) -> None:
-        self.asker = asker
+    def __init__(self, runner: QueryRunner) -> None:
+        self.runner = runner
 
     @classmethod
-    def asked(cls, wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
+    def facts_to_query(cls, wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
         """The engine's query files to run for the wanted facts, including those that decide how others are queried."""
-        asked = asked_for(wanted, files) | (files & STRUCTURE)
+        queried = asked_for(wanted, files) | (files & STRUCTURE)
         # These show whether a measurement has changed.
-        asked |= files & {"row_estimate", "database_series"}
-        return asked | (files & cls.deciding) if asked & cls.decided else asked
+        queried |= files & {"row_estimate", "database_series"}
+        return queried | (files & cls.deciding) if queried & cls.decided else queried
 
-    def databases(self, wanted: Sequence[str], listed: Set[str] | None, asked: Set[str]) -> dict[str, Audited]:
+    def databases(self, wanted: Sequence[str], listed: Set[str] | None, queried: Set[str]) -> dict[str, Audited]:
         """What to audit for the wanted databases, by name.
 
         `listed`: the databases that the server lists; None if they are not known.
@@ -157,7 +157,7 @@ class Measuring:
 
         Those that are not in it get `listed`.
         """
-        described = each_of(self.asker, "columns", database, names)
+        described = each_of(self.runner, "columns", database, names)
         if described is None:
             return None
         columns = {name: tuple(map(_column, rows)) for name, rows in described.items() if rows is not None}
@@ -170,70 +170,70 @@ class Measuring:
                 why = _refused(database, name, rows)
                 drafts[name] = replace(draft, columns=columns[name], unreadable=why, referred_to=name in referred)
             else:
-                drafts[name] = replace(draft, unreadable=self.asker.gap_in("columns", database, name))
+                drafts[name] = replace(draft, unreadable=self.runner.gap_in("columns", database, name))
         return drafts
 
     def is_measured(self, draft: Draft) -> bool:
         """Whether it is measured itself, and not represented by others."""
         return True
 
-    def with_catalog(self, database: str, drafts: list[Draft], asked: Set[str]) -> list[Draft]:
+    def with_catalog(self, database: str, drafts: list[Draft], queried: Set[str]) -> list[Draft]:
         """The measurements of one database with the other information in the catalog."""
-        asker, measured = self.asker, [draft.name for draft in drafts if self.is_measured(draft)]
-        answers = {f: rows_about(asker, f, database, measured) for f in STORAGE_FACTS if f in asked}
+        runner, measured = self.runner, [draft.name for draft in drafts if self.is_measured(draft)]
+        answers = {f: rows_about(runner, f, database, measured) for f in STORAGE_FACTS if f in queried}
         # Uses are counted up to now, whatever day is audited.
         today = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
         for fact, rows in answers.items():
-            with asker.understanding(fact, database):
+            with runner.understanding(fact, database):
                 drafts = describe_storage(drafts, {fact: rows}, today)
         if answers.get("storage") is not None:
             self._note_unknown_sizes(drafts)
-        return self._with_statistics(drafts) if "column_statistics" in asked else drafts
+        return self._with_statistics(drafts) if "column_statistics" in queried else drafts
 
     def _note_unknown_sizes(self, drafts: list[Draft]) -> None:
         """Leave a gap for each measurement whose size the engine does not report, such as a locked table."""
         for draft in filter(self.is_measured, drafts):
             if draft.measurement.storage is None or draft.measurement.storage.data_bytes is None:
                 detail = "the engine does not report its size"
-                self.asker.gap("storage", Reason.FAILED, detail, draft.database, draft.name)
+                self.runner.gap("storage", Reason.FAILED, detail, draft.database, draft.name)
 
     def _with_statistics(self, drafts: list[Draft]) -> list[Draft]:
         """The drafts with the engine's column statistics for tables that may be too big to read."""
-        asker, most = self.asker, self.asker.target.budget.max_scan_rows
+        runner, most = self.runner, self.runner.target.budget.max_scan_rows
         big = {draft.name for draft in drafts if draft.estimated_rows is None or draft.estimated_rows > most}
         if not big or not most:
             return drafts
         database = drafts[0].database
-        rows = rows_about(asker, "column_statistics", database, [d.name for d in drafts if d.name in big])
+        rows = rows_about(runner, "column_statistics", database, [d.name for d in drafts if d.name in big])
         known: dict[str, dict[str, ColumnStatistics]] = {}
-        with asker.understanding("column_statistics", database):
+        with runner.understanding("column_statistics", database):
             known = partial_scan.by_measurement(rows or ())
         return [replace(d, statistics=known.get(d.name, {})) if d.name in big else d for d in drafts]
 
     def steps(self, context: Context) -> Iterator[Step]:
         """The steps for each measurement, in order."""
-        asker, asked = self.asker, context.asked
-        yield Step("columns", functools.partial(find_time, asker), functools.partial(find_time_ahead, asker))
-        wanted = "row_sample" in asked
+        runner, queried = self.runner, context.queried
+        yield Step("columns", functools.partial(find_time, runner), functools.partial(prefetch_time, runner))
+        wanted = "row_sample" in queried
         yield Step(
             "columns",
-            lambda draft: assign_roles(asker, draft, sample_wanted=wanted),
-            lambda drafts: assign_roles_ahead(asker, drafts, sample_wanted=wanted),
+            lambda draft: assign_roles(runner, draft, sample_wanted=wanted),
+            lambda drafts: prefetch_roles(runner, drafts, sample_wanted=wanted),
         )
-        if "series_listing" in asked:
-            yield Step("series_listing", self.listing(context), functools.partial(list_tables_ahead, asker))
-        if "null_counts" in asked:
-            prefetch = functools.partial(count_nulls_ahead, asker)
-            yield Step("null_counts", functools.partial(count_nulls, asker), prefetch)
-        if "row_sample" in asked:
-            yield Step("row_sample", functools.partial(describe_fields, asker))
-            yield Step("series_listing", functools.partial(note_unopened_labels, asker))
-            yield Step("row_sample", functools.partial(look_outside, asker, asked=asked))
+        if "series_listing" in queried:
+            yield Step("series_listing", self.listing(context), functools.partial(prefetch_listings, runner))
+        if "null_counts" in queried:
+            prefetch = functools.partial(prefetch_nulls, runner)
+            yield Step("null_counts", functools.partial(count_nulls, runner), prefetch)
+        if "row_sample" in queried:
+            yield Step("row_sample", functools.partial(describe_fields, runner))
+            yield Step("series_listing", functools.partial(note_unopened_labels, runner))
+            yield Step("row_sample", functools.partial(look_outside_window, runner, queried=queried))
 
     def listing(self, context: Context) -> Callable[[Draft], Draft]:
         """Lists the tag sets, and compares them with those of earlier days."""
         then = context.comparison.compare if context.comparison else None
-        return functools.partial(list_tag_sets, self.asker, then=then)
+        return functools.partial(list_tag_sets, self.runner, then=then)
 
     def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
         """The databases, with what follows from their measurements."""

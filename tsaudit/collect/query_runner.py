@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from tsaudit.collect.cross_checks import in_order
 from tsaudit.engines.connection import AsksTogether, Connection, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
@@ -55,7 +54,12 @@ def reason_of(error: FactError | OutOfTimeError, timeout_s: float) -> tuple[Reas
     return Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s; the connection was closed"
 
 
-class Bill:
+def in_order(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
+    """The gaps in the order of a profile."""
+    return tuple(sorted(gaps, key=lambda g: (g.fact, g.database or "", g.measurement or "", g.reason, g.detail)))
+
+
+class QueryCosts:
     """The cost of each fact. Thread-safe."""
 
     def __init__(self, max_bytes_scanned: int | None) -> None:
@@ -185,7 +189,7 @@ _MOST_WASTED: Final = 0.1
 """The share of the audit's time limit that statements about several may take in vain."""
 
 
-class Ahead:
+class Prefetched:
     """Each response is kept until it is taken. Thread-safe: every measurement is examined by one thread."""
 
     def __init__(self, deadline: Deadline) -> None:
@@ -240,9 +244,9 @@ class Ahead:
     def taken(self, fact: str, given: Given) -> Rows | None:
         """The response to exactly this query, which is not kept any longer; None if there is none."""
         database, measurement = given.subject
-        asked, rows, size = self._kept.pop((fact, database or "", measurement or ""), (None, None, 0))
+        queried, rows, size = self._kept.pop((fact, database or "", measurement or ""), (None, None, 0))
         self._hold(-size)
-        return rows if asked == given else None
+        return rows if queried == given else None
 
     def drop(self) -> None:
         """Keep nothing any longer: whoever has not taken its response so far does not need it."""
@@ -274,7 +278,7 @@ class TooMuchError(TsauditError):
     """Raised by a consumer that must not read any more: the statement is stopped and leaves a gap over budget."""
 
 
-class Asker:
+class QueryRunner:
     """Runs statements on one target, and records gaps and costs. Thread-safe."""
 
     def __init__(
@@ -287,9 +291,9 @@ class Asker:
         """Fact to statement, for facts about a database or the target."""
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
-        self._bill = Bill(target.budget.max_bytes_scanned)
-        self._ahead = Ahead(self._deadline)
-        self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
+        self._query_costs = QueryCosts(target.budget.max_bytes_scanned)
+        self._prefetched = Prefetched(self._deadline)
+        self._variants: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
         """(fact, database, measurement) to query file and scope, for responses obtained in another way than usual."""
         self._since: dict[tuple[str, str | None, str | None], datetime] = {}
         """The same to the start of a response that does not cover the whole window."""
@@ -307,7 +311,7 @@ class Asker:
         """The target's engine."""
         return ENGINES[self.target.engine]
 
-    def with_window(self, window: Window) -> Asker:
+    def with_window(self, window: Window) -> QueryRunner:
         """The same with another window. It uses the same connections and budget, and its gaps are its own."""
         other = copy.copy(self)
         other.window, other.gaps = window, []
@@ -328,7 +332,7 @@ class Asker:
         measurement: str | None = None,
     ) -> Source:
         """The source of a figure from this fact's query about the measurement or database."""
-        query, own_scope = self._ways.get((fact, database, measurement), ("", ""))
+        query, own_scope = self._variants.get((fact, database, measurement), ("", ""))
         return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
 
     def at_most(self, fact: str, database: str, measurement: str) -> str:
@@ -343,7 +347,7 @@ class Asker:
         """The period that the response covers: the window, or the part of it that the engine reads in one query."""
         return Window(self._since.get((fact, database, measurement), self.window.start), self.window.end)
 
-    def ask(
+    def query(
         self,
         fact: str,
         consume: Callable[[pa.RecordBatch], None],
@@ -368,7 +372,7 @@ class Asker:
         if left <= 0:
             self.gap(fact, Reason.OVER_BUDGET, self._out_of_time(), database, measurement)
             return None
-        if overspent := self._bill.overspent():
+        if overspent := self._query_costs.overspent():
             self.gap(fact, Reason.OVER_BUDGET, overspent, database, measurement)
             return None
         timeout = min(self.target.budget.statement_timeout_s, left)
@@ -391,32 +395,32 @@ class Asker:
             self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
         return None
 
-    def ask_ahead(self, fact: str, given: Sequence[OfMeasurement]) -> None:
-        """Query the fact of several measurements of one database with one statement, for later calls of `ask` with the
-        same parameters. What is not obtained is left to them, and so are gaps.
+    def prefetch(self, fact: str, given: Sequence[OfMeasurement]) -> None:
+        """Query the fact of several measurements of one database with one statement, for later calls of `query` with
+        the same parameters. What is not obtained is left to them, and so are gaps.
 
         Only for facts in `Engine.asked_together`.
         """
-        timeout = self._ahead.seconds_for(self.target.budget.statement_timeout_s)
-        if self._gone or timeout <= 0 or self._bill.overspent():
+        timeout = self._prefetched.seconds_for(self.target.budget.statement_timeout_s)
+        if self._gone or timeout <= 0 or self._query_costs.overspent():
             return
         began = time.monotonic()
         try:
             connection = cast("AsksTogether", self._connections.here())
-            with self._bill.statement(fact) as count, self._bounded(timeout, connection):
+            with self._query_costs.statement(fact) as count, self._bounded(timeout, connection):
                 rows = connection.query_together(fact, timeout, given)
-                self._ahead.read(fact, given, rows, lambda: bool(self._bill.overspent(count(0, rows))))
+                self._prefetched.read(fact, given, rows, lambda: bool(self._query_costs.overspent(count(0, rows))))
         except Exception as error:
-            self._ahead.waste(time.monotonic() - began)
+            self._prefetched.waste(time.monotonic() - began)
             if isinstance(error, (ConnectorError, OutOfTimeError)) or (
                 isinstance(error, FactError) and error.reason in _SILENCE
             ):
                 # Otherwise, the time limits of all statements about several would add up.
                 self._see_whether_gone(str(error))
 
-    def end_ahead(self) -> None:
-        """Keep no response of `ask_ahead` any longer: the step that needed it was taken with all measurements."""
-        self._ahead.drop()
+    def drop_prefetched(self) -> None:
+        """Keep no response of `prefetch` any longer: the step that needed it was taken with all measurements."""
+        self._prefetched.drop()
 
     def has_failed(self, database: str, measurement: str) -> bool:
         """Whether a statement about the measurement has failed: one about several would fail with it."""
@@ -480,7 +484,7 @@ class Asker:
 
     def costs(self) -> tuple[Cost, ...]:
         """The costs so far, by fact."""
-        return self._bill.costs()
+        return self._query_costs.costs()
 
     def sorted_gaps(self) -> tuple[Gap, ...]:
         """The gaps, without duplicates, in an order that does not depend on the speed of the workers."""
@@ -495,8 +499,8 @@ class Asker:
         given: Given,
         measurement: str | None,
     ) -> str:
-        connection, kept = self._connections.here(), self._ahead.taken(fact, given)
-        with self._bill.statement(fact, timed=kept is None) as count, self._bounded(timeout, connection):
+        connection, kept = self._connections.here(), self._prefetched.taken(fact, given)
+        with self._query_costs.statement(fact, timed=kept is None) as count, self._bounded(timeout, connection):
             rows = kept or connection.query(fact, timeout, given)
             held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
@@ -505,7 +509,7 @@ class Asker:
                     held += batch.nbytes
                     if held > most and fact not in _STREAMED:
                         raise TooMuchError(f"the response has more than {most >> 20} MiB")
-                    if overspent := self._bill.overspent(running):
+                    if overspent := self._query_costs.overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:
                         see_names(fact, batch)
@@ -524,7 +528,7 @@ class Asker:
             if rows.path:
                 self._paths[about[:2]] = rows.path
             if rows.query or rows.scope:
-                self._ways[about] = (rows.query, rows.scope)
+                self._variants[about] = (rows.query, rows.scope)
             if FACTS[fact].scope is not Scope.MEASUREMENT:
                 self.statements[fact] = rows.statement
         return rows.statement
@@ -547,7 +551,7 @@ class Asker:
             return  # nothing more is queried anyway
         try:
             connection = self._connections.here()
-            with self._bill.statement("databases"), self._bounded(timeout, connection):
+            with self._query_costs.statement("databases"), self._bounded(timeout, connection):
                 for _ in connection.query("databases", timeout, OfTarget()):
                     pass
         except FactError as error:

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from tsaudit.collect import partial_scan
-from tsaudit.collect.batch import tables_ahead
+from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import single_value
-from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import (
     filled_in,
     likely_drops,
@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def count_nulls(asker: Asker, draft: Draft) -> Draft:
+def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
     """Count rows, first and last time, and each field's share of nulls, with one scan of the window.
 
     For a table too big for that, use the engine's statistics; without these, leave a gap.
     """
     fact = "null_counts"
-    if draft.excerpt:
-        return _by_statistics(asker, draft, fact)
+    if draft.partial_scan:
+        return _by_statistics(runner, draft, fact)
     found: list[Any] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -64,12 +64,12 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
         if not isinstance(found[0], int):
             raise ValueError(f"the number of rows is {found[0]}")
 
-    statement = asker.ask(fact, consume, _counts_of(asker, draft))
+    statement = runner.query(fact, consume, _counts_of(runner, draft))
     if statement is None:
         return draft
     rows, first, last, *counts = found
     later = bool(counts.pop()) if len(counts) > len(draft.fields) else draft.measurement.later_rows
-    source = asker.source(fact, scope=scope(asker, draft, fact))
+    source = runner.source(fact, scope=scope(runner, draft, fact))
     fields = draft.fields
     if rows:
         fields = tuple(
@@ -88,20 +88,20 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
     return replace(draft, measurement=known).sent(fact, statement)
 
 
-def count_nulls_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
+def prefetch_nulls(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
     """Query the counts of several tables at once."""
-    tables_ahead(
-        asker,
+    prefetch_tables(
+        runner,
         "null_counts",
         drafts,
-        lambda draft: _counts_of(asker, draft),
+        lambda draft: _counts_of(runner, draft),
         lambda draft: (draft.measurement.time_type, len(draft.fields), _later_rows_wanted(draft)),
     )
 
 
-def _counts_of(asker: Asker, draft: Draft) -> OfNullCounts:
+def _counts_of(runner: QueryRunner, draft: Draft) -> OfNullCounts:
     """The parameters of the query for the counts."""
-    return OfNullCounts(**draft.about(asker.window), later=_later_rows_wanted(draft))
+    return OfNullCounts(**draft.about(runner.window), later=_later_rows_wanted(draft))
 
 
 def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
@@ -116,34 +116,34 @@ def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
     return "by index" if indexes is None or any(i.finds_ranges_of(name) for i in indexes) else "by scan"
 
 
-def _by_statistics(asker: Asker, draft: Draft, fact: str) -> Draft:
+def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
     import pyarrow.compute as pc
 
-    assert draft.excerpt is not None
-    rows, last = partial_scan.rows_by_planner(asker, draft), draft.measurement.last_time
-    if draft.excerpt.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
+    assert draft.partial_scan is not None
+    rows, last = partial_scan.rows_by_planner(runner, draft), draft.measurement.last_time
+    if draft.partial_scan.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name)).as_py()
         last = instant_of(newest, draft.time.kind)
-    ratios = {field.key: partial_scan.null_ratio(asker, draft, field.key) for field in draft.fields}
+    ratios = {field.key: partial_scan.null_ratio(runner, draft, field.key) for field in draft.fields}
     unknown = [key for key, ratio in ratios.items() if ratio is None]
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_scan.too_many(asker, draft)}"
-        asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_scan.too_many(runner, draft)}"
+        runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
 
 
-def describe_fields(asker: Asker, draft: Draft) -> Draft:
+def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
-        if draft.excerpt and "row_sample" in draft.measurement.statements:
-            detail = f"no row within the window was among those read; {partial_scan.too_many(asker, draft)}"
-            asker.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        if draft.partial_scan and "row_sample" in draft.measurement.statements:
+            detail = f"no row within the window was among those read; {partial_scan.too_many(runner, draft)}"
+            runner.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft
 
-    source = sample_source(asker, draft)
+    source = sample_source(runner, draft)
     series = series_of_read(draft)
     fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields)
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
@@ -153,10 +153,10 @@ def describe_fields(asker: Asker, draft: Draft) -> Draft:
     patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
     known = replace(draft.measurement, fields=fields, row_patterns=patterns, rhythms=own_rhythms, rows_apart=None)
     draft = replace(draft, measurement=known)
-    return draft if draft.time is None else _over_time(asker, draft, source)
+    return draft if draft.time is None else _over_time(runner, draft, source)
 
 
-def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
+def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
     """The same with what the times of the rows show."""
 
     assert draft.time is not None
@@ -169,9 +169,9 @@ def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
         tags,
         times_us,
         series_of_read(draft, by_measure_name=False),
-        draft.measurement.own_window or asker.window_of("row_sample", draft.database, draft.name),
+        draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
         source,
-        all_rows=is_complete(asker, draft),
+        all_rows=is_complete(runner, draft),
     )
     changes = tag_changes(tags, times, source)
     known = replace(
@@ -182,12 +182,14 @@ def _over_time(asker: Asker, draft: Draft, source: Source) -> Draft:
         fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in draft.fields),
         point_sample=sampled_points,
         repeats=repeats(tags, values, times, source),
-        rows_apart=_apart(asker, draft, times, times_us, source),
+        rows_apart=_apart(runner, draft, times, times_us, source),
     )
     return replace(draft, measurement=known)
 
 
-def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source) -> RowsApart:
+def _apart(
+    runner: QueryRunner, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source
+) -> RowsApart:
     """What distinguishes the rows read with the same time. `times`: as stored, and in microseconds."""
     import pyarrow.compute as pc
 
@@ -195,8 +197,8 @@ def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.Chun
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
-    whole = not draft.sampled_series and (draft.excerpt is None or draft.excerpt.newest)
-    if whole and not is_complete(asker, draft):
+    whole = not draft.sampled_series and (draft.partial_scan is None or draft.partial_scan.newest)
+    if whole and not is_complete(runner, draft):
         # The oldest instant may have more rows than were read.
         ends = pc.min_max(times_us).as_py()
         whole = bool(ends["min"] != ends["max"])
@@ -247,31 +249,31 @@ def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])
 
 
-def is_complete(asker: Asker, draft: Draft) -> bool:
+def is_complete(runner: QueryRunner, draft: Draft) -> bool:
     """Whether the sample contains all rows within the window, of the series it was taken from."""
     return draft.sample is None or (
-        draft.sample.num_rows < asker.target.budget.max_rows and draft.sampled_since is None
+        draft.sample.num_rows < runner.target.budget.max_rows and draft.sampled_since is None
     )
 
 
-def sample_source(asker: Asker, draft: Draft) -> Source:
+def sample_source(runner: QueryRunner, draft: Draft) -> Source:
     """The source of figures derived from the rows read; requires rows."""
     assert draft.sample is not None
-    window = interval(asker, draft, "row_sample")
+    window = interval(runner, draft, "row_sample")
     if draft.sampled_since:
-        window = f"from {span(draft.sampled_since, asker.window.end)}"
+        window = f"from {span(draft.sampled_since, runner.window.end)}"
     if draft.time is None:
         window = "whatever their time: the table has no time column"
     rows = draft.sample.num_rows
-    if draft.excerpt:
-        return asker.source("row_sample", How.SAMPLED, f"{draft.excerpt.words(rows)} {window}")
-    if is_complete(asker, draft) and not draft.sampled_series:
-        return asker.source("row_sample", How.EXACT, f"all {many(rows, 'row')} {window}")
+    if draft.partial_scan:
+        return runner.source("row_sample", How.SAMPLED, f"{draft.partial_scan.words(rows)} {window}")
+    if is_complete(runner, draft) and not draft.sampled_series:
+        return runner.source("row_sample", How.EXACT, f"all {many(rows, 'row')} {window}")
     which = f"the newest {many(rows, 'row')}" if draft.time else many(rows, "row")
     if draft.sampled_series:
         known = number(draft.measurement.series.value) if draft.measurement.series else "more than could be listed"
         which += f" of {draft.sampled_series} series, an even sample of {known},"
-    return asker.source("row_sample", How.SAMPLED, f"{which} {window}")
+    return runner.source("row_sample", How.SAMPLED, f"{which} {window}")
 
 
 def series_of_read(draft: Draft, *, by_measure_name: bool = True) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.values.label_sets import label_sets
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import as_codes, as_text, measured_share
 from tsaudit.collect.rows import epoch_us
 from tsaudit.engines.sql import roles
@@ -44,10 +44,10 @@ class Kind:
     never_source: Mapping[str, str]
 
 
-def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
+def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> Kind:
     """Requires the columns, and uses the rows read, if any."""
-    chosen = asker.target.columns.get(draft.name)
-    evidence = _evidence(asker, draft, time)
+    chosen = runner.target.columns.get(draft.name)
+    evidence = _evidence(runner, draft, time)
     never = never_source(evidence)
     if chosen is not None and (chosen.kind or chosen.tags):
         return Kind(chosen.kind or TableKind.SERIES, roles.CONFIGURED, never)
@@ -63,7 +63,7 @@ def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
     return Kind(decided.kind, decided.reason, never)
 
 
-def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> KindEvidence:
+def _evidence(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> KindEvidence:
     import pyarrow.compute as pc
 
     name = time.name if time else None
@@ -71,7 +71,7 @@ def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> KindEviden
     sample = draft.sample
     if sample is None or not sample.num_rows:
         return base
-    whole = draft.excerpt is None and sample.num_rows < asker.target.budget.max_rows
+    whole = draft.partial_scan is None and sample.num_rows < runner.target.budget.max_rows
     seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}
     if time is None:
         return KindEvidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pymysql
 import pytest
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.double import ADMIN, READER
 from tests.engines.greptimedb.server import a_table, a_target, asked, running, sent
+from tests.query_parameters import filled
 from tsaudit.collect import probe
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection

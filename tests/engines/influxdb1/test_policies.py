@@ -115,7 +115,7 @@ def requests(count: int) -> Iterator[str]:
 
 
 def test_sum_over_a_policy_has_no_error_where_one_of_a_part_is_not_known() -> None:
-    asker: Any = SimpleNamespace(gaps=[], source=lambda fact, how, scope: a_source(how, scope=scope))
+    runner: Any = SimpleNamespace(gaps=[], source=lambda fact, how, scope: a_source(how, scope=scope))
     known, unknown = a_count(5, How.ESTIMATE, standard_error=2.0), a_count(5, How.ESTIMATE)
     for counts, how, error in (
         ((a_count(5), a_count(5)), How.EXACT, None),
@@ -126,7 +126,7 @@ def test_sum_over_a_policy_has_no_error_where_one_of_a_part_is_not_known() -> No
             Draft(replace(a_measurement(name, database="shop/raw"), series=count))
             for name, count in zip("ab", counts, strict=True)
         ]
-        (raw,) = with_own_series(asker, [Database("shop/raw", policy_of="shop")], drafts)
+        (raw,) = with_own_series(runner, [Database("shop/raw", policy_of="shop")], drafts)
         assert raw.series is not None
         assert (raw.series.value, raw.series.source.how, raw.series.standard_error) == (10, how, error)
 

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.collect.batch import list_ahead, rows_ahead
+from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Context, Measuring, RowSlice, Step
-from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import sampled
 from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import describe_fields, is_complete, series_of_read
@@ -61,10 +61,10 @@ class MEASURING(Measuring):
     # others share their time.
     deciding = frozenset({"series_listing", "retention", "row_slice"})
 
-    def databases(self, wanted: Sequence[str], listed: Set[str] | None, asked: Set[str]) -> dict[str, Audited]:
-        if "policies" in asked:
-            return _to_audit(self.asker, wanted, listed)
-        return super().databases(wanted, listed, asked)
+    def databases(self, wanted: Sequence[str], listed: Set[str] | None, queried: Set[str]) -> dict[str, Audited]:
+        if "policies" in queried:
+            return _to_audit(self.runner, wanted, listed)
+        return super().databases(wanted, listed, queried)
 
     def listed(self, database: str, name: str) -> Draft:
         draft = Draft.new(database, name)
@@ -72,8 +72,8 @@ class MEASURING(Measuring):
         return replace(draft, measurement=known, is_indexed=True).with_time(_TIME)
 
     def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
-        found_tags = rows_of(self.asker, "tag_keys", OfDatabase(database=database))
-        found_fields = rows_of(self.asker, "field_types", OfDatabase(database=database))
+        found_tags = rows_of(self.runner, "tag_keys", OfDatabase(database=database))
+        found_fields = rows_of(self.runner, "field_types", OfDatabase(database=database))
         if found_tags is None or found_fields is None:
             return None
         tags: dict[str, list[Tag]] = {}
@@ -91,92 +91,96 @@ class MEASURING(Measuring):
         return drafts
 
     def steps(self, context: Context) -> Iterator[Step]:
-        asker, asked, series = self.asker, context.asked, context.database_series
-        if "series_listing" in asked:
+        runner, queried, series = self.runner, context.queried, context.database_series
+        if "series_listing" in queried:
 
             def list_all(drafts: Sequence[Draft]) -> None:
-                list_ahead(asker, drafts, functools.partial(listing_of, asker), series, context.unwanted_series)
+                prefetch_database_listing(
+                    runner, drafts, functools.partial(listing_of, runner), series, context.unlisted_series
+                )
 
             yield Step("series_listing", self.listing(context), list_all)
-        if asked & {"row_sample", "row_count"}:
+        if queried & {"row_sample", "row_count"}:
             yield Step(
                 "row_sample",
-                lambda draft: read_points(asker, draft, series.get(draft.database)),
-                lambda drafts: read_points_ahead(asker, drafts, series),
+                lambda draft: read_points(runner, draft, series.get(draft.database)),
+                lambda drafts: prefetch_points(runner, drafts, series),
             )
-        if "row_count" in asked:
+        if "row_count" in queried:
             yield Step(
                 "row_count",
-                lambda draft: count_points(asker, draft, series.get(draft.database)),
-                lambda drafts: count_points_ahead(asker, drafts, series),
+                lambda draft: count_points(runner, draft, series.get(draft.database)),
+                lambda drafts: prefetch_point_counts(runner, drafts, series),
             )
-        if "row_sample" in asked:
-            yield Step("row_sample", functools.partial(describe_fields, asker))
-        if "row_slice" in asked:
-            yield Step("row_slice", functools.partial(read_slice, asker))
+        if "row_sample" in queried:
+            yield Step("row_sample", functools.partial(describe_fields, runner))
+        if "row_slice" in queried:
+            yield Step("row_slice", functools.partial(read_slice, runner))
 
     def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
-        return with_own_series(self.asker, databases, drafts)
+        return with_own_series(self.runner, databases, drafts)
 
     def with_rows(self, draft: Draft, database_series: int | None) -> Draft:
-        return read_points(self.asker, draft, database_series)
+        return read_points(self.runner, draft, database_series)
 
     def row_slice(self, draft: Draft, gone: Collection[str]) -> RowSlice | None:
-        return slice_of(self.asker, draft, gone)
+        return slice_of(self.runner, draft, gone)
 
 
-def read_points(asker: Asker, draft: Draft, database_series: int | None) -> Draft:
+def read_points(runner: QueryRunner, draft: Draft, database_series: int | None) -> Draft:
     """Read the newest rows, of a few series if there are many. `database_series`: see `_series_to_read`."""
     series = _series_to_read(draft, database_series)
     if impossible := _cannot_read(draft, series):
-        reason = asker.why(("series_listing", "retention"), draft.database, draft.name)
-        asker.gap("row_sample", reason, impossible, draft.database, draft.name)
+        reason = runner.why(("series_listing", "retention"), draft.database, draft.name)
+        runner.gap("row_sample", reason, impossible, draft.database, draft.name)
         return draft
-    read, draft = _read_newest(asker, draft, series or ())
+    read, draft = _read_newest(runner, draft, series or ())
     if read and draft.sample is None and series:
         detail = f"none of {len(series)} series chosen from the listing has rows within the window"
-        asker.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
+        runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
     return draft
 
 
-def count_points(asker: Asker, draft: Draft, database_series: int | None) -> Draft:
+def count_points(runner: QueryRunner, draft: Draft, database_series: int | None) -> Draft:
     """Count the rows within the window, unless all of them were read. `database_series`: see `_series_to_read`."""
     if "row_sample" not in draft.measurement.statements:
-        reason = asker.why(("row_sample",), draft.database, draft.name)
-        behind = asker.gap_in("row_sample", draft.database, draft.name)
+        reason = runner.why(("row_sample",), draft.database, draft.name)
+        behind = runner.gap_in("row_sample", draft.database, draft.name)
         detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
-        asker.gap("row_count", reason, detail, draft.database, draft.name)
+        runner.gap("row_count", reason, detail, draft.database, draft.name)
         return draft
-    if is_complete(asker, draft):
-        return _with_rows(draft, _scaled(asker, draft, _per_series(draft), "row_sample"))
+    if is_complete(runner, draft):
+        return _with_rows(draft, _scaled(runner, draft, _per_series(draft), "row_sample"))
     counts: list[int] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         counts.extend(batch.column(0).to_pylist())
 
-    statement = asker.ask("row_count", consume, _count_of(asker, draft, _series_to_read(draft, database_series) or ()))
+    statement = runner.query(
+        "row_count", consume, _count_of(runner, draft, _series_to_read(draft, database_series) or ())
+    )
     if statement is None:
         return draft
-    return _with_rows(draft, _scaled(asker, draft, counts, "row_count")).sent("row_count", statement)
+    return _with_rows(draft, _scaled(runner, draft, counts, "row_count")).sent("row_count", statement)
 
 
 def _with_rows(draft: Draft, rows: Count | None) -> Draft:
     return replace(draft, measurement=replace(draft.measurement, rows=rows))
 
 
-def read_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+def prefetch_points(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
     """Read the newest rows of measurements with few series, of several with one statement."""
     few = _of_all_series(drafts, database_series)
-    rows_ahead(asker, "row_sample", few, lambda draft: _newest_of(asker, draft, ()), asker.target.budget.max_rows)
+    prefetch_rows(runner, "row_sample", few, lambda draft: _newest_of(runner, draft, ()), runner.target.budget.max_rows)
 
 
-def count_points_ahead(asker: Asker, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+def prefetch_point_counts(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
     """Count the rows of measurements with few series, of several with one statement."""
     few = _of_all_series(drafts, database_series)
     uncounted = [
-        draft for draft in few if "row_sample" in draft.measurement.statements and not is_complete(asker, draft)
+        draft for draft in few if "row_sample" in draft.measurement.statements and not is_complete(runner, draft)
     ]
-    rows_ahead(asker, "row_count", uncounted, lambda draft: _count_of(asker, draft, ()), ALL_SERIES_UP_TO)
+    prefetch_rows(runner, "row_count", uncounted, lambda draft: _count_of(runner, draft, ()), ALL_SERIES_UP_TO)
 
 
 def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:
@@ -211,13 +215,13 @@ def _identifying_tags(draft: Draft) -> Series:
     return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
 
 
-def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draft]:
+def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[bool, Draft]:
     """Whether there was a response, and the draft with its rows."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     batches: list[pa.RecordBatch] = []
-    statement = asker.ask("row_sample", batches.append, _newest_of(asker, draft, series))
+    statement = runner.query("row_sample", batches.append, _newest_of(runner, draft, series))
     draft = replace(draft, sampled_series=len(series))
     if statement is None:
         return False, draft
@@ -232,14 +236,14 @@ def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draf
     return True, replace(draft, measurement=known, sample=sample)
 
 
-def _newest_of(asker: Asker, draft: Draft, series: Series) -> OfRowSample:
+def _newest_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowSample:
     """The parameters for reading the newest rows."""
-    return replace(sampled(draft, asker.window, [], asker.target.budget.max_rows), series=series)
+    return replace(sampled(draft, runner.window, [], runner.target.budget.max_rows), series=series)
 
 
-def _count_of(asker: Asker, draft: Draft, series: Series) -> OfRowCount:
+def _count_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowCount:
     """The parameters for counting the rows."""
-    return OfRowCount(**draft.about(asker.window), series=series)
+    return OfRowCount(**draft.about(runner.window), series=series)
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
@@ -261,25 +265,25 @@ def _per_series(draft: Draft) -> list[int]:
     return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
 
 
-def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count | None:
+def _scaled(runner: QueryRunner, draft: Draft, counts: list[int], fact: str) -> Count | None:
     """The rows of all series, scaled up from the sampled ones. None if that is not possible."""
     read = draft.sampled_series
-    window = f"from {span(asker.window.start, asker.window.end)}"
+    window = f"from {span(runner.window.start, runner.window.end)}"
     if fact == "row_count":
         window += ", counting the values of each series' fullest field"
     if not read:
-        return Count(sum(counts), asker.source(fact, How.EXACT, f"rows {window}"))
+        return Count(sum(counts), runner.source(fact, How.EXACT, f"rows {window}"))
     series = draft.measurement.series
     if series is None:
         detail = "rows cannot be scaled up from a few series: the number of all series is not known"
-        asker.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        runner.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return None
     total = series.value
     mean = sum(counts) / read
     text = f"scaled up from {read} series, an even sample of {total:,}; rows {window}"
     return Count(
         round(mean * total),
-        asker.source(fact, How.ESTIMATE, text),
+        runner.source(fact, How.ESTIMATE, text),
         _scaled_error(series, counts, read),
     )
 
@@ -299,7 +303,7 @@ def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
     return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
 
 
-def _to_audit(asker: Asker, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
+def _to_audit(runner: QueryRunner, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
     """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
 
     `listed`: those that the server lists; None if they are not known.
@@ -312,10 +316,10 @@ def _to_audit(asker: Asker, wanted: Sequence[str], listed: Set[str] | None) -> d
             found[name] = Audited(name)
             continue
         if whole not in divided:
-            divided[whole] = _policies(asker, whole)
+            divided[whole] = _policies(runner, whole)
         policy = name.removeprefix(whole).removeprefix(POLICY_MARK)
         chosen = [part for part in divided[whole] if not policy or part.unknown or part.policy == policy]
-        found |= {part.name: part for part in chosen or [_missing(asker, name, divided[whole])]}
+        found |= {part.name: part for part in chosen or [_missing(runner, name, divided[whole])]}
     return dict(sorted(found.items()))
 
 
@@ -327,49 +331,49 @@ def _database_in(name: str, listed: Set[str] | None) -> str | None:
     return next((name[:end] for end in [len(name), *reversed(ends)] if name[:end] in listed), None)
 
 
-def _policies(asker: Asker, database: str) -> list[Audited]:
+def _policies(runner: QueryRunner, database: str) -> list[Audited]:
     rows: list[dict[str, str]] = []
-    if asker.ask("policies", lambda batch: rows.extend(batch.to_pylist()), OfDatabase(database=database)) is None:
-        return [Audited(database, unknown=asker.gaps[-1])]
+    if runner.query("policies", lambda batch: rows.extend(batch.to_pylist()), OfDatabase(database=database)) is None:
+        return [Audited(database, unknown=runner.gaps[-1])]
     several = len(rows) > 1
     return [Audited(row["database"], row["policy"], row["policy_of"], several) for row in rows]
 
 
-def _missing(asker: Asker, name: str, parts: Sequence[Audited]) -> Audited:
+def _missing(runner: QueryRunner, name: str, parts: Sequence[Audited]) -> Audited:
     """A configured retention policy that contains no data; leaves a gap."""
     holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
     detail = f"no retention policy of this name contains data; available: {holding}"
-    asker.gap("policies", Reason.FAILED, detail, name)
-    return Audited(name, unknown=asker.gaps[-1])
+    runner.gap("policies", Reason.FAILED, detail, name)
+    return Audited(name, unknown=runner.gaps[-1])
 
 
-def with_own_series(asker: Asker, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
+def with_own_series(runner: QueryRunner, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
     """The databases, with separate series counts for each policy if several contain data. Others are returned
     unchanged.
     """
     divided = {database.policy_of for database in databases} - {""}
-    left_out = {gap.database for gap in asker.gaps if gap.fact == "measurements" and gap.measurement is None}
+    left_out = {gap.database for gap in runner.gaps if gap.fact == "measurements" and gap.measurement is None}
     for database in databases:
         is_known = database.name not in left_out
         if database.policy_of:
-            yield dataclasses.replace(database, series=_summed(asker, database, drafts) if is_known else None)
+            yield dataclasses.replace(database, series=_summed(runner, database, drafts) if is_known else None)
         elif database.name in divided:
             scope = "all retention policies together; a series in several of them counts once"
             whole = database.series and dataclasses.replace(
                 database.series, source=dataclasses.replace(database.series.source, scope=scope)
             )
-            own = _summed(asker, database, drafts) if is_known else None
+            own = _summed(runner, database, drafts) if is_known else None
             yield dataclasses.replace(database, series=whole, own_series=own)
         else:
             yield database
 
 
-def _summed(asker: Asker, database: Database, drafts: Sequence[Draft]) -> Count | None:
+def _summed(runner: QueryRunner, database: Database, drafts: Sequence[Draft]) -> Count | None:
     """The sum over the measurements; None if one of them is not known."""
     inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
     known = [count for count in inside if count is not None]
     if len(known) < len(inside):
         return None
     how, error = how_summed(known)
-    source = asker.source("series_listing", how, "the sum over the measurements")
+    source = runner.source("series_listing", how, "the sum over the measurements")
     return Count(sum(count.value for count in known), source, error)

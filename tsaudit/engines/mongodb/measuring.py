@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.analysis.shapes.positions import spread
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Context, Measuring, Step
-from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.sql.columns import TimeColumn, TimeKind
 from tsaudit.engines.sql.time_columns import time_names
@@ -64,8 +64,8 @@ class MEASURING(Measuring):
     # How a collection is stored, and its number of documents, decide how it is read.
     deciding = frozenset({"options", "buckets"})
 
-    def __init__(self, asker: Asker) -> None:
-        super().__init__(asker)
+    def __init__(self, runner: QueryRunner) -> None:
+        super().__init__(runner)
         self._family: dict[tuple[str, str], str] = {}
         """(database, collection) to the family of which other members represent it."""
 
@@ -75,20 +75,21 @@ class MEASURING(Measuring):
     def is_measured(self, draft: Draft) -> bool:
         return (draft.database, draft.name) not in self._family
 
-    def with_catalog(self, database: str, drafts: list[Draft], asked: Set[str]) -> list[Draft]:
-        for family, names in _alike([draft.name for draft in drafts], self.asker.now):
-            chosen = spread(len(names), self.asker.target.budget.max_family)
+    def with_catalog(self, database: str, drafts: list[Draft], queried: Set[str]) -> list[Draft]:
+        for family, names in _alike([draft.name for draft in drafts], self.runner.now):
+            chosen = spread(len(names), self.runner.target.budget.max_family)
             left_out = (name for place, name in enumerate(names) if place not in chosen)
             self._family |= {(database, name): family for name in left_out}
         # An update does not change the number of documents, so no fingerprint shows it.
         drafts = [
-            replace(d, measurement=replace(d.measurement, rows=_counted(self.asker, d), fingerprint="")) for d in drafts
+            replace(d, measurement=replace(d.measurement, rows=_counted(self.runner, d), fingerprint=""))
+            for d in drafts
         ]
-        drafts = super().with_catalog(database, drafts, asked)
-        self._note_left_out(drafts, asked)
+        drafts = super().with_catalog(database, drafts, queried)
+        self._note_left_out(drafts, queried)
         return drafts
 
-    def _note_left_out(self, drafts: Sequence[Draft], asked: Set[str]) -> None:
+    def _note_left_out(self, drafts: Sequence[Draft], queried: Set[str]) -> None:
         """Leave a gap for each fact that was not queried for all members of a family, at the first omitted member.
 
         The gap is about a collection, so what is known about the others, and about the family from its members, stays
@@ -98,36 +99,38 @@ class MEASURING(Measuring):
         for draft in drafts:
             if family := self._family.get((draft.database, draft.name)):
                 left_out[family].append(draft)
-        most = self.asker.target.budget.max_family
+        most = self.runner.target.budget.max_family
         for family, members in left_out.items():
             detail = (
                 f"{many(len(members), 'collection')} named {family}, of which this is the first, are not measured: "
                 f"{most} others represent them; raise budget.max_family"
             )
             of_series = any((draft.measurement.options or {}).get("type") == "timeseries" for draft in members)
-            for fact in sorted(asked & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
-                self.asker.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
+            for fact in sorted(queried & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
+                self.runner.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
 
     def steps(self, context: Context) -> Iterator[Step]:
-        if "documents" in context.asked:
+        if "documents" in context.queried:
             yield Step("documents", self._read)
 
     def _read(self, draft: Draft) -> Draft:
-        return read_documents(self.asker, draft) if self.is_measured(draft) else draft
+        return read_documents(self.runner, draft) if self.is_measured(draft) else draft
 
 
-def read_documents(asker: Asker, draft: Draft) -> Draft:
+def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
     """Analyze the documents."""
     options = draft.measurement.options or {}
     of_series = options.get("type") == "timeseries"
     if of_series:
         draft = draft.with_time(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED))
-        draft = _with_buckets(asker, draft)
+        draft = _with_buckets(runner, draft)
     sample = _Sample()
     rows = draft.measurement.rows
     total = rows.value if rows else None
-    most = min(asker.target.budget.max_rows, MOST)
-    statement = asker.ask("documents", sample.add, OfDocuments(**draft.about(asker.window), total=total, limit=most))
+    most = min(runner.target.budget.max_rows, MOST)
+    statement = runner.query(
+        "documents", sample.add, OfDocuments(**draft.about(runner.window), total=total, limit=most)
+    )
     if statement is None:
         return draft
     draft = draft.sent("documents", statement)
@@ -137,10 +140,10 @@ def read_documents(asker: Asker, draft: Draft) -> Draft:
     # As many as requested: there may be more documents than the count in the metadata.
     exact = known and (total or 0) <= len(sample.bytes) < most
     about = {"database": draft.database, "measurement": draft.name}
-    source = asker.source("documents", How.EXACT if exact else How.SAMPLED, **about)
+    source = runner.source("documents", How.EXACT if exact else How.SAMPLED, **about)
     if exact:
         rows = Count(len(sample.bytes), source)
-    sample.paths = _most_common(asker, draft, sample)
+    sample.paths = _most_common(runner, draft, sample)
     return _described(draft, sample, rows, source, options if of_series else {})
 
 
@@ -208,12 +211,12 @@ def _described(draft: Draft, sample: _Sample, rows: Count | None, source: Source
     return replace(draft, measurement=known).with_time(TimeColumn(name, TimeKind.ZONED) if name else None)
 
 
-def _most_common(asker: Asker, draft: Draft, sample: _Sample) -> dict[str, _Path]:
+def _most_common(runner: QueryRunner, draft: Draft, sample: _Sample) -> dict[str, _Path]:
     paths = sample.paths
     if len(paths) > MOST_PATHS:
         more = "more than " if sample.beyond else ""
         left_out = f"{more}{len(paths) - MOST_PATHS:,} of {more}{len(paths):,} different fields"
-        asker.gap(
+        runner.gap(
             "documents",
             Reason.OVER_BUDGET,
             f"{left_out} are not described, the rarest ones",
@@ -291,14 +294,14 @@ def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatte
     return RowPatterns(tuple(RowPattern(keys, rows) for keys, rows in ordered), read, 0, 0, source)
 
 
-def _with_buckets(asker: Asker, draft: Draft) -> Draft:
+def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft with the fill level of its buckets and the resulting number of rows."""
     rows: list[dict[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         rows.extend(batch.to_pylist())
 
-    statement = asker.ask("buckets", consume, OfBuckets(**draft.about(asker.window), limit=MOST))
+    statement = runner.query("buckets", consume, OfBuckets(**draft.about(runner.window), limit=MOST))
     if statement is None:
         return draft
     draft = draft.sent("buckets", statement)
@@ -306,10 +309,10 @@ def _with_buckets(asker: Asker, draft: Draft) -> Draft:
         return draft
     total = rows[0]["buckets"]
     about = {"database": draft.database, "measurement": draft.name}
-    source = asker.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
+    source = runner.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
     held = [row["rows"] for row in rows if row["rows"] is not None]
     if not held:
-        asker.gap("buckets", Reason.FAILED, "no bucket reports its number of rows", draft.database, draft.name)
+        runner.gap("buckets", Reason.FAILED, "no bucket reports its number of rows", draft.database, draft.name)
     middle = statistics.median(held) if held else None
     buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
     known = replace(
@@ -331,10 +334,10 @@ def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
     return Count(round(statistics.fmean(held) * total), estimate, total * deviation / math.sqrt(len(held)))
 
 
-def _counted(asker: Asker, draft: Draft) -> Count | None:
+def _counted(runner: QueryRunner, draft: Draft) -> Count | None:
     if draft.estimated_rows is None:
         return draft.measurement.rows
-    source = asker.source("row_estimate", How.ESTIMATE, "all documents, according to the metadata")
+    source = runner.source("row_estimate", How.ESTIMATE, "all documents, according to the metadata")
     return Count(draft.estimated_rows, source)
 
 

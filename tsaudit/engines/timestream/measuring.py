@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import each_of
 from tsaudit.collect.measuring import Context, Measuring, Step
-from tsaudit.collect.query_runner import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import read_sample, roles_without_rows
 from tsaudit.collect.row_figures import as_codes, some_values
 from tsaudit.collect.rows import describe_fields, epoch_us, patterns_and_rhythms, sample_source, series_of_read
@@ -65,8 +65,8 @@ class MEASURING(Measuring):
     # Whether a listing is worthwhile, and how long a period the newest rows cover.
     deciding = frozenset({"measure_name_counts"})
 
-    def __init__(self, asker: Asker) -> None:
-        super().__init__(asker)
+    def __init__(self, runner: QueryRunner) -> None:
+        super().__init__(runner)
         self._listed: dict[Known, tuple[MeasureName, ...]] = {}
         """The measure names in the catalog, all of them."""
         self._values: dict[Known, Mapping[str, list[int]]] = {}
@@ -77,39 +77,39 @@ class MEASURING(Measuring):
         known = replace(draft.measurement, kind=TableKind.SERIES, kind_reason="the engine stores series")
         return replace(draft, measurement=known)
 
-    def with_catalog(self, database: str, drafts: list[Draft], asked: Set[str]) -> list[Draft]:
-        if "measure_names" in asked:
-            rows = each_of(self.asker, "measure_names", database, [draft.name for draft in drafts]) or {}
+    def with_catalog(self, database: str, drafts: list[Draft], queried: Set[str]) -> list[Draft]:
+        if "measure_names" in queried:
+            rows = each_of(self.runner, "measure_names", database, [draft.name for draft in drafts]) or {}
             drafts = [self._with_names(draft, rows.get(draft.name)) for draft in drafts]
-        return super().with_catalog(database, drafts, asked)
+        return super().with_catalog(database, drafts, queried)
 
     def _with_names(self, draft: Draft, rows: Sequence[Mapping[str, Any]] | None) -> Draft:
         if rows is None:
             return draft
         names = [MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"])) for row in rows]
         self._listed[draft.database, draft.name] = tuple(names)
-        count = Count(len(names), self.asker.source("measure_names"))
+        count = Count(len(names), self.runner.source("measure_names"))
         first = tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES])
         return replace(draft, measurement=replace(draft.measurement, measure_names=MeasureNames(count, first)))
 
     def steps(self, context: Context) -> Iterator[Step]:
-        is_counted = "measure_name_counts" in context.asked
+        is_counted = "measure_name_counts" in context.queried
         yield Step("measure_name_counts", lambda draft: self._count_rows(draft, counted=is_counted))
-        if "series_listing" in context.asked:
+        if "series_listing" in context.queried:
             listing = self.listing(context)
             yield Step("series_listing", lambda draft: self._list_where_worth_it(draft, listing))
-        if "row_sample" in context.asked:
-            yield Step("row_sample", lambda draft: read_newest(self.asker, draft, self._names_of(draft)))
+        if "row_sample" in context.queried:
+            yield Step("row_sample", lambda draft: read_newest(self.runner, draft, self._names_of(draft)))
 
     def _names_of(self, draft: Draft) -> tuple[MeasureName, ...]:
         return self._listed.get((draft.database, draft.name), ())
 
     def _count_rows(self, draft: Draft, *, counted: bool) -> Draft:
         """The first of three scans: everything that can be counted by measure name."""
-        draft = roles_without_rows(self.asker, draft)
+        draft = roles_without_rows(self.runner, draft)
         if not counted:
             return draft
-        draft, values = _count(self.asker, draft, self._names_of(draft))
+        draft, values = _count(self.runner, draft, self._names_of(draft))
         self._values[draft.database, draft.name] = values
         return draft
 
@@ -120,13 +120,13 @@ class MEASURING(Measuring):
             rows = draft.measurement.rows.value if draft.measurement.rows else 0
             most = f"tag {own} has a different value in most of {many(rows, 'row')}"
             detail = f"{most}: a listing would return all of them"
-            self.asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+            self.runner.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         else:
             draft = listing(draft)
-        return draft if draft.measurement.tag_sets else _with_estimated_values(self.asker, draft, values)
+        return draft if draft.measurement.tag_sets else _with_estimated_values(self.runner, draft, values)
 
 
-def _count(asker: Asker, draft: Draft, listed: Sequence[MeasureName]) -> tuple[Draft, Mapping[str, list[int]]]:
+def _count(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]) -> tuple[Draft, Mapping[str, list[int]]]:
     """The draft with all counts from one scan, and each tag's approximate number of values under each measure name."""
     fact = "measure_name_counts"
     found: list[dict[str, Any]] = []
@@ -134,10 +134,10 @@ def _count(asker: Asker, draft: Draft, listed: Sequence[MeasureName]) -> tuple[D
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    statement = asker.ask(fact, consume, OfMeasurement(**draft.about(asker.window)))
+    statement = runner.query(fact, consume, OfMeasurement(**draft.about(runner.window)))
     if statement is None:
         return draft, {}
-    source = asker.source(fact, scope=scope(asker, draft, fact))
+    source = runner.source(fact, scope=scope(runner, draft, fact))
     rows = sum(row["rows"] for row in found)
     names = _names(draft, listed, found)
     count = draft.measurement.measure_names.count if draft.measurement.measure_names else Count(len(names), source)
@@ -195,12 +195,12 @@ def _tag_with_own_values(draft: Draft, values: Mapping[str, list[int]]) -> str:
     return next((key for key, counts in values.items() if sum(counts) > _OWN_VALUE_RATIO * rows), "")
 
 
-def read_newest(asker: Asker, draft: Draft, listed: Sequence[MeasureName]) -> Draft:
+def read_newest(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]) -> Draft:
     """The third scan: the newest rows, and what they show about the columns and about each measure name."""
-    most = asker.target.budget.max_rows
+    most = runner.target.budget.max_rows
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
-    draft = read_sample(asker, replace(draft, sampled_since=_since(asker, draft, most)), most)
-    draft = describe_fields(asker, draft)
+    draft = read_sample(runner, replace(draft, sampled_since=_since(runner, draft, most)), most)
+    draft = describe_fields(runner, draft)
     # Over all measure names, a share of nulls is meaningless: most of them lack a field by design.
     fields = tuple(field if field.key in counted else replace(field, null_ratio=None) for field in draft.fields)
     draft = replace(draft, measurement=replace(draft.measurement, fields=fields))
@@ -210,11 +210,11 @@ def read_newest(asker: Asker, draft: Draft, listed: Sequence[MeasureName]) -> Dr
     draft = replace(draft, measurement=replace(draft.measurement, tags=tags))
     names = draft.measurement.measure_names
     if names is not None:
-        names = _with_rows(draft, names, listed, sample_source(asker, draft))
+        names = _with_rows(draft, names, listed, sample_source(runner, draft))
     return replace(draft, measurement=replace(draft.measurement, measure_names=names))
 
 
-def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
+def _since(runner: QueryRunner, draft: Draft, most: int) -> datetime | None:
     """The time from which about the wanted number of rows was written, because reads are billed. None: the whole
     window.
     """
@@ -222,7 +222,7 @@ def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
     if draft.measurement.rows is None or draft.measurement.rows.value <= most or first is None or last is None:
         return None
     wanted = (last - first) * (_MARGIN * most / draft.measurement.rows.value)
-    return max(asker.window.start, last - max(wanted, timedelta(seconds=1)))
+    return max(runner.window.start, last - max(wanted, timedelta(seconds=1)))
 
 
 def _with_sample(draft: Draft, tag: Tag) -> Tag:
@@ -297,22 +297,22 @@ def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
     return taken
 
 
-def _with_estimated_values(asker: Asker, draft: Draft, rough: Mapping[str, list[int]]) -> Draft:
+def _with_estimated_values(runner: QueryRunner, draft: Draft, approximate: Mapping[str, list[int]]) -> Draft:
     """The draft with the approximate number of values of tags that were not listed, from the scan."""
     fact = "measure_name_counts"
     rows = draft.measurement.rows.value if draft.measurement.rows else 0
-    if not rough:
+    if not approximate:
         return draft
-    source = asker.source(fact, How.ESTIMATE, scope(asker, draft, fact))
+    source = runner.source(fact, How.ESTIMATE, scope(runner, draft, fact))
 
     def described(tag: Tag) -> Tag:
-        values = rough[tag.key]
+        values = approximate[tag.key]
         # Values used only once differ between measure names; values of permanent things are the same.
         once = sum(values) > _OWN_VALUE_RATIO * rows
         return replace(tag, values=Count(sum(values) if once else max(values), source))
 
     tags, series = tuple(described(tag) for tag in draft.tags), draft.measurement.series
-    if own := _tag_with_own_values(draft, rough):
+    if own := _tag_with_own_values(draft, approximate):
         at_least = max((tag.values.value for tag in tags if tag.values), default=0)
         bound = replace(source, scope=f"at least, according to the values of {own}; {source.scope}")
         series = Count(at_least, bound)
