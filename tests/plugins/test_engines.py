@@ -71,7 +71,7 @@ def test_engine_is_measured_by_its_own_queries_and_those_it_shares(acme: None, t
     assert queries.query_files("acmedb")["columns"].is_relative_to(queries.root() / "sqlite")
 
 
-def test_engine_of_another_package_is_measured_in_its_own_way(acme: None, tsaudit: Command) -> None:
+def test_engine_of_another_package_is_measured_by_its_own_class(acme: None, tsaudit: Command) -> None:
     acmedb, sqlite = (collect(target) for target in load_settings("tsaudit.yaml").targets)
     (sales,) = acmedb.measurements
     assert (sales.options, sales.kind_reason) == ({"paper": "A4"}, "the sheet's heading says so")
@@ -80,7 +80,7 @@ def test_engine_of_another_package_is_measured_in_its_own_way(acme: None, tsaudi
     assert (same.kind, same.tags, same.rows and same.rows.value) == (sales.kind, sales.tags, 90)
 
 
-BROKEN_WAYS = {
+BROKEN_MEASURING = {
     "nowhere_to_be_found": ("", "No module named 'nowhere_to_be_found'"),
     "acme_other": ("MEASURING = 7", "`MEASURING` in acme_other is not a subclass of Measuring"),
     "acme_steps": (
@@ -100,11 +100,11 @@ BROKEN_WAYS = {
 }
 
 
-@pytest.mark.parametrize("module", BROKEN_WAYS)
-def test_way_of_measuring_that_breaks_is_one_line(
+@pytest.mark.parametrize("module", BROKEN_MEASURING)
+def test_measuring_that_breaks_is_one_line(
     acme: None, tsaudit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    source, reason = BROKEN_WAYS[module]
+    source, reason = BROKEN_MEASURING[module]
     if source:
         (tmp_path / "site" / f"{module}.py").write_text(source)
     monkeypatch.setitem(ENGINES._all(), "acmedb", replace(ENGINES["acmedb"], measuring=module))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tsaudit.collect import catalog
 from tsaudit.collect.cross_checks import cross_checked, without_unusable_figures
 from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
-from tsaudit.collect.measuring import Context, contained, measuring_of
+from tsaudit.collect.measuring import MeasuringContext, contained, measuring_of
 from tsaudit.collect.probing import Probed, database_names, probe
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.opening import of_package
@@ -52,10 +52,11 @@ def collect(
     another package's engine cannot be used.
     """
     end = now or utc_now()
-    way = measuring_of(ENGINES[target.engine])
-    queried = way.facts_to_query(frozenset(FACTS) if wanted is None else wanted, frozenset(query_files(target.engine)))
+    measuring_class = measuring_of(ENGINES[target.engine])
+    files = frozenset(query_files(target.engine))
+    queried = measuring_class.facts_to_query(frozenset(FACTS) if wanted is None else wanted, files)
     with closing(QueryRunner(target, connection, Window(end - target.window, end), deadline)) as runner:
-        measuring = way(runner)
+        measuring = measuring_class(runner)
         with of_package(target.engine):
             outline = catalog.find(measuring, queried, previous)
         stored = storage = None
@@ -67,7 +68,7 @@ def collect(
         reused, changed = [d for d in drafts if d.reused], [d for d in drafts if not d.reused]
         databases = {database.name: database for database in outline.databases}
         comparison = Comparison(memory, day, runner.window, databases) if memory else None
-        context = Context(queried, outline.series_at_most(), outline.series_not_listed(reused), comparison)
+        context = MeasuringContext(queried, outline.series_at_most(), outline.series_not_listed(reused), comparison)
         with of_package(target.engine):
             steps = list(measuring.steps(context))
         for step in steps:

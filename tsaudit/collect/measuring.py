@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MeasuringStep:
     """A step for each measurement; it is completed for all of them before the next one."""
 
     fact: str
@@ -44,7 +44,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class MeasuringContext:
     """What the steps of one audit know beside the measurement."""
 
     queried: frozenset[str]
@@ -210,27 +210,27 @@ class Measuring:
             known = partial_scan.by_measurement(rows or ())
         return [replace(d, statistics=known.get(d.name, {})) if d.name in big else d for d in drafts]
 
-    def steps(self, context: Context) -> Iterator[Step]:
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         """The steps for each measurement, in order."""
         runner, queried = self.runner, context.queried
-        yield Step("columns", functools.partial(find_time, runner), functools.partial(prefetch_time, runner))
+        yield MeasuringStep("columns", functools.partial(find_time, runner), functools.partial(prefetch_time, runner))
         wanted = "row_sample" in queried
-        yield Step(
+        yield MeasuringStep(
             "columns",
             lambda draft: assign_roles(runner, draft, sample_wanted=wanted),
             lambda drafts: prefetch_roles(runner, drafts, sample_wanted=wanted),
         )
         if "series_listing" in queried:
-            yield Step("series_listing", self.listing(context), functools.partial(prefetch_listings, runner))
+            yield MeasuringStep("series_listing", self.listing(context), functools.partial(prefetch_listings, runner))
         if "null_counts" in queried:
             prefetch = functools.partial(prefetch_nulls, runner)
-            yield Step("null_counts", functools.partial(count_nulls, runner), prefetch)
+            yield MeasuringStep("null_counts", functools.partial(count_nulls, runner), prefetch)
         if "row_sample" in queried:
-            yield Step("row_sample", functools.partial(describe_fields, runner))
-            yield Step("series_listing", functools.partial(note_unopened_labels, runner))
-            yield Step("row_sample", functools.partial(look_outside_window, runner, queried=queried))
+            yield MeasuringStep("row_sample", functools.partial(describe_fields, runner))
+            yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner))
+            yield MeasuringStep("row_sample", functools.partial(look_outside_window, runner, queried=queried))
 
-    def listing(self, context: Context) -> Callable[[Draft], Draft]:
+    def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
         """Lists the tag sets, and compares them with those of earlier days."""
         then = context.comparison.compare if context.comparison else None
         return functools.partial(list_tag_sets, self.runner, then=then)

@@ -375,11 +375,11 @@ def _some_cells(column: pa.ChunkedArray) -> list[object]:
 def _detail(draft: Draft, column: str, labels: Labels) -> str:
     keys = ", ".join(labels.keys[:_KEYS_NAMED]) + (", ..." if len(labels.keys) > _KEYS_NAMED else "")
     table = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
-    ways = [f"`columns: {{{table}: {{fields: [{column}]}}}}` if it does not identify a source"]
+    settings = [f"`columns: {{{table}: {{fields: [{column}]}}}}` if it does not identify a source"]
     if next(one.data_type for one in draft.columns if one.name == column).lower() not in _INCOMPARABLE:
-        ways.insert(0, f"`columns: {{{table}: {{tags: [{column}]}}}}` to count each set as a value of one tag")
+        settings.insert(0, f"`columns: {{{table}: {{tags: [{column}]}}}}` to count each set as a value of one tag")
     return (
         f"column {column} contains label sets that were not split into tags: {many(labels.sets, 'distinct set')} of "
         f"{keys} in {many(labels.rows, 'row')} read. There may be more series than were counted; in tsaudit.yaml, set "
-        f"{', or '.join(ways)}"
+        f"{', or '.join(settings)}"
     )

@@ -452,10 +452,10 @@ def tag_changes(
     for i, others in enumerate(other_sources(codes)):
         rest = [k for k in range(len(keys)) if k != i]
         with_others = {k: shared(codes[i], codes[k]) for k in rest if varies[k]}
-        ways: list[tuple[list[int], Codes]] = [(rest, others)]
+        sources: list[tuple[list[int], Codes]] = [(rest, others)]
         if len(rest) > 1:
             id_ = max(rest, key=lambda k: rank[k])
-            ways.append(([id_], codes[id_]))
+            sources.append(([id_], codes[id_]))
         found[keys[i]] = tuple(
             changes_of(
                 codes[i],
@@ -466,7 +466,7 @@ def tag_changes(
                 shared=min((with_others[k] for k in by if k in with_others), default=0),
                 measured=source,
             )
-            for by, of in ways
+            for by, of in sources
         )
     return found
 

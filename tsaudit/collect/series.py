@@ -40,7 +40,7 @@ def list_tag_sets(
     """
     fact = "series_listing"
     if draft.measurement.kind is not None and not draft.measurement.kind.has_series and not draft.tags:
-        # No rules about series judge it.
+        # No rules about series evaluate it.
         return draft
     if not draft.tags:
         # Without tags, all rows are from one source: there is nothing to list.
@@ -70,7 +70,7 @@ def list_tag_sets(
     draft = draft.sent(fact, statement)
     source = _source(runner, draft)
     if draft.is_divided:
-        draft = _without_foreign_tags(draft, counter)
+        draft = _without_tags_of_other_policies(draft, counter)
         if not draft.tags:
             return _with_series(draft, Count(1, replace(source, scope="has no tags")), ())
     draft = _with_listing(runner, draft, counter, source)
@@ -139,7 +139,7 @@ def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select(names or batch.schema.names[:1])
 
 
-def _without_foreign_tags(draft: Draft, counter: TagSetCounter) -> Draft:
+def _without_tags_of_other_policies(draft: Draft, counter: TagSetCounter) -> Draft:
     """The draft with only the listed tags: the others belong to another retention policy."""
     listed = {name for name, column in counter.columns().items() if column.values.value}
     some_series = [{key: value for key, value in tags.items() if key in listed} for tags in draft.some_series]

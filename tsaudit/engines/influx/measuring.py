@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
-from tsaudit.collect.measuring import Audited, Context, Measuring, RowSlice, Step
+from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import sampled
 from tsaudit.collect.row_figures import as_text
@@ -47,7 +47,7 @@ Series = Sequence[Mapping[str, str | None]]
 """Tag sets whose rows to read; empty for all."""
 
 
-class MEASURING(Measuring):
+class InfluxMeasuring(Measuring):
     """Measures what an index contains: tags, fields, and every tag set.
 
     The tag sets are listed from it; then the newest rows are read, of a few series if there are many, because each
@@ -90,7 +90,7 @@ class MEASURING(Measuring):
             drafts[name] = replace(draft, measurement=known)
         return drafts
 
-    def steps(self, context: Context) -> Iterator[Step]:
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         runner, queried, series = self.runner, context.queried, context.database_series
         if "series_listing" in queried:
 
@@ -99,23 +99,23 @@ class MEASURING(Measuring):
                     runner, drafts, functools.partial(listing_of, runner), series, context.unlisted_series
                 )
 
-            yield Step("series_listing", self.listing(context), list_all)
+            yield MeasuringStep("series_listing", self.listing(context), list_all)
         if queried & {"row_sample", "row_count"}:
-            yield Step(
+            yield MeasuringStep(
                 "row_sample",
                 lambda draft: read_points(runner, draft, series.get(draft.database)),
                 lambda drafts: prefetch_points(runner, drafts, series),
             )
         if "row_count" in queried:
-            yield Step(
+            yield MeasuringStep(
                 "row_count",
                 lambda draft: count_points(runner, draft, series.get(draft.database)),
                 lambda drafts: prefetch_point_counts(runner, drafts, series),
             )
         if "row_sample" in queried:
-            yield Step("row_sample", functools.partial(describe_fields, runner))
+            yield MeasuringStep("row_sample", functools.partial(describe_fields, runner))
         if "row_slice" in queried:
-            yield Step("row_slice", functools.partial(read_slice, runner))
+            yield MeasuringStep("row_slice", functools.partial(read_slice, runner))
 
     def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
         return with_own_series(self.runner, databases, drafts)
@@ -377,3 +377,6 @@ def _summed(runner: QueryRunner, database: Database, drafts: Sequence[Draft]) ->
     how, error = how_summed(known)
     source = runner.source("series_listing", how, "the sum over the measurements")
     return Count(sum(count.value for count in known), source, error)
+
+
+MEASURING: Final = InfluxMeasuring

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.shapes.positions import spread
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.measuring import Context, Measuring, Step
+from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.sql.columns import TimeColumn, TimeKind
@@ -51,7 +51,7 @@ _MOST_SEEN: Final = 20 * MOST_PATHS
 """Distinct fields examined before the most common ones are kept."""
 
 
-class MEASURING(Measuring):
+class MongodbMeasuring(Measuring):
     """Measures collections without a schema: their contents are derived from documents selected at random.
 
     Of collections whose names differ only in a period or number, a few represent the others: querying thousands of
@@ -109,9 +109,9 @@ class MEASURING(Measuring):
             for fact in sorted(queried & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
                 self.runner.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
 
-    def steps(self, context: Context) -> Iterator[Step]:
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         if "documents" in context.queried:
-            yield Step("documents", self._read)
+            yield MeasuringStep("documents", self._read)
 
     def _read(self, draft: Draft) -> Draft:
         return read_documents(self.runner, draft) if self.is_measured(draft) else draft
@@ -355,3 +355,6 @@ def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[
         yield family.template, members
     for other in name_families([name for name in names if name not in by_period]):
         yield other.template, other.members
+
+
+MEASURING: Final = MongodbMeasuring

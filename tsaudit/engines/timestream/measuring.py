@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import each_of
-from tsaudit.collect.measuring import Context, Measuring, Step
+from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import read_sample, roles_without_rows
 from tsaudit.collect.row_figures import as_codes, some_values
@@ -53,7 +53,7 @@ Known = tuple[str, str]
 """Database and name of a table."""
 
 
-class MEASURING(Measuring):
+class TimestreamMeasuring(Measuring):
     """Measures tables whose rows have several measure names, and whose catalog lists the roles of columns.
 
     One scan counts by measure name and decides whether the tag sets are listed and how many rows are read, because
@@ -92,14 +92,14 @@ class MEASURING(Measuring):
         first = tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES])
         return replace(draft, measurement=replace(draft.measurement, measure_names=MeasureNames(count, first)))
 
-    def steps(self, context: Context) -> Iterator[Step]:
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         is_counted = "measure_name_counts" in context.queried
-        yield Step("measure_name_counts", lambda draft: self._count_rows(draft, counted=is_counted))
+        yield MeasuringStep("measure_name_counts", lambda draft: self._count_rows(draft, counted=is_counted))
         if "series_listing" in context.queried:
             listing = self.listing(context)
-            yield Step("series_listing", lambda draft: self._list_where_worth_it(draft, listing))
+            yield MeasuringStep("series_listing", lambda draft: self._list_where_worth_it(draft, listing))
         if "row_sample" in context.queried:
-            yield Step("row_sample", lambda draft: read_newest(self.runner, draft, self._names_of(draft)))
+            yield MeasuringStep("row_sample", lambda draft: read_newest(self.runner, draft, self._names_of(draft)))
 
     def _names_of(self, draft: Draft) -> tuple[MeasureName, ...]:
         return self._listed.get((draft.database, draft.name), ())
@@ -317,3 +317,6 @@ def _with_estimated_values(runner: QueryRunner, draft: Draft, approximate: Mappi
         bound = replace(source, scope=f"at least, according to the values of {own}; {source.scope}")
         series = Count(at_least, bound)
     return replace(draft, measurement=replace(draft.measurement, tags=tags, series=series))
+
+
+MEASURING: Final = TimestreamMeasuring

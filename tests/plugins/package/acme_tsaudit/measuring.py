@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.measuring import Context, Measuring, Step
+from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 
 
-class MEASURING(Measuring):
+class AcmeMeasuring(Measuring):
     def listed(self, database: str, name: str) -> Draft:
         draft = super().listed(database, name)
         return replace(draft, measurement=replace(draft.measurement, options={"paper": "A4"}))
 
-    def steps(self, context: Context) -> Iterator[Step]:
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         yield from super().steps(context)
-        yield Step("columns", self._with_reason)
+        yield MeasuringStep("columns", self._with_reason)
 
     def _with_reason(self, draft: Draft) -> Draft:
         return replace(draft, measurement=replace(draft.measurement, kind_reason="the sheet's heading says so"))
+
+
+MEASURING = AcmeMeasuring
