@@ -136,7 +136,7 @@ class History:
         )
         patch = pytest.MonkeyPatch()
         if not self.reuses:
-            patch.setattr(import_module("tsaudit.collect"), "take_over", lambda draft, *_: draft)
+            patch.setattr(import_module("tsaudit.collect.earlier_days"), "take_over", lambda draft, *_: draft)
         try:
             with clock_at(now):
                 return run.audit_target(target, known, self.store, day=day)

@@ -341,7 +341,7 @@ def test_budget_that_is_used_up_before_the_first_measurement(
 ) -> None:
     target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
     spent = "5 bytes were scanned or billed; raise budget.max_bytes_scanned"
-    monkeypatch.setattr(import_module("tsaudit.collect.bill").Bill, "overspent", lambda *_: spent)
+    monkeypatch.setattr(import_module("tsaudit.collect.query_runner").QueryCosts, "overspent", lambda *_: spent)
     done = run.audit_target(target, settings_for(tmp_path, target), store, day=DAY)
     assert done.error == spent
     assert [(c.incident.code, c.kind) for c in done.changes] == [(UNREACHABLE_CODE, ChangeKind.OPENED)]

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.engine import Ladder
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
 from tsaudit.model.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity
@@ -65,7 +64,7 @@ def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
     The catalog may list a table and its columns to users who may not read a single row. An index names the tags and
     fields of stored points only: whoever reads these has read something.
     """
-    if ENGINES[profile.engine].ladder is Ladder.TAG_LISTING:
+    if ENGINES[profile.engine].has_series_index:
         return {}
     answered = {(m.database, m.name) for m in profile.measurements if m.statements or m.series is not None}
     known = {(m.database, m.name) for m in profile.measurements} - answered

@@ -10,17 +10,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
-from tsaudit.collect import catalogue
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import assign_roles, find_time
-from tsaudit.collect.listing import list_tag_sets, scope
-from tsaudit.collect.row_slice import slice_of
+from tsaudit.collect import catalog
+from tsaudit.collect.measuring import Measuring, measuring_of
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.roles import assign_roles, find_time
+from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import sample_source
-from tsaudit.collect.series_rows import read_points
-from tsaudit.collect.value_texts import as_text
+from tsaudit.collect.series import list_tag_sets, scope
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Source, Window, utc_now
 from tsaudit.net.watchdog import Deadline
@@ -78,12 +78,13 @@ def answer(
             why = "not measured: rows are read only when asked for"
             return Answer(known.database, name, stored, _stored_how(profile, known), None, why)
 
-    def ask(connection: Connection, deadline: Deadline) -> Answer:
+    def measure(connection: Connection, deadline: Deadline) -> Answer:
         end = now or utc_now()
-        with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
-            return _live(asker, name, change, database, with_collisions)
+        with closing(QueryRunner(target, connection, Window(end - target.window, end), deadline)) as runner:
+            measuring = measuring_of(ENGINES[target.engine])(runner)
+            return _live(measuring, name, change, database, with_collisions)
 
-    return with_connection(target, ask)
+    return with_connection(target, measure)
 
 
 def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:
@@ -109,27 +110,31 @@ def _stored_how(profile: Profile, measurement: Measurement) -> str:
     return f"{how}: {source.scope}" if source.scope else how
 
 
-def _live(asker: Asker, name: str, change: TagReduction, database: str | None, with_collisions: bool) -> Answer:
-    files = frozenset(query_files(asker.target.engine))
-    draft, database_series = _draft(asker, name, database, files)
-    draft = assign_roles(asker, find_time(asker, draft), sample_wanted=with_collisions)
+def _live(measuring: Measuring, name: str, change: TagReduction, database: str | None, with_collisions: bool) -> Answer:
+    runner = measuring.runner
+    files = frozenset(query_files(runner.target.engine))
+    draft, database_series = _draft(measuring, name, database, files)
+    draft = assign_roles(runner, find_time(runner, draft), sample_wanted=with_collisions)
     _check_tags(change, draft.finished())
-    counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
-    draft = list_tag_sets(asker, draft, also=counter.add)
-    left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
-    if left and draft.excerpt and draft.series:
-        how = f"sampled, live: {draft.series.source.scope}"
-    elif left and (which := scope(asker, draft, "series_listing")):
+    counter = LeftCounter([t.key for t in draft.tags], change, runner.target.budget.max_series)
+    draft = list_tag_sets(runner, draft, also=counter.add)
+    left, how = (
+        (counter.left, _live_how(counter.left))
+        if draft.measurement.tag_sets
+        else (None, _why(runner, "series_listing"))
+    )
+    if left and draft.partial_scan and draft.measurement.series:
+        how = f"sampled, live: {draft.measurement.series.source.scope}"
+    elif left and (which := scope(runner, draft, "series_listing")):
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"
     if with_collisions:
-        if draft.is_indexed:
-            draft = read_points(asker, draft, database_series)
+        draft = measuring.with_rows(draft, database_series)
         if draft.sampled_series and left and left == Left(left.now, left.now):
             found, found_how = Collisions(0, 0, 0), "exact: no two series would become one"
         else:
-            found, found_how = _collisions(asker, draft, change)
-    return Answer(draft.database, name, left, how, found, found_how, asker.costs())
+            found, found_how = _collisions(measuring, draft, change)
+    return Answer(draft.database, name, left, how, found, found_how, runner.costs())
 
 
 def _live_how(left: Left) -> str:
@@ -141,50 +146,54 @@ def _live_how(left: Left) -> str:
     return f"estimated, live, standard error of {', of '.join(errors)}" if errors else "exact, live"
 
 
-def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:
+def _draft(measuring: Measuring, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:
     """The measurement as in the catalog, and the series of its database if the engine counts them."""
-    target = asker.target
+    runner, target = measuring.runner, measuring.runner.target
     wanted = files & {"measurements", "columns", "tag_keys", "field_types", "retention", "database_series"}
     # They determine how much of a big table is read.
     wanted |= files & {"row_estimate", "column_statistics", "scan_estimate", "time_extents"}
     found: list[tuple[Draft, int | None]] = []
-    known = catalogue.databases(asker, wanted)
+    known = catalog.databases(measuring, wanted)
     databases = [db for db in known.names if database in (None, db)]
-    asker.target = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
+    runner.target = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
     for db in databases:
-        outlined, drafts, _ = catalogue.outline(asker, db, known, wanted, {})
+        outlined, drafts, _ = catalog.outline(measuring, db, known, wanted, {})
         found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
-    asker.target = target
+    runner.target = target
     _check_single(name, [draft.database for draft, _ in found])
     if not found:
-        inside = [catalogue.outline(asker, db, known, wanted, {})[1] for db in databases]
+        inside = [catalog.outline(measuring, db, known, wanted, {})[1] for db in databases]
         names = {draft.name for drafts in inside for draft in drafts}
-        if asker.gaps and not names:
-            raise ConnectorError(asker.gaps[0].detail)
+        if runner.gaps and not names:
+            raise ConnectorError(runner.gaps[0].detail)
         raise UnknownNameError(f"no measurement is named `{name}`{_near(name, names)}")
     return found[0]
 
 
-def _collisions(asker: Asker, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
+def _collisions(measuring: Measuring, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
+    runner = measuring.runner
     if draft.sample is None or not draft.sample.num_rows:
-        gaps = any(gap.fact == "row_sample" for gap in asker.gaps)
-        return None, _why(asker, "row_sample") if gaps else "not measured: no rows within the window"
+        gaps = any(gap.fact == "row_sample" for gap in runner.gaps)
+        return None, _why(runner, "row_sample") if gaps else "not measured: no rows within the window"
     if draft.time is None:
         return None, "not measured: the table has no time column"
     if draft.sampled_series:
-        return _of_all_series(asker, draft, change)
+        return _of_all_series(measuring, draft, change)
     time = draft.sample.column("time" if draft.is_indexed else draft.time.name)
     tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
-    source = sample_source(asker, draft)
+    source = sample_source(runner, draft)
     return collisions(tags, _one(time), change), f"{_how(source)}: {source.scope}"
 
 
-def _of_all_series(asker: Asker, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
+def _of_all_series(measuring: Measuring, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
     """Rows of a few series were read: those of others may have the same time."""
-    part = slice_of(asker, draft, gone={*change.dropped, *(change.buckets or {})})
+    part = measuring.row_slice(draft, gone={*change.dropped, *(change.buckets or {})})
     if part is None:
-        gaps = any(gap.fact == "row_slice" for gap in asker.gaps)
-        return None, _why(asker, "row_slice") if gaps else "not measured: there are too many series to read rows of all"
+        runner = measuring.runner
+        gaps = any(gap.fact == "row_slice" for gap in runner.gaps)
+        return None, _why(
+            runner, "row_slice"
+        ) if gaps else "not measured: there are too many series to read rows of all"
     found = collisions({key: _one(column) for key, column in part.tags.items()}, _one(part.times), change)
     how = _how(part.source) if part.whole else "at least"
     return found, f"{how}: {part.source.scope}"
@@ -201,9 +210,9 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
-def _why(asker: Asker, fact: str) -> str:
+def _why(runner: QueryRunner, fact: str) -> str:
     """Why a fact is missing."""
-    gap = next((g for g in asker.gaps if g.fact == fact), None)
+    gap = next((g for g in runner.gaps if g.fact == fact), None)
     return f"not measured: {gap.detail}" if gap else "not measured: the measurement has no tags"
 
 

@@ -4,7 +4,7 @@
 -- grant: SELECT on the table
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/sql-select.html
-{% set pages = excerpt is defined and excerpt and not excerpt.newest %}
+{% set pages = partial_scan is defined and partial_scan and not partial_scan.newest %}
 SELECT
 {% for column in columns %}
   {% if column in texts %}
@@ -15,7 +15,7 @@ SELECT
 {% endfor %}
 FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
 {% if pages %}
-TABLESAMPLE SYSTEM ({{ excerpt.percent }}) REPEATABLE (1)
+TABLESAMPLE SYSTEM ({{ partial_scan.percent }}) REPEATABLE (1)
 {% endif %}
 {% include "_window.sql" %}
 {% if time and not pages %}

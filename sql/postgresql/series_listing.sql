@@ -9,7 +9,7 @@ SELECT
   CAST({{ tag | name }} AS TEXT) AS {{ tag | name }}{{ "," if not loop.last }}
 {% endfor %}
 FROM (
-  {% if excerpt is defined and excerpt and excerpt.newest %}
+  {% if partial_scan is defined and partial_scan and partial_scan.newest %}
   SELECT DISTINCT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
 
   FROM (
@@ -18,14 +18,14 @@ FROM (
     FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
     {% include "_window.sql" %}
     ORDER BY {{ time | name }} DESC
-    LIMIT {{ excerpt.rows }}
+    LIMIT {{ partial_scan.rows }}
   ) AS newest
   {% else %}
   SELECT DISTINCT {% for tag in tags %}{{ tag | selected }}{{ ", " if not loop.last }}{% endfor %}
 
   FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
-  {% if excerpt is defined and excerpt %}
-  TABLESAMPLE SYSTEM ({{ excerpt.percent }}) REPEATABLE (1)
+  {% if partial_scan is defined and partial_scan %}
+  TABLESAMPLE SYSTEM ({{ partial_scan.percent }}) REPEATABLE (1)
   {% endif %}
   {% include "_window.sql" %}
   {% endif %}

@@ -1,45 +1,31 @@
-"""What steps find out, and how a measurement is put together of it."""
+"""Measurements under construction."""
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
-import pkgutil
-import typing
+from dataclasses import replace
 
-import pytest
-
-from tests.builders import a_count
-from tsaudit.collect.draft import Draft, Found
-from tsaudit.collect.label_columns import FewestSeries
-
-for module in pkgutil.iter_modules(importlib.import_module("tsaudit.collect").__path__, "tsaudit.collect."):
-    importlib.import_module(module.name)
+from tests.builders import a_field, a_measurement, a_tag
+from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
+from tsaudit.collect.draft import Draft
 
 
-@pytest.mark.parametrize("found", Found.__subclasses__(), ids=lambda kind: kind.__name__)
-def test_what_is_found_fits_the_draft(found: type[Found]) -> None:
-    """`Draft.knowing` goes by names, which no type checker sees."""
-    draft = {field.name: str(field.type) for field in dataclasses.fields(Draft)}
-    for field in dataclasses.fields(found):
-        assert field.name in draft
-        assert _kinds(str(field.type)) <= _kinds(draft[field.name])
-    assert dataclasses.fields(found)
+def test_statements_when_several_were_sent_are_kept_in_order_of_their_facts() -> None:
+    before = Draft.new("db", "cpu")
+    after = before.sent("series_listing", "SELECT 1").sent("row_sample", "SELECT 2")
+    assert before.measurement.statements == {}
+    assert list(after.finished().statements.items()) == [("row_sample", "SELECT 2"), ("series_listing", "SELECT 1")]
 
 
-def _kinds(annotation: str) -> set[str]:
-    return {kind.strip() for kind in annotation.split(" | ")}
+def test_time_column_when_it_is_known_has_the_type_of_the_catalog() -> None:
+    draft = replace(Draft.new("db", "cpu"), columns=(Column("at", "TIMESTAMP"), Column("v", "DOUBLE")))
+    timed = draft.with_time(TimeColumn("at", TimeKind.TIMESTAMP, "the only one")).measurement
+    assert (timed.time_column, timed.time_type, timed.time_reason) == ("at", "TIMESTAMP", "the only one")
+    none = draft.with_time(None).measurement
+    assert (none.time_column, none.time_type, none.time_reason) == (None, None, "")
 
 
-def test_what_is_found_last_stands_and_the_draft_before_stays() -> None:
-    before = Draft("db", "cpu", series=a_count(5))
-    after = before.knowing(FewestSeries(a_count(7)), Found()).asked("series_listing", "SELECT 1")
-    assert (before.series, after.series) == (a_count(5), a_count(7))
-    assert (before.statements, after.statements) == ({}, {"series_listing": "SELECT 1"})
-    assert after.asked("row_sample", "SELECT 2").statements.keys() == {"series_listing", "row_sample"}
-
-
-def test_nothing_writes_to_a_draft() -> None:
-    draft: typing.Any = Draft("db", "cpu")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        draft.series = a_count(1)
+def test_finished_measurement_when_the_server_lists_columns_in_another_order() -> None:
+    measured = a_measurement(tags=(a_tag("b"), a_tag("a")), fields=(a_field("y"), a_field("x")))
+    finished = Draft(measured).finished()
+    assert [tag.key for tag in finished.tags] == ["a", "b"]
+    assert [field.key for field in finished.fields] == ["x", "y"]

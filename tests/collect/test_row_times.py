@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.row_times import recurring, repeats, time_lag
+from tsaudit.collect.row_figures import recurring, repeats, time_lag
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

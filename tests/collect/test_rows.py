@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from random import Random
 from statistics import mean, variance
@@ -15,16 +16,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.builders import DAY, NOW, a_count, a_source
+from tests.builders import DAY, NOW, a_count, a_measurement, a_source
 from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import epoch_us
-from tsaudit.collect.series_rows import _joined, _scaled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
-from tsaudit.engines.engine import Ladder
+from tsaudit.engines.influx.measuring import _joined, _scaled
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Count, How, Reason, Window
 
@@ -144,9 +144,9 @@ def _scaled_up(
     """The rows of so many series, estimated by the counts of those of `read` that have any."""
     how = how or (How.ESTIMATE if series_error else How.EXACT)
     known = a_count(series, how, standard_error=series_error)
-    draft = Draft("db", "m", Ladder.TAG_LISTING, sampled_series=read, series=known)
-    asker: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
-    found = _scaled(asker, draft, counts, "row_count")
+    draft = Draft(replace(a_measurement("m"), series=known), is_indexed=True, sampled_series=read)
+    runner: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
+    found = _scaled(runner, draft, counts, "row_count")
     assert found is not None
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.builders import NOW, a_measurement
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.storage import describe_storage
-from tsaudit.model.profile import MAX_PARTITIONS, Index, Partition, Storage
+from tsaudit.model.profile import MAX_PARTITIONS, Index, Measurement, Partition, Storage
 
 
 def member(index: str, position: int, column: str | None, **changes: Any) -> dict[str, Any]:
@@ -32,11 +33,11 @@ def member(index: str, position: int, column: str | None, **changes: Any) -> dic
 
 def described(
     drafts: Sequence[Draft], answers: Mapping[str, Sequence[dict[str, Any]] | None], now: datetime = NOW
-) -> list[Draft]:
-    return describe_storage(drafts, answers, now)
+) -> list[Measurement]:
+    return [draft.measurement for draft in describe_storage(drafts, answers, now)]
 
 
-DRAFTS = (Draft("main", "cpu"), Draft("main", "mem"))
+DRAFTS = (Draft.new("main", "cpu"), Draft.new("main", "mem"))
 
 
 def partition(name: str, rows: int | None, kept: int | None, key: str = "host, region") -> dict[str, Any]:
@@ -58,10 +59,10 @@ def test_uses_are_observed_from_audit_to_audit() -> None:
     draft = DRAFTS[0]
     for day, scans in enumerate((3, 3, 3, 4, 0, 0, None)):
         now = NOW + timedelta(days=day)
-        (draft,) = described([draft], {"indexes": [member("a", 1, "host", scans=scans)]}, now)
-        assert draft.indexes is not None
-        since.append(draft.indexes[0].scans_since)
-        draft = Draft("main", "cpu", previous=a_measurement("cpu", indexes=draft.indexes))
+        (found,) = described([draft], {"indexes": [member("a", 1, "host", scans=scans)]}, now)
+        assert found.indexes is not None
+        since.append(found.indexes[0].scans_since)
+        draft = replace(draft, previous=found)
     days = [None if one is None else (one - NOW).days for one in since]
     assert days == [0, 0, 0, 3, 4, 4, None]
 
@@ -69,10 +70,10 @@ def test_uses_are_observed_from_audit_to_audit() -> None:
 def test_uses_of_another_index_of_the_same_name_are_not_its_own() -> None:
     before = a_measurement("cpu", indexes=(Index("a", "btree", ("dc",), False, False, False, 8192, 0, None, NOW),))
     later = NOW + timedelta(days=40)
-    draft = Draft("main", "cpu", previous=before)
-    (draft,) = described([draft], {"indexes": [member("a", 1, "host", scans=0)]}, later)
-    assert draft.indexes is not None
-    assert draft.indexes[0].scans_since == later
+    draft = replace(Draft.new("main", "cpu"), previous=before)
+    (found,) = described([draft], {"indexes": [member("a", 1, "host", scans=0)]}, later)
+    assert found.indexes is not None
+    assert found.indexes[0].scans_since == later
 
 
 def test_partitions_when_there_are_very_many_keep_the_largest() -> None:
@@ -116,4 +117,4 @@ def test_nothing_is_known_when_a_gap_was_left() -> None:
 
 def test_rows_in_files_when_they_have_no_time() -> None:
     with pytest.raises(ValueError, match="rows in files of cpu have no first time"):
-        described([Draft("main", "cpu")], {"stored_rows": [{"measurement": "cpu", "rows": 3, "first_time": None}]})
+        described([Draft.new("main", "cpu")], {"stored_rows": [{"measurement": "cpu", "rows": 3, "first_time": None}]})

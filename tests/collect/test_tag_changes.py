@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.tag_changes import tag_changes
+from tsaudit.collect.row_figures import tag_changes
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TIMES = [START + timedelta(minutes=i // 4) for i in range(80)]

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import a_count
+from tests.builders import a_count, a_measurement
 from tests.collecting import Writer, apart, collected, figures, statements, writer_to
 from tests.databases import Dataset, Row, Table, times
 from tsaudit.analysis.columns.columns import Column
-from tsaudit.collect import columns, ladders, listing, rows, series_rows
+from tsaudit.collect import roles, rows, series
+from tsaudit.collect.batch import _alike, _small
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.together import _alike, _small
-from tsaudit.engines.engine import Ladder
+from tsaudit.engines.influx import measuring as influx
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Field, Index, Profile
 
@@ -78,14 +78,15 @@ _INDEX = Index("i", "btree", ("c0",), unique=False, constraint=False, partial=Fa
         st.tuples(st.integers(1, 900), st.none() | st.integers(0, 120_000), st.none() | st.integers(0, 9)), max_size=300
     )
 )
-def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | None, int | None]]) -> None:
+def test_tables_batched_facts_are_few_and_small(tables: list[tuple[int, int | None, int | None]]) -> None:
     drafts = [
         Draft(
-            "d",
-            str(number),
+            a_measurement(
+                str(number),
+                rows_total=None if rows is None else a_count(rows),
+                indexes=None if indexes is None else (_INDEX,) * indexes,
+            ),
             columns=tuple(Column(f"c{place}", "text") for place in range(columns)),
-            rows_total=None if rows is None else a_count(rows),
-            indexes=None if indexes is None else (_INDEX,) * indexes,
         )
         for number, (columns, rows, indexes) in enumerate(tables)
     ]
@@ -109,11 +110,11 @@ def test_tables_asked_together_are_few_and_small(tables: list[tuple[int, int | N
 
 
 def _relations(drafts: list[Draft]) -> int:
-    return sum(1 + len(draft.indexes or ()) for draft in drafts)
+    return sum(1 + len(draft.measurement.indexes or ()) for draft in drafts)
 
 
 def _measurement(name: str, *fields: str, series: int = 1, kind: str = "float") -> Draft:
-    return Draft("d", name, Ladder.TAG_LISTING, fields=tuple(Field(f, (kind,)) for f in fields), series=a_count(series))
+    return Draft(a_measurement(name, series, tags=(), fields=tuple(Field(f, (kind,)) for f in fields)), is_indexed=True)
 
 
 def _names(groups: Iterable[list[Draft]]) -> list[list[str]]:
@@ -143,9 +144,8 @@ def test_what_fails_before_the_steps_is_left_to_them(together: Writer, monkeypat
     def fails(*_: object) -> None:
         raise ValueError("an estimate is no number")
 
-    for module in (columns, listing, ladders, rows):
-        for name in ("tables_ahead", "list_ahead"):
+    for module in (roles, series, rows, influx):
+        for name in ("prefetch_tables", "prefetch_database_listing", "prefetch_rows"):
             monkeypatch.setattr(module, name, fails, raising=False)
-    monkeypatch.setattr(series_rows, "rows_ahead", fails)
     broken = collected(target)
     assert _unused(figures(broken)) == _unused(figures(whole))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,14 +65,14 @@ def test_columns_of_a_table_that_is_left_out_or_not_there() -> None:
 @pytest.mark.parametrize("role", ["time", "tags", "fields"])
 def test_each_named_column_is_looked_up(role: str) -> None:
     columns = (Column("ts", "TIMESTAMP", None), Column("host", "VARCHAR", None))
-    draft = Draft("main", "cpu", columns=columns)
+    draft = replace(Draft.new("main", "cpu"), columns=columns)
     wrong: Any = {role: "hots" if role == "time" else ("host", "hots")}
     target = a_target(columns={"cpu": Columns(**wrong)})
     assert found(target, NAMES, draft) == [f"columns.cpu.{role}: `hots` matches none of 2 columns, did you mean host?"]
 
 
 def test_columns_of_a_table_whose_columns_are_not_known_are_left_alone() -> None:
-    assert found(a_target(columns={"cpu": Columns(tags=("x",))}), NAMES, Draft("main", "cpu")) == []
+    assert found(a_target(columns={"cpu": Columns(tags=("x",))}), NAMES, Draft.new("main", "cpu")) == []
 
 
 @pytest.mark.parametrize(

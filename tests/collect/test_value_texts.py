@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tsaudit.collect.value_texts import measured_share, number_share
+from tsaudit.collect.row_figures import measured_share, number_share
 
 
 def _column(*texts: str | None) -> pa.ChunkedArray:

@@ -18,12 +18,12 @@ from typing import Any, Final
 import pytest
 from sqlalchemy import make_url
 
-from tests.asking import filled
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.greptimedb.double import READER, GreptimeDB
 from tests.faults import proxy
 from tests.faults.proxy import FaultyProxy, Moment, Pieces, Strike
 from tests.memory import watched
+from tests.query_parameters import filled
 from tests.servers import PASSWORD, MongoDB, Postgresql
 from tsaudit.collect import collect
 from tsaudit.config.settings import Budget, Target

@@ -18,9 +18,9 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, times, write
+from tests.query_parameters import filled
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.opening import open_connection

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.asking import filled
+from tests.query_parameters import filled
 from tsaudit.model.facts import FACTS, Scope
 from tsaudit.model.facts.document import markdown
 from tsaudit.model.facts.given import names_of

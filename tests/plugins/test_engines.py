@@ -81,6 +81,53 @@ def test_engine_is_measured_by_its_own_queries_and_those_it_shares(acme: None, t
     assert queries.query_files("acmedb")["columns"].is_relative_to(queries.root() / "sqlite")
 
 
+def test_engine_of_another_package_is_measured_by_its_own_class(acme: None, tsaudit: Command) -> None:
+    acmedb, sqlite = (measure(target) for target in load_settings("tsaudit.yaml").targets)
+    (sales,) = acmedb.measurements
+    assert (sales.options, sales.kind_reason) == ({"paper": "A4"}, "the sheet's heading says so")
+    same = next(m for m in sqlite.measurements if m.name == "SALES")
+    assert same.kind_reason != sales.kind_reason
+    assert (same.kind, same.tags, same.rows and same.rows.value) == (sales.kind, sales.tags, 90)
+
+
+BROKEN_MEASURING = {
+    "nowhere_to_be_found": ("", "No module named 'nowhere_to_be_found'"),
+    "acme_other": ("MEASURING = 7", "`MEASURING` in acme_other is not a subclass of Measuring"),
+    "acme_steps": (
+        (
+            "from tsaudit.collect.measuring import Measuring\n"
+            "class MEASURING(Measuring):\n    def steps(self, context):\n        raise ZeroDivisionError('oops')\n"
+        ),
+        "ZeroDivisionError: oops",
+    ),
+    "acme_outline": (
+        (
+            "from tsaudit.collect.measuring import Measuring\n"
+            "class MEASURING(Measuring):\n    def outline(self, database, names):\n        return names[0]\n"
+        ),
+        "'str' object has no attribute 'get'",
+    ),
+}
+
+
+@pytest.mark.parametrize("module", BROKEN_MEASURING)
+def test_measuring_that_breaks_is_one_line(
+    acme: None, tsaudit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    source, reason = BROKEN_MEASURING[module]
+    if source:
+        (tmp_path / "site" / f"{module}.py").write_text(source)
+    monkeypatch.setattr(ENGINES["acmedb"], "measuring", module)
+    done = tsaudit("audit", "--format", "json", "--fail-on", "never")
+    assert done.exit_code == 3, done.output
+    assert "Traceback" not in done.output
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: books")]
+    assert reason in line
+    books, other = json.loads(done.stdout)
+    assert books["verdict"] == Verdict.UNKNOWN
+    assert other["error"] is None
+
+
 def test_rules_of_ours_judge_it_by_what_it_declares(acme: None, tsaudit: Command) -> None:
     result = evaluate(measure(load_settings("tsaudit.yaml").targets[0]))
     found = {r.code: [f.message for f in r.findings] for r in result.results if r.findings}

@@ -1,54 +1,60 @@
-"""A measurement under construction: what is known about it so far, step by step."""
+"""A measurement under construction: what is known about it so far, and what the next steps need to know."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from tsaudit.analysis.columns.columns import Column, TimeColumn
-from tsaudit.engines.engine import Ladder
 from tsaudit.engines.labels import Label
-from tsaudit.model.profile import (
-    Activity,
-    Arrivals,
-    Buckets,
-    Count,
-    Documents,
-    Field,
-    Gap,
-    Index,
-    Measurement,
-    MeasureName,
-    MeasureNames,
-    Partitioning,
-    PointSample,
-    Repeats,
-    Retention,
-    Rhythms,
-    Role,
-    RowPatterns,
-    RowsApart,
-    Storage,
-    StoredRows,
-    TableKind,
-    Tag,
-    TagSets,
-    Window,
-)
+from tsaudit.model.facts.given import TablePart
+from tsaudit.model.profile import Field, Gap, Measurement, Role, Tag, Window
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
+
+@dataclass(frozen=True, slots=True)
+class PartialScan:
+    """The rows of a big table that may be read."""
+
+    newest: bool
+    """The newest rows, from an index; otherwise those on pages selected at random, the same pages each time."""
+    rows: int | None
+    """Within the window, according to the planner; None if it has no statistics of the time."""
+    rows_all: int
+    most: int
+    """Rows that one statement may read."""
+
+    def of(self, rows: int) -> TablePart:
+        """The parameters for reading this many rows within the window."""
+        inside = self.rows_all if self.rows is None else self.rows
+        share = min(rows / max(inside, 1), self.most / max(self.rows_all, 1))
+        return TablePart(self.newest, rows, f"{min(100.0, max(100 * share, 1e-4)):.6f}")
+
+    def words(self, rows: int) -> str:
+        """Which rows were read."""
+        return f"the newest {many(rows, 'row')}" if self.newest else f"{many(rows, 'row')} on pages chosen at random"
 
 
-_DECLARED: Final = {
-    Ladder.TAG_LISTING: "the engine stores series",
-    Ladder.MEASURE_NAMES: "the engine stores series",
-}
-"""Why all measurements on a ladder contain series."""
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """The engine's statistics about a column."""
+
+    distinct: int | None
+    at_least: bool
+    """`distinct` covers only a part of the rows."""
+    null_ratio: float | None
+    common_values: tuple[str, ...]
+    sampled_rows: int
+    """The number of rows they were computed from, unless the table has fewer."""
+    analysed_at: datetime | None
+    """When; None if never, or if the engine has forgotten."""
+    changed_ratio: float | None
+    """Rows written since, as a share of all rows; None if not counted."""
 
 
 class About(TypedDict):
@@ -66,93 +72,41 @@ class About(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What one step found out about a measurement; empty in this base class.
-
-    Each step has its own subclass; its fields are fields of the draft and replace their values. See `Draft.knowing`.
-    """
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """One measurement as far as it is known. Steps take one and return one with more information."""
 
-    database: str
-    name: str
-    ladder: Ladder = Ladder.COLUMNS
-    """How it is measured."""
+    measurement: Measurement
+    """What goes into the profile. Everything else here is only for the steps."""
+    is_indexed: bool = False
+    """Whether its tags and tag sets come from an index, which has no window."""
     columns: tuple[Column, ...] = ()
     """As in the catalog; empty for an engine that declares tags and fields itself."""
     referred_to: bool = False
     """Whether foreign keys of other tables refer to it."""
-    kind: TableKind | None = None
-    """See `Measurement.kind`."""
-    kind_reason: str = ""
     never_source: Mapping[str, str] = field(default_factory=dict)
     """Columns that cannot name the source of a row, whatever their type, with the reason."""
+    time: TimeColumn | None = None
+    """The time column, and how it stores times; see `with_time`."""
     roles_known: bool = True
     """False if the roles of its columns could not be determined: nothing more can be queried then."""
     policies: tuple[str, ...] = ()
     """Retention policies of its database (InfluxDB)."""
-    path: tuple[str, ...] = ()
-    """See `Measurement.path`."""
     is_divided: bool = False
     """Its database is one of several retention policies, and its tag keys are those of all of them."""
-    time: TimeColumn | None = None
-    tags: tuple[Tag, ...] = ()
-    fields: tuple[Field, ...] = ()
-    series: Count | None = None
-    rows: Count | None = None
-    tag_sets: TagSets | None = None
-    arrivals: Arrivals | None = None
-    row_patterns: RowPatterns | None = None
-    measure_names: MeasureNames | None = None
-    rough_values: Mapping[str, list[int]] = field(default_factory=dict)
-    """Tag to its approximate number of values under each measure name; empty if they were not counted."""
-    listed_names: tuple[MeasureName, ...] = ()
-    """Its measure names from the catalog, all of them."""
-    storage: Storage | None = None
-    options: Mapping[str, str] | None = None
-    indexes: tuple[Index, ...] | None = None
-    partitioning: Partitioning | None = None
-    retention: Retention | None = None
-    repeats: Repeats | None = None
-    rows_apart: RowsApart | None = None
-    stored: StoredRows | None = None
-    rhythms: Rhythms | None = None
-    point_sample: PointSample | None = None
-    activity: Activity | None = None
-    stood_for: str = ""
-    """The family whose other members are measured in its place; empty for none."""
-    documents: Documents | None = None
-    buckets: Buckets | None = None
-    own_window: Window | None = None
-    """See `Measurement.own_window`."""
-    listing_window: Window | None = None
-    """The period that the listing of its tag sets covers; None before there is one."""
-    first_time: datetime | None = None
-    last_time: datetime | None = None
-    later_rows: bool | None = None
-    """Whether there are rows at or after the window's end; None if that was not queried."""
-    fingerprint: str = ""
-    fingerprint_as_of: datetime | None = None
-    """See `Measurement.fingerprint_as_of`."""
     previous: Measurement | None = None
     """The same measurement in the previous profile."""
     reused: bool = False
     """Its expensive facts were reused from the previous profile."""
-    rows_total: Count | None = None
-    """From the engine's counters or statistics; None if it has none."""
     statistics: Mapping[str, ColumnStatistics] | None = None
     """Column to the engine's statistics about it; None if the whole table may be read without checking."""
-    excerpt: Excerpt | None = None
+    partial_scan: PartialScan | None = None
     """Which of its rows may be read; None: all within the window."""
     unreadable: Gap | None = None
     """Why none of its rows are read: the user may not, its columns are not known, or the cost of reading is not."""
-    statements: Mapping[str, str] = field(default_factory=dict)
-    """Fact to the statement sent for it."""
+    listing_window: Window | None = None
+    """The period that the listing of its tag sets covers; None before there is one."""
     some_series: Sequence[Mapping[str, str | None]] = ()
-    """A few of its tag sets, evenly selected from the listing."""
+    """A few of its tag sets, evenly selected from the listing, even if it was stopped."""
     sample: pa.Table | None = None
     """The newest rows; see `read`."""
     sampled_since: datetime | None = None
@@ -160,24 +114,39 @@ class Draft:
     sampled_series: int = 0
     """The number of series whose rows were read; 0 for all."""
 
+    @classmethod
+    def new(cls, database: str, name: str) -> Draft:
+        """A measurement of which only the name is known."""
+        return cls(Measurement(database, name, None, (), ()))
+
     @property
-    def is_indexed(self) -> bool:
-        """Whether its tags and tag sets come from an index, which has no window."""
-        return self.ladder is Ladder.TAG_LISTING
+    def database(self) -> str:
+        """The name of its database."""
+        return self.measurement.database
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.measurement.name
+
+    @property
+    def tags(self) -> tuple[Tag, ...]:
+        """Its tags so far."""
+        return self.measurement.tags
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Its fields so far."""
+        return self.measurement.fields
 
     @property
     def estimated_rows(self) -> int | None:
-        """The number in `rows_total`."""
-        return self.rows_total.value if self.rows_total else None
-
-    @property
-    def time_type(self) -> str | None:
-        """The type of the time column, as in the catalog; None without one."""
-        return next((c.data_type for c in self.columns if self.time and c.name == self.time.name), None)
+        """The rows of any time, according to the engine."""
+        return self.measurement.rows_total.value if self.measurement.rows_total else None
 
     def about(self, window: Window) -> About:
         """The parameters of every query about it. `window`: applies unless it has one of its own."""
-        window = self.own_window or window
+        window = self.measurement.own_window or window
         return {
             "database": self.database,
             "measurement": self.name,
@@ -204,58 +173,29 @@ class Draft:
         assert self.sample is not None
         return self.sample.column(f"{role} {key}" if self.is_indexed else key)
 
-    def knowing(self, *found: Found) -> Draft:
-        """The draft with these findings: the only place where a measurement is put together."""
-        known = self
-        for one in found:
-            known = replace(known, **{part.name: getattr(one, part.name) for part in fields(one)})
-        return known
+    def with_time(self, time: TimeColumn | None) -> Draft:
+        """The draft with this time column; None: it has none."""
+        return replace(
+            self,
+            time=time,
+            measurement=replace(
+                self.measurement,
+                time_column=time.name if time else None,
+                time_reason=time.reason if time else "",
+                time_type=next((c.data_type for c in self.columns if time and c.name == time.name), None),
+            ),
+        )
 
-    def asked(self, fact: str, statement: str) -> Draft:
-        """The draft with the statement sent for the fact."""
-        return replace(self, statements={**self.statements, fact: statement})
+    def sent(self, fact: str, statement: str) -> Draft:
+        """The draft with the statement that was sent for the fact."""
+        statements = {**self.measurement.statements, fact: statement}
+        return replace(self, measurement=replace(self.measurement, statements=statements))
 
     def finished(self) -> Measurement:
-        """The measurement for the profile."""
-        declared = "" if self.kind else _DECLARED.get(self.ladder, "")
-        if self.ladder is Ladder.DOCUMENTS and self.buckets is not None:
-            declared = "a time series collection"
-        return Measurement(
-            database=self.database,
-            name=self.name,
-            time_column=self.time.name if self.time else None,
-            kind=TableKind.SERIES if declared else self.kind,
-            kind_reason=declared or self.kind_reason,
+        """The measurement for the profile, with everything in an order that does not depend on the server's."""
+        return replace(
+            self.measurement,
             tags=tuple(sorted(self.tags, key=lambda t: t.key)),
             fields=tuple(sorted(self.fields, key=lambda f: f.key)),
-            path=self.path,
-            series=self.series,
-            rows=self.rows,
-            rows_total=self.rows_total,
-            tag_sets=self.tag_sets,
-            arrivals=self.arrivals,
-            row_patterns=self.row_patterns,
-            measure_names=self.measure_names,
-            storage=self.storage,
-            options=self.options,
-            indexes=self.indexes,
-            partitioning=self.partitioning,
-            retention=self.retention,
-            repeats=self.repeats,
-            rows_apart=self.rows_apart,
-            stored=self.stored,
-            time_reason=self.time.reason if self.time else "",
-            time_type=self.time_type,
-            rhythms=self.rhythms,
-            point_sample=self.point_sample,
-            activity=self.activity,
-            documents=self.documents,
-            buckets=self.buckets,
-            first_time=self.first_time,
-            last_time=self.last_time,
-            later_rows=self.later_rows,
-            fingerprint=self.fingerprint,
-            fingerprint_as_of=self.fingerprint_as_of,
-            own_window=self.own_window,
-            statements=dict(sorted(self.statements.items())),
+            statements=dict(sorted(self.measurement.statements.items())),
         )

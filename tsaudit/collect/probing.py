@@ -1,28 +1,98 @@
-"""Tries each fact about one measurement in the cheapest way."""
+"""What an audit would find, from a first look: tries each fact in the cheapest way."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import roles_without_rows, sampled
+from tsaudit.collect import catalog
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.excerpts import measure_extent
+from tsaudit.collect.measuring import contained, measuring_of
+from tsaudit.collect.partial_scan import measure_extent
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows, sampled
+from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfBuckets, OfDocuments, OfMeasurement, OfNullCounts, OfRowCount, OfSeriesListing
+from tsaudit.model.profile import Measurement, Profile, Window, utc_now
+from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tsaudit.config.settings import Target
+    from tsaudit.engines.connection import Connection
 
-def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What an audit would find, from a first look."""
+
+    profile: Profile
+    """Contains the gaps that an audit would have, and what exists; its figures are meaningless."""
+    tables: tuple[Measurement, ...] = ()
+    """The kind and the column roles that an audit would find for the biggest tables, by database and name."""
+    others: int = 0
+    """Tables with rows beside these."""
+
+
+def probe(
+    target: Target,
+    connection: Connection,
+    now: datetime | None = None,
+    deadline: Deadline | None = None,
+    *,
+    most_tables: int = 0,
+    previous: Profile | None = None,
+) -> Probed:
+    """Try each fact of the engine in the cheapest way, on one measurement of each database.
+
+    On engines that infer roles, also read what the `most_tables` biggest tables are. `previous`, `now`, and `deadline`
+    are as for `collect`.
+    """
+    end = now or utc_now()
+    engine, files = ENGINES[target.engine], frozenset(query_files(target.engine))
+    measuring_class = measuring_of(engine)
+    queried = measuring_class.facts_to_query(frozenset(FACTS), files)
+    with closing(QueryRunner(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as runner:
+        measuring = measuring_class(runner)
+        found = catalog.find(measuring, queried, previous)
+        readable = [draft for draft in found.drafts if not draft.unreadable]
+        tried = [
+            next(d for d in readable if d.database == name) for name in dict.fromkeys(d.database for d in readable)
+        ]
+        looked_at = [
+            try_facts(runner, draft, queried) if draft.unreadable or draft in tried else draft for draft in found.drafts
+        ]
+        profile = catalog.profile_of(measuring, found, looked_at, end.date(), connection.server_version)
+        drafts = list(readable)
+        if not most_tables or not engine.infers_roles or not drafts:
+            return Probed(profile)
+        drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
+        reader = runner.with_window(Window(end - target.window, end))
+        step = contained(reader, "columns", lambda d: assign_roles(reader, find_time(reader, d), sample_wanted=True))
+        read = [draft.finished() for draft in reader.each(step, drafts[:most_tables])]
+    return Probed(profile, tuple(sorted(read, key=lambda m: (m.database, m.name))), len(drafts) - len(read))
+
+
+def database_names(target: Target, connection: Connection, *, deadline: Deadline | None = None) -> tuple[str, ...]:
+    """The databases that an audit of the target would cover, by name; none if they cannot be listed."""
+    end = utc_now()
+    with closing(QueryRunner(target, connection, Window(end - target.window, end), deadline)) as runner:
+        measuring = measuring_of(ENGINES[target.engine])(runner)
+        return catalog.databases(measuring, frozenset()).names
+
+
+def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Draft:
     """Query one row of each fact; the draft with the statements that were answered. Failures leave a gap."""
     if why := draft.unreadable:
-        for fact in sorted(fact for fact in asked if FACTS[fact].scope is Scope.MEASUREMENT):
-            asker.gap(fact, why.reason, why.detail, draft.database, draft.name)
+        for fact in sorted(fact for fact in queried if FACTS[fact].scope is Scope.MEASUREMENT):
+            runner.gap(fact, why.reason, why.detail, draft.database, draft.name)
         return draft
-    draft = measure_extent(asker, roles_without_rows(asker, draft))
+    draft = measure_extent(runner, roles_without_rows(runner, draft))
     series: list[dict[str, str | None]] = []
 
     def keep_one(batch: pa.RecordBatch) -> None:
@@ -30,32 +100,32 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
 
     if draft.unreadable:
         return draft
-    about = draft.about(asker.window)
-    part = draft.excerpt.of(1) if draft.excerpt else None
-    if "series_listing" in asked and draft.tags:
-        listing = OfSeriesListing(**about, limit=1, excerpt=part)
-        draft = _noted(draft, "series_listing", asker.ask("series_listing", keep_one, listing, first_only=True))
-    if "buckets" in asked and (draft.options or {}).get("type") == "timeseries":
+    about = draft.about(runner.window)
+    part = draft.partial_scan.of(1) if draft.partial_scan else None
+    if "series_listing" in queried and draft.tags:
+        listing = OfSeriesListing(**about, limit=1, partial_scan=part)
+        draft = _noted(draft, "series_listing", runner.query("series_listing", keep_one, listing, first_only=True))
+    if "buckets" in queried and (draft.measurement.options or {}).get("type") == "timeseries":
         # Only time series have buckets.
-        draft = _noted(draft, "buckets", asker.ask("buckets", _ignore, OfBuckets(**about, limit=1)))
-    if "documents" in asked:
+        draft = _noted(draft, "buckets", runner.query("buckets", _ignore, OfBuckets(**about, limit=1)))
+    if "documents" in queried:
         documents = OfDocuments(**about, total=None, limit=1)
-        draft = _noted(draft, "documents", asker.ask("documents", _ignore, documents))
+        draft = _noted(draft, "documents", runner.query("documents", _ignore, documents))
     if draft.tags and not series and draft.is_indexed:
         return draft  # The listing's gap covers this: rows of all series are too expensive for a probe.
-    sample = sampled(draft, asker.window, [c.name for c in draft.columns], 1, part)
+    sample = sampled(draft, runner.window, [c.name for c in draft.columns], 1, part)
     given: dict[str, Given] = {"row_sample": replace(sample, series=series)}
     if not part:
         given["measure_name_counts"] = OfMeasurement(**about)
         given["null_counts"] = OfNullCounts(**about, later=None)
         given["row_count"] = OfRowCount(**about, series=series)
-    for fact in sorted(asked & given.keys()):
-        draft = _noted(draft, fact, asker.ask(fact, _ignore, given[fact], first_only=True))
+    for fact in sorted(queried & given.keys()):
+        draft = _noted(draft, fact, runner.query(fact, _ignore, given[fact], first_only=True))
     return draft
 
 
 def _noted(draft: Draft, fact: str, statement: str | None) -> Draft:
-    return draft if statement is None else draft.asked(fact, statement)
+    return draft if statement is None else draft.sent(fact, statement)
 
 
 def _ignore(batch: pa.RecordBatch) -> None:

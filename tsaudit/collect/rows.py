@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from tsaudit.analysis.columns.columns import UNITS, TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.collect import excerpts
-from tsaudit.collect.answers import single_value
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
-from tsaudit.collect.listing import interval, scope
-from tsaudit.collect.together import tables_ahead
+from tsaudit.collect import partial_scan
+from tsaudit.collect.batch import prefetch_tables
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.fact_rows import single_value
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.row_figures import (
+    filled_in,
+    likely_drops,
+    numbers_by,
+    point_sample,
+    recurring,
+    repeats,
+    rhythms,
+    row_patterns,
+    rows_apart,
+    series_of_rows,
+    tag_changes,
+    time_lag,
+)
+from tsaudit.collect.series import interval, scope
 from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import (
     Count,
-    Field,
     How,
-    PointSample,
     Ratio,
     Reason,
-    Repeats,
     Rhythms,
     Role,
     RowPatterns,
     RowsApart,
     Source,
-    Tag,
 )
 from tsaudit.text import many, number, span
 
@@ -39,38 +49,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True)
-class Nulls(Found):
-    """Counts from one scan of the window."""
-
-    rows: Count | None
-    first_time: datetime | None
-    last_time: datetime | None
-    later_rows: bool | None
-    fields: tuple[Field, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sampled(Found):
-    """What the rows read show about the tags, the fields, and the points."""
-
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    row_patterns: RowPatterns
-    rhythms: Rhythms | None
-    point_sample: PointSample | None
-    repeats: Repeats | None
-    rows_apart: RowsApart | None = None
-
-
-def count_nulls(asker: Asker, draft: Draft) -> Draft:
+def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
     """Count rows, first and last time, and each field's share of nulls, with one scan of the window.
 
     For a table too big for that, use the engine's statistics; without these, leave a gap.
     """
     fact = "null_counts"
-    if draft.excerpt:
-        return draft.knowing(_by_statistics(asker, draft, fact))
+    if draft.partial_scan:
+        return _by_statistics(runner, draft, fact)
     found: list[Any] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -78,12 +64,12 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
         if not isinstance(found[0], int):
             raise ValueError(f"the number of rows is {found[0]}")
 
-    statement = asker.ask(fact, consume, _counts_of(asker, draft))
+    statement = runner.query(fact, consume, _counts_of(runner, draft))
     if statement is None:
         return draft
     rows, first, last, *counts = found
-    later = bool(counts.pop()) if len(counts) > len(draft.fields) else draft.later_rows
-    source = asker.source(fact, scope=scope(asker, draft, fact))
+    later = bool(counts.pop()) if len(counts) > len(draft.fields) else draft.measurement.later_rows
+    source = runner.source(fact, scope=scope(runner, draft, fact))
     fields = draft.fields
     if rows:
         fields = tuple(
@@ -91,24 +77,31 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
             for field, count in zip(draft.fields, counts, strict=True)
         )
     kind = draft.time.kind if draft.time else None
-    found_out = Nulls(Count(rows, source), instant_of(first, kind), instant_of(last, kind), later, fields)
-    return draft.asked(fact, statement).knowing(found_out)
+    known = replace(
+        draft.measurement,
+        rows=Count(rows, source),
+        first_time=instant_of(first, kind),
+        last_time=instant_of(last, kind),
+        later_rows=later,
+        fields=fields,
+    )
+    return replace(draft, measurement=known).sent(fact, statement)
 
 
-def count_nulls_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
+def prefetch_nulls(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
     """Query the counts of several tables at once."""
-    tables_ahead(
-        asker,
+    prefetch_tables(
+        runner,
         "null_counts",
         drafts,
-        lambda draft: _counts_of(asker, draft),
-        lambda draft: (draft.time_type, len(draft.fields), _later_rows_wanted(draft)),
+        lambda draft: _counts_of(runner, draft),
+        lambda draft: (draft.measurement.time_type, len(draft.fields), _later_rows_wanted(draft)),
     )
 
 
-def _counts_of(asker: Asker, draft: Draft) -> OfNullCounts:
+def _counts_of(runner: QueryRunner, draft: Draft) -> OfNullCounts:
     """The parameters of the query for the counts."""
-    return OfNullCounts(**draft.about(asker.window), later=_later_rows_wanted(draft))
+    return OfNullCounts(**draft.about(runner.window), later=_later_rows_wanted(draft))
 
 
 def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
@@ -117,109 +110,95 @@ def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
     Without an index on the time, the scan of the window reads all rows anyway; with one, it must not read rows outside
     the window.
     """
-    if draft.time is None or not draft.fingerprint or draft.fingerprint_as_of is None:
+    if draft.time is None or not draft.measurement.fingerprint or draft.measurement.fingerprint_as_of is None:
         return None
-    name, indexes = draft.time.name, draft.indexes
+    name, indexes = draft.time.name, draft.measurement.indexes
     return "by index" if indexes is None or any(i.finds_ranges_of(name) for i in indexes) else "by scan"
 
 
-def _by_statistics(asker: Asker, draft: Draft, fact: str) -> Nulls:
+def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
     import pyarrow.compute as pc
 
-    assert draft.excerpt is not None
-    rows, last = excerpts.rows_by_planner(asker, draft), draft.last_time
-    if draft.excerpt.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
+    assert draft.partial_scan is not None
+    rows, last = partial_scan.rows_by_planner(runner, draft), draft.measurement.last_time
+    if draft.partial_scan.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name)).as_py()
         last = instant_of(newest, draft.time.kind)
-    ratios = {field.key: excerpts.null_ratio(asker, draft, field.key) for field in draft.fields}
+    ratios = {field.key: partial_scan.null_ratio(runner, draft, field.key) for field in draft.fields}
     unknown = [key for key, ratio in ratios.items() if ratio is None]
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {excerpts.too_many(asker, draft)}"
-        asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_scan.too_many(runner, draft)}"
+        runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
-    return Nulls(rows, draft.first_time, last, draft.later_rows, fields)
+    return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
 
 
-def describe_fields(asker: Asker, draft: Draft) -> Draft:
+def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
-        if draft.excerpt and "row_sample" in draft.statements:
-            detail = f"no row within the window was among those read; {excerpts.too_many(asker, draft)}"
-            asker.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        if draft.partial_scan and "row_sample" in draft.measurement.statements:
+            detail = f"no row within the window was among those read; {partial_scan.too_many(runner, draft)}"
+            runner.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft
-    from tsaudit.collect import figures
 
-    source = sample_source(asker, draft)
+    source = sample_source(runner, draft)
     series = series_of_read(draft)
-    fields = tuple(
-        figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
-    )
+    fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields)
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     fields = tuple(
-        replace(field, numbers_by=figures.numbers_by(field, draft.read(Role.FIELD, field.key), tags))
-        for field in fields
+        replace(field, numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags)) for field in fields
     )
-    patterns, rhythms = row_figures(draft, series, source)
-    if draft.time is None:
-        return draft.knowing(Sampled(draft.tags, fields, patterns, rhythms, draft.point_sample, draft.repeats))
-    return draft.knowing(_over_time(asker, draft, fields, patterns, rhythms, source))
+    patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
+    known = replace(draft.measurement, fields=fields, row_patterns=patterns, rhythms=own_rhythms, rows_apart=None)
+    draft = replace(draft, measurement=known)
+    return draft if draft.time is None else _over_time(runner, draft, source)
 
 
-def _over_time(
-    asker: Asker,
-    draft: Draft,
-    fields: tuple[Field, ...],
-    patterns: RowPatterns,
-    rhythms: Rhythms | None,
-    source: Source,
-) -> Sampled:
-    """The same with what the times of the rows show. `fields`: as far as they are known without times."""
-    from tsaudit.collect import points
-    from tsaudit.collect.row_times import recurring, repeats, time_lag
-    from tsaudit.collect.tag_changes import tag_changes
+def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
+    """The same with what the times of the rows show."""
 
     assert draft.time is not None
     assert draft.sample is not None
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-    values = {field.key: draft.read(Role.FIELD, field.key) for field in fields}
+    values = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
     times = draft.sample.column(0 if draft.is_indexed else draft.time.name)
     times_us = epoch_us(times, draft.time.kind)
-    point_sample = points.point_sample(
+    sampled_points = point_sample(
         tags,
         times_us,
         series_of_read(draft, by_measure_name=False),
-        draft.own_window or asker.window_of("row_sample", draft.database, draft.name),
+        draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
         source,
-        all_rows=is_complete(asker, draft),
+        all_rows=is_complete(runner, draft),
     )
     changes = tag_changes(tags, times, source)
-    return Sampled(
+    known = replace(
+        draft.measurement,
         tags=tuple(
             replace(tag, changes=changes[tag.key], recurring=recurring(tags[tag.key], times_us)) for tag in draft.tags
         ),
-        fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in fields),
-        row_patterns=patterns,
-        rhythms=rhythms,
-        point_sample=point_sample,
+        fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in draft.fields),
+        point_sample=sampled_points,
         repeats=repeats(tags, values, times, source),
-        rows_apart=_apart(asker, draft, times, times_us, source),
+        rows_apart=_apart(runner, draft, times, times_us, source),
     )
+    return replace(draft, measurement=known)
 
 
-def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source) -> RowsApart:
+def _apart(
+    runner: QueryRunner, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source
+) -> RowsApart:
     """What distinguishes the rows read with the same time. `times`: as stored, and in microseconds."""
     import pyarrow.compute as pc
 
-    from tsaudit.collect.row_times import likely_drops, rows_apart
-
     assert draft.sample is not None
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-    also = draft.sample.column("measure_name") if draft.measure_names is not None else None
+    also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
-    whole = not draft.sampled_series and (draft.excerpt is None or draft.excerpt.newest)
-    if whole and not is_complete(asker, draft):
+    whole = not draft.sampled_series and (draft.partial_scan is None or draft.partial_scan.newest)
+    if whole and not is_complete(runner, draft):
         # The oldest instant may have more rows than were read.
         ends = pc.min_max(times_us).as_py()
         whole = bool(ends["min"] != ends["max"])
@@ -227,16 +206,15 @@ def _apart(asker: Asker, draft: Draft, times: pa.ChunkedArray, times_us: pa.Chun
             later = pc.greater(times_us, ends["min"])
             columns = {key: column.filter(later) for key, column in columns.items()}
             times, also = times.filter(later), None if also is None else also.filter(later)
-    return rows_apart(columns, times, source, likely_drops(draft.tag_sets), also=also, whole=whole)
+    return rows_apart(columns, times, source, likely_drops(draft.measurement.tag_sets), also=also, whole=whole)
 
 
-def row_figures(
+def patterns_and_rhythms(
     draft: Draft, series: np.ndarray, source: Source, only: np.ndarray | None = None
 ) -> tuple[RowPatterns, Rhythms | None]:
     """What the rows fill together, and how regularly they arrive. `series`: a number per row. `only`: rows to
     include.
     """
-    from tsaudit.collect import figures, points
 
     def taken(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column if only is None else column.filter(only)
@@ -248,10 +226,10 @@ def row_figures(
     series = series if only is None else series[only]
     # Each metric has labels of its own, and one that is absent takes no room.
     columns = {tag.key: tags[tag.key] for tag in draft.tags if not tag.label_of}
-    patterns = figures.row_patterns(columns, fields, times, series, source)
+    patterns = row_patterns(columns, fields, times, series, source)
     if times is None or draft.time is None:
         return patterns, None
-    return patterns, points.rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)
+    return patterns, rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)
 
 
 def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
@@ -271,39 +249,38 @@ def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])
 
 
-def is_complete(asker: Asker, draft: Draft) -> bool:
+def is_complete(runner: QueryRunner, draft: Draft) -> bool:
     """Whether the sample contains all rows within the window, of the series it was taken from."""
     return draft.sample is None or (
-        draft.sample.num_rows < asker.target.budget.max_rows and draft.sampled_since is None
+        draft.sample.num_rows < runner.target.budget.max_rows and draft.sampled_since is None
     )
 
 
-def sample_source(asker: Asker, draft: Draft) -> Source:
+def sample_source(runner: QueryRunner, draft: Draft) -> Source:
     """The source of figures derived from the rows read; requires rows."""
     assert draft.sample is not None
-    window = interval(asker, draft, "row_sample")
+    window = interval(runner, draft, "row_sample")
     if draft.sampled_since:
-        window = f"from {span(draft.sampled_since, asker.window.end)}"
+        window = f"from {span(draft.sampled_since, runner.window.end)}"
     if draft.time is None:
         window = "whatever their time: the table has no time column"
     rows = draft.sample.num_rows
-    if draft.excerpt:
-        return asker.source("row_sample", How.SAMPLED, f"{draft.excerpt.words(rows)} {window}")
-    if is_complete(asker, draft) and not draft.sampled_series:
-        return asker.source("row_sample", How.EXACT, f"all {many(rows, 'row')} {window}")
+    if draft.partial_scan:
+        return runner.source("row_sample", How.SAMPLED, f"{draft.partial_scan.words(rows)} {window}")
+    if is_complete(runner, draft) and not draft.sampled_series:
+        return runner.source("row_sample", How.EXACT, f"all {many(rows, 'row')} {window}")
     which = f"the newest {many(rows, 'row')}" if draft.time else many(rows, "row")
     if draft.sampled_series:
-        known = number(draft.series.value) if draft.series else "more than could be listed"
+        known = number(draft.measurement.series.value) if draft.measurement.series else "more than could be listed"
         which += f" of {draft.sampled_series} series, an even sample of {known},"
-    return asker.source("row_sample", How.SAMPLED, f"{which} {window}")
+    return runner.source("row_sample", How.SAMPLED, f"{which} {window}")
 
 
 def series_of_read(draft: Draft, *, by_measure_name: bool = True) -> np.ndarray:
     """A number for each row read, the same for rows of one series: of one tag set and one measure name."""
-    from tsaudit.collect.figures import series_of_rows
 
     assert draft.sample is not None
     parts = [draft.read(Role.TAG, tag.key) for tag in draft.tags]
-    if by_measure_name and draft.measure_names is not None:
+    if by_measure_name and draft.measurement.measure_names is not None:
         parts.append(draft.sample.column("measure_name"))
     return series_of_rows(parts, draft.sample.num_rows)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
 from tsaudit.model.profile import (
     DEFAULT_PARTITION,
     FOREVER,
     MAX_PARTITIONS,
     Activity,
     Index,
+    Measurement,
     Partition,
     Partitioning,
     Retention,
@@ -38,55 +39,6 @@ STORAGE_FACTS: Final[tuple[str, ...]] = (
 """In query order: some need the results of others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes(Found):
-    """The bytes used by rows and indexes."""
-
-    storage: Storage
-
-
-@dataclass(frozen=True, slots=True)
-class Options(Found):
-    """The storage options in force."""
-
-    options: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Indexes(Found):
-    """The indexes, with their usage if it is counted."""
-
-    indexes: tuple[Index, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Partitions(Found):
-    """The partitioning of the rows."""
-
-    partitioning: Partitioning
-
-
-@dataclass(frozen=True, slots=True)
-class Operations(Found):
-    """How often it is read and written."""
-
-    activity: Activity
-
-
-@dataclass(frozen=True, slots=True)
-class OwnRetention(Found):
-    """Its retention."""
-
-    retention: Retention
-
-
-@dataclass(frozen=True, slots=True)
-class Files(Found):
-    """The rows in its files."""
-
-    stored: StoredRows
-
-
 def describe_storage(
     drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None], now: datetime
 ) -> list[Draft]:
@@ -97,12 +49,15 @@ def describe_storage(
     described = list(drafts)
     for fact, rows in answers.items():
         if rows is not None:
-            found_in, of_measurement = _FOUND_IN[fact], _by_measurement(rows)
-            described = [draft.knowing(found_in(draft, of_measurement.get(draft.name, []))) for draft in described]
-    return [draft.knowing(_uses_observed(draft, now)) for draft in described]
+            described_by, of_measurement = _DESCRIBED_BY[fact], _by_measurement(rows)
+            described = [
+                replace(draft, measurement=described_by(draft.measurement, of_measurement.get(draft.name, [])))
+                for draft in described
+            ]
+    return [replace(draft, measurement=_uses_observed(draft, now)) for draft in described]
 
 
-def _uses_observed(draft: Draft, now: datetime) -> Found:
+def _uses_observed(draft: Draft, now: datetime) -> Measurement:
     """Since when the audits have seen the same number of uses of each index."""
     before = {(i.name, i.columns): i for i in draft.previous.indexes or ()} if draft.previous else {}
 
@@ -113,7 +68,8 @@ def _uses_observed(draft: Draft, now: datetime) -> Found:
         since = same.scans_since if same and same.scans == index.scans else None
         return replace(index, scans_since=since or now)
 
-    return Indexes(tuple(map(observed, draft.indexes))) if draft.indexes else Found()
+    indexes = draft.measurement.indexes
+    return replace(draft.measurement, indexes=tuple(map(observed, indexes))) if indexes else draft.measurement
 
 
 def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -123,26 +79,25 @@ def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _storage(draft: Draft, rows: list[Row]) -> Found:
-    del draft
-    return Bytes(Storage(row["data_bytes"], row["index_bytes"])) if (row := _last(rows)) else Found()
+def _storage(m: Measurement, rows: list[Row]) -> Measurement:
+    return replace(m, storage=Storage(row["data_bytes"], row["index_bytes"])) if (row := _last(rows)) else m
 
 
-def _options(draft: Draft, rows: list[Row]) -> Found:
-    del draft
-    return Options({row["option"]: row["value"] for row in sorted(rows, key=lambda row: str(row["option"]))})
+def _options(m: Measurement, rows: list[Row]) -> Measurement:
+    ordered = sorted(rows, key=lambda row: str(row["option"]))
+    return replace(m, options={row["option"]: row["value"] for row in ordered})
 
 
-def _effective_options(draft: Draft, rows: list[Row]) -> Found:
-    if draft.options is None:
-        return Found()
-    return _options(draft, [*({"option": k, "value": v} for k, v in draft.options.items()), *rows])
+def _effective_options(m: Measurement, rows: list[Row]) -> Measurement:
+    if m.options is None:
+        return m
+    return _options(m, [*({"option": k, "value": v} for k, v in m.options.items()), *rows])
 
 
-def _indexes(draft: Draft, rows: list[Row]) -> Found:
-    del draft
+def _indexes(m: Measurement, rows: list[Row]) -> Measurement:
     ordered = sorted(rows, key=lambda row: (row["index"], row["position"]))
-    return Indexes(tuple(_index(list(parts)) for _, parts in itertools.groupby(ordered, lambda row: row["index"])))
+    groups = itertools.groupby(ordered, lambda row: row["index"])
+    return replace(m, indexes=tuple(_index(list(parts)) for _, parts in groups))
 
 
 def _index(parts: list[Row]) -> Index:
@@ -166,54 +121,55 @@ def _aware(time: datetime | None) -> datetime | None:
     return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _partitions(draft: Draft, rows: list[Row]) -> Found:
-    del draft
+def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
     if not rows:
-        return Found()
+        return m
     parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
     # A few rows that match no other partition matter, however many partitions there are.
     rest = [part for part in parts[MAX_PARTITIONS:] if part.bounds == DEFAULT_PARTITION]
     key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
-    return Partitions(Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest)))
+    partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest))
+    return replace(m, partitioning=partitioning)
 
 
-def _index_use(draft: Draft, rows: list[Row]) -> Found:
+def _index_use(m: Measurement, rows: list[Row]) -> Measurement:
     found = {row["index"]: (row["scans"], _aware(row["counted_since"])) for row in rows}
-    indexes = draft.indexes and tuple(
+    indexes = m.indexes and tuple(
         replace(index, scans=found[index.name][0], counted_since=found[index.name][1]) if index.name in found else index
-        for index in draft.indexes
+        for index in m.indexes
     )
-    return Indexes(indexes)
+    return replace(m, indexes=indexes)
 
 
-def _activity(draft: Draft, rows: list[Row]) -> Found:
-    del draft
-    return Operations(Activity(r["reads"], r["writes"], _aware(r["counted_since"]))) if (r := _last(rows)) else Found()
+def _activity(m: Measurement, rows: list[Row]) -> Measurement:
+    if not (row := _last(rows)):
+        return m
+    return replace(m, activity=Activity(row["reads"], row["writes"], _aware(row["counted_since"])))
 
 
-def _retention(draft: Draft, rows: list[Row]) -> Found:
-    del draft
+def _retention(m: Measurement, rows: list[Row]) -> Measurement:
     known = _last([row for row in rows if row["duration_s"] is not None])
     if not known:
-        return Found()
-    return OwnRetention(Retention(known["policy"], known["duration_s"] or FOREVER, known["partition_s"], default=True))
+        return m
+    retention = Retention(known["policy"], known["duration_s"] or FOREVER, known["partition_s"], default=True)
+    return replace(m, retention=retention)
 
 
-def _stored(draft: Draft, rows: list[Row]) -> Found:
+def _stored(m: Measurement, rows: list[Row]) -> Measurement:
     if not (row := _last(rows)):
-        return Found()
+        return m
     first = _aware(row["first_time"])
     if first is None:
-        raise ValueError(f"rows in files of {draft.name} have no first time")
-    return Files(StoredRows(row["rows"], first))
+        raise ValueError(f"rows in files of {m.name} have no first time")
+    return replace(m, stored=StoredRows(row["rows"], first))
 
 
 def _last(rows: list[Row]) -> Row | None:
     return rows[-1] if rows else None
 
 
-_FOUND_IN: Final[Mapping[str, Callable[[Draft, list[Row]], Found]]] = {
+_DESCRIBED_BY: Final[Mapping[str, Callable[[Measurement, list[Row]], Measurement]]] = {
     "storage": _storage,
     "options": _options,
     "effective_options": _effective_options,

@@ -14,8 +14,9 @@ from tsaudit.analysis.columns.row_evidence import Seen, Sources, lives, sequence
 from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, never_source
 from tsaudit.analysis.columns.time_columns import Extent, kind_of
 from tsaudit.analysis.values.label_sets import label_sets
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.row_figures import as_codes, as_text, measured_share
 from tsaudit.collect.rows import epoch_us
 from tsaudit.model.profile import TableKind
 
@@ -35,18 +36,18 @@ _PROSE: Final = frozenset({"log_text", "sql", "url"})
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Found):
+class Kind:
     """What the table's rows are, and which columns cannot name the source of a row, with the reason."""
 
     kind: TableKind | None
-    kind_reason: str
+    reason: str
     never_source: Mapping[str, str]
 
 
-def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
+def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> Kind:
     """Requires the columns, and uses the rows read, if any."""
-    chosen = asker.target.columns.get(draft.name)
-    evidence = _evidence(asker, draft, time)
+    chosen = runner.target.columns.get(draft.name)
+    evidence = _evidence(runner, draft, time)
     never = never_source(evidence)
     if chosen is not None and (chosen.kind or chosen.tags):
         return Kind(chosen.kind or TableKind.SERIES, roles.CONFIGURED, never)
@@ -62,7 +63,7 @@ def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
     return Kind(decided.kind, decided.reason, never)
 
 
-def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> KindEvidence:
+def _evidence(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> KindEvidence:
     import pyarrow.compute as pc
 
     name = time.name if time else None
@@ -70,7 +71,7 @@ def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> KindEviden
     sample = draft.sample
     if sample is None or not sample.num_rows:
         return base
-    whole = draft.excerpt is None and sample.num_rows < asker.target.budget.max_rows
+    whole = draft.partial_scan is None and sample.num_rows < runner.target.budget.max_rows
     seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}
     if time is None:
         return KindEvidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)
@@ -171,8 +172,6 @@ def _codes(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """A number per row, the same for the same value."""
     import numpy as np
 
-    from tsaudit.collect.figures import as_codes
-
     return np.asarray(as_codes(values).fill_null(-1).to_numpy(), dtype=np.int64)
 
 
@@ -200,7 +199,6 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
     import pyarrow.compute as pc
 
     from tsaudit.analysis.shapes import shapes
-    from tsaudit.collect.value_texts import as_text, measured_share
 
     if not rows:
         return Seen(distinct=0, is_text=True)

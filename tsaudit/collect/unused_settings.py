@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import Ladder
+from tsaudit.collect.measuring import measuring_of
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Listed, UnusedSetting
 from tsaudit.text import many, nearest, number
@@ -66,7 +66,7 @@ def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Dr
             yield UnusedSetting("measurements", pattern, _no_match([pattern], audited, noun))
     described = {draft.name: [c.name for c in draft.columns] for draft in drafts if draft.columns}
     for name, columns in target.columns.items():
-        if not _infers_roles(target.engine):
+        if not measuring_of(ENGINES[target.engine]).uses_column_settings:
             yield UnusedSetting("columns", name, f"has no effect: {target.engine} defines them itself")
         elif name not in audited:
             known = "is excluded by include and exclude" if name in every else _no_match([name], audited, noun)
@@ -93,11 +93,6 @@ def _columns(measurement: str, columns: Columns, there: Sequence[str]) -> Iterat
             if column not in there:
                 detail = _no_match([column], there, "column")
                 yield UnusedSetting(f"columns.{measurement}.{role}", column, detail)
-
-
-def _infers_roles(engine: str) -> bool:
-    """Whether column roles are inferred, so that configuring them helps."""
-    return ENGINES[engine].ladder is Ladder.COLUMNS
 
 
 def _database(engine: str) -> str:

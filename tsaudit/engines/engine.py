@@ -6,7 +6,6 @@ code asks here. Code outside the packages never compares names of engines.
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -21,30 +20,6 @@ from tsaudit.model.profile import Index, Measurement, Profile
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
-
-
-class Ladder(enum.StrEnum):
-    """How measurements are measured: which facts are queried, in which order, and what each one decides about
-    the next.
-    """
-
-    COLUMNS = "columns"
-    """Tables whose columns the catalog lists. Their roles are read there, or inferred from names, types, and some rows
-    (`Engine.infers_roles`); then the tag sets of the rows within the window are listed, nulls are counted, and the
-    newest rows are read. For SQL databases.
-    """
-    TAG_LISTING = "tag listing"
-    """An index contains tags, fields, and every tag set. The tag sets are listed from it; then the newest rows are
-    read, of a few series if there are many, because each series is read separately. Needs `tag_keys` and `field_types`.
-    """
-    MEASURE_NAMES = "measure names"
-    """Tables whose rows have several measure names, and whose catalog lists the roles of columns. One scan counts by
-    measure name and decides whether the tag sets are listed and how many rows are read, because reading costs money.
-    """
-    DOCUMENTS = "documents"
-    """Collections without a schema: their contents are derived from documents selected at random. Of collections whose
-    names differ only in a period or number, a few represent the others.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +165,12 @@ class Engine:
 
     # --- Measuring ----------------------------------------------------------------------------------------------------
 
-    ladder: Ladder = Ladder.COLUMNS
-    """How its measurements are measured."""
+    measuring: str = ""
+    """The module whose `MEASURING` measures its measurements: a subclass of `tsaudit.collect.measuring.Measuring`.
+    Empty: as tables with columns.
+    """
+    has_series_index: bool = False
+    """An index lists tags, fields, and tag sets as long as any of their points is stored."""
     sql_folders: tuple[Path, ...] = ()
     """Folders with its query files; the first one that has a file for a fact is used. Empty for `sql/<name>` of
     tsaudit.

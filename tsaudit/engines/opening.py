@@ -46,7 +46,7 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     }
     engine = _usable(target.engine)
     try:
-        with _of_package(target.engine):
+        with of_package(target.engine):
             opening = engine.connect(url, username=target.username, password=password, options=options)
     except ModuleNotFoundError as error:
         raise missing_driver(target.engine, engine.extra, error.name) from error
@@ -120,7 +120,7 @@ def _usable(name: str) -> Engine:
 
 
 @contextmanager
-def _of_package(engine: str) -> Iterator[None]:
+def of_package(engine: str) -> Iterator[None]:
     """Converts any error raised by another package's code to a ConnectorError that names the package."""
     try:
         yield

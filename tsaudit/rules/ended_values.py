@@ -6,7 +6,6 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final
 
-from tsaudit.engines.engine import Ladder
 from tsaudit.model.profile import Tag
 from tsaudit.rule import Case
 from tsaudit.text import day as written
@@ -41,7 +40,7 @@ def gained_per_day(case: Case, tag: Tag) -> float | None:
 
 def ended_words(case: Case, newest: date) -> str:
     """What became of it, as sentences after those about the tag's values."""
-    if case.engine.ladder is Ladder.TAG_LISTING:
+    if case.engine.has_series_index:
         rest = "They stay in the index until they expire or are deleted."
     else:
         window = case.profile.window

@@ -21,10 +21,9 @@ from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.values import value_growth, value_sets
 from tsaudit.analysis.values.value_sets import ValueSet
-from tsaudit.collect import value_memory
+from tsaudit.collect import earlier_days
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.value_memory import Comparison
-from tsaudit.engines.engine import Ladder
+from tsaudit.collect.earlier_days import Comparison
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -32,6 +31,7 @@ from tsaudit.model.profile import (
     How,
     Measurement,
     Retention,
+    TableKind,
     Tag,
     TagSets,
     ValuesOverTime,
@@ -73,19 +73,19 @@ def listed(
     keys = sorted({key for row in rows for key in row})
     counter = TagSetCounter(keys)
     counter.add(pa.RecordBatch.from_pylist(rows, pa.schema([(key, pa.string()) for key in keys])))
-    draft = Draft(
+    measurement = Measurement(
         "main",
         "cpu",
-        Ladder.TAG_LISTING,
+        None,
         tags=tuple(Tag(key, "string") for key in keys),
+        fields=(),
         series=Count(counter.series.value, a_source(how)),
         tag_sets=counter.tag_sets(a_source()),
+        kind=TableKind.SERIES,
     )
     at = utc_now()
-    compared = Comparison(memory, day, Window(at, at), {"main": Database("main", retention=retention)}).compare(
-        draft, counter
-    )
-    return draft.knowing(compared).finished()
+    compared = Comparison(memory, day, Window(at, at), {"main": Database("main", retention=retention)})
+    return compared.compare(Draft(measurement, is_indexed=True), counter).finished()
 
 
 def after(days: Iterable[Iterable[TagSet]]) -> Measurement:
@@ -101,7 +101,7 @@ def blamed(found: Attribution | None) -> dict[str, float]:
 
 
 def test_large_sets_are_read_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_memory, "_TOGETHER", 5)
+    monkeypatch.setattr(earlier_days, "_TOGETHER", 5)
     memory = Memory()
     listed(memory, on(0), hosts(6))
     assert memory.expected == [Subject("main", "cpu", "region")]

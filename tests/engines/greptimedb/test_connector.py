@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pymysql
 import pytest
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.double import ADMIN, READER
 from tests.engines.greptimedb.server import a_table, a_target, asked, running, sent
+from tests.query_parameters import filled
 from tsaudit.collect import probe
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection
@@ -404,7 +404,7 @@ def test_window_is_halved_until_the_files_are_few_enough() -> None:
     assert sorted(asked[f] for f in ("row_sample", "series_listing", "null_counts")) == [1, 1, 7]
 
 
-def test_table_in_too_many_files_is_asked_together_with_others_once() -> None:
+def test_table_in_too_many_files_is_batched_facts_with_others_once() -> None:
     def table(name: str, rows: int) -> Table:
         return Table(
             name,

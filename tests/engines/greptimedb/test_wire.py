@@ -12,13 +12,13 @@ from datetime import timedelta
 
 import pytest
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.double import READER
 from tests.engines.greptimedb.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.engines.greptimedb.server import a_table, a_target, running, sent
+from tests.query_parameters import filled
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.opening import open_connection

@@ -5,22 +5,22 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_count, a_place, a_source
+from tests.builders import NOW, a_count, a_measurement, a_place, a_source
 from tests.collecting import collected, collected_with
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
 from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.policies import with_own_series
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.influx.measuring import with_own_series
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
@@ -114,15 +114,18 @@ def requests(count: int) -> Iterator[str]:
 
 
 def test_sum_over_a_policy_has_no_error_where_one_of_a_part_is_not_known() -> None:
-    asker: Any = SimpleNamespace(gaps=[], source=lambda fact, how, scope: a_source(how, scope=scope))
+    runner: Any = SimpleNamespace(gaps=[], source=lambda fact, how, scope: a_source(how, scope=scope))
     known, unknown = a_count(5, How.ESTIMATE, standard_error=2.0), a_count(5, How.ESTIMATE)
     for counts, how, error in (
         ((a_count(5), a_count(5)), How.EXACT, None),
         ((a_count(5), known), How.ESTIMATE, 2.0),
         ((unknown, known), How.ESTIMATE, None),
     ):
-        drafts = [Draft("shop/raw", name, series=count) for name, count in zip("ab", counts, strict=True)]
-        (raw,) = with_own_series(asker, [Database("shop/raw", policy_of="shop")], drafts)
+        drafts = [
+            Draft(replace(a_measurement(name, database="shop/raw"), series=count))
+            for name, count in zip("ab", counts, strict=True)
+        ]
+        (raw,) = with_own_series(runner, [Database("shop/raw", policy_of="shop")], drafts)
         assert raw.series is not None
         assert (raw.series.value, raw.series.source.how, raw.series.standard_error) == (10, how, error)
 

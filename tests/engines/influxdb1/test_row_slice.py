@@ -11,7 +11,8 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, write
 from tests.servers import Influxd
-from tsaudit.collect import collect, row_slice
+from tsaudit.collect import collect
+from tsaudit.engines.influx import row_slice
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.plan import StepKind

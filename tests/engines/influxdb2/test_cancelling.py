@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import urllib3
 
-from tests.asking import filled
 from tests.engines.influxdb2.conversations import REAL
+from tests.query_parameters import filled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influxdb2.client import Address, Client, Turn

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.asking import filled
 from tests.engines.influxdb2.conversations import Answer, Conversation, conversation
 from tests.examples import examples
+from tests.query_parameters import filled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb2 import annotated_csv

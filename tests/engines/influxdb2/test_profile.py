@@ -16,7 +16,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.influx.family import SMALL
 from tests.engines.influxdb2.conversations import Answer, Conversation, Tampering
-from tsaudit.collect import collect, reuse
+from tsaudit.collect import collect, earlier_days
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
@@ -129,7 +129,7 @@ def test_buckets_fill_more_than_a_page(influxdb2: Conversation) -> None:
 def test_measurements_that_have_not_moved_are_not_measured_again(
     influxdb2: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reuse, "utc_now", lambda: NOW)
+    monkeypatch.setattr(earlier_days, "utc_now", lambda: NOW)
     target = write(Dataset([_hosts("a"), _hosts("b")], database="moving"), "influxdb2", influxdb2)
     before = collected(target)
     after = collected(target, previous=before, now=NOW + timedelta(hours=1))

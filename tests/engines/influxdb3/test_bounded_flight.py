@@ -18,12 +18,12 @@ from typing import Final
 
 import pytest
 
-from tests.asking import filled
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.faults import proxy
 from tests.faults.proxy import FaultyProxy, Moment, Strike
 from tests.memory import watched
+from tests.query_parameters import filled
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influxdb3 import client as client3

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.influxdb3.double import ADMIN, READER, InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server, need_stand_in
+from tests.query_parameters import filled
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError

@@ -14,12 +14,12 @@ import pytest
 from bson.dbref import DBRef
 from pymongo import monitoring
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected, collected_with
 from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb.double import MongoDB, User
 from tests.engines.mongodb.pipeline import CommandError
+from tests.query_parameters import filled
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError

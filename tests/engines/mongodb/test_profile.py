@@ -190,7 +190,7 @@ def test_documents_with_more_fields_than_anybody_describes(mongodb: str) -> None
 
 
 def test_documents_with_more_fields_than_anybody_looks_at(mongodb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("tsaudit.collect.documents"), "_MOST_SEEN", 1100)
+    monkeypatch.setattr(import_module("tsaudit.engines.mongodb.measuring"), "_MOST_SEEN", 1100)
     profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
     assert len(found["keyed"].fields) == 1000
     (gap,) = [g for g in profile.gaps if g.fact == "documents"]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.asking import filled
 from tests.databases import Dataset, Row, Table, times, write
 from tests.examples import examples
+from tests.query_parameters import filled
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected
+from tests.query_parameters import filled
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection

@@ -12,10 +12,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import Writer, collected, collected_with
 from tests.databases import Dataset, Row, Table, TimeAs, times
+from tests.query_parameters import filled
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.opening import open_connection

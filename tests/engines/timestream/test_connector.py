@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.timestream import double as timestream_double
 from tests.engines.timestream.double import AUDITOR, STRANGER, Timestream, shipped_policy
+from tests.query_parameters import filled
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError

@@ -14,13 +14,12 @@ import pyarrow as pa
 from tests.builders import NOW, a_count, a_profile, a_result, a_source
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.value_memory import Comparison
-from tsaudit.engines.engine import Ladder
+from tsaudit.collect.earlier_days import Comparison
 from tsaudit.evaluation import evaluate
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import Finding
-from tsaudit.model.profile import Count, Database, How, Measurement, Tag, Window, utc_now
+from tsaudit.model.profile import Count, Database, How, Measurement, TableKind, Tag, Window, utc_now
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 
 BEFORE: Final = 26
@@ -111,17 +110,19 @@ def _listed(memory: RememberedValues, day: date, name: str, rows: Series, ceilin
         pa.RecordBatch.from_pylist([dict(row) for row in rows], pa.schema([(key, pa.string()) for key in keys]))
     )
     how = How.SAMPLED if counter.sampled else How.EXACT
-    draft = Draft(
+    measurement = Measurement(
         "main",
         name,
-        Ladder.TAG_LISTING,
+        None,
         tags=tuple(
             Tag(key, "string", Count(column.values.value, a_source(how)), column.sample)
             for key, column in counter.columns().items()
         ),
+        fields=(),
         series=Count(counter.series.value, a_source(how)),
         tag_sets=counter.tag_sets(a_source()),
+        kind=TableKind.SERIES,
     )
     at = utc_now()
-    compared = Comparison(memory, day, Window(at, at), {"main": Database("main", retention=())}).compare(draft, counter)
-    return draft.knowing(compared).finished()
+    compared = Comparison(memory, day, Window(at, at), {"main": Database("main", retention=())})
+    return compared.compare(Draft(measurement, is_indexed=True), counter).finished()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder
+from tsaudit.engines.engine import Engine
 from tsaudit.engines.language import Language
 
 TELEGRAF: Final = r"\bdest = \"<name>\""
@@ -15,7 +15,8 @@ class InfluxEngine(Engine):
     """InfluxDB 1.x and 2.x: fields are stored separately, and tags are in an index of series."""
 
     icon = "influxdb"
-    ladder = Ladder.TAG_LISTING
+    measuring = "tsaudit.engines.influx.measuring"
+    has_series_index = True
     language = Language.INFLUXQL
     keywords = ("influx/keywords.txt",)
     takes_line_protocol = True

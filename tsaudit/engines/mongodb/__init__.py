@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.connection import Connection
-from tsaudit.engines.engine import Engine, Ladder, LocalServer, Statements, Words
+from tsaudit.engines.engine import Engine, LocalServer, Statements, Words
 from tsaudit.engines.language import Language
 
 DOCUMENT_ID: Final = "_id"
@@ -29,7 +29,7 @@ class Mongodb(Engine):
     )
     # To a browser it says that this is not HTTP.
     local = LocalServer(27017, "/", re.compile("MongoDB over HTTP"), "mongodb://127.0.0.1:27017")
-    ladder = Ladder.DOCUMENTS
+    measuring = "tsaudit.engines.mongodb.measuring"
     keeps_documents = True
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
     statements = Statements(

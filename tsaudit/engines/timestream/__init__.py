@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.connection import Connection
-from tsaudit.engines.engine import Engine, Ladder, Statements, Words
+from tsaudit.engines.engine import Engine, Statements, Words
 
 
 class Timestream(Engine):
@@ -24,7 +24,7 @@ class Timestream(Engine):
         tag="dimension",
         series="One distinct combination of dimension values; Timestream itself also includes the measure name.",
     )
-    ladder = Ladder.MEASURE_NAMES
+    measuring = "tsaudit.engines.timestream.measuring"
     default_schema = ""
     describes_singly = True
     statements = Statements(

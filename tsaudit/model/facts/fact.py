@@ -18,7 +18,7 @@ class Scope(enum.StrEnum):
 
 
 class CostLevel(enum.IntEnum):
-    """The step of the ladder: how expensive a fact is. A higher step is taken only if a lower one gave a reason to."""
+    """How expensive a fact is. A higher step is taken only if a lower one gave a reason to."""
 
     METADATA = 1
     """Catalog lookups; reads no data and no index."""

@@ -104,7 +104,7 @@ class OfSeriesListing(OfMeasurement):
     """`series_listing`."""
 
     limit: int = field(metadata=_is("maximum number of tag sets to return; one more than may be used"))
-    excerpt: TablePart | None = field(
+    partial_scan: TablePart | None = field(
         metadata=_is("the part to list: `newest`, `rows`, and `percent` of pages; None for all rows of the window")
     )
 
@@ -129,7 +129,7 @@ class OfRowSample(OfMeasurement):
     series: Sequence[Mapping[str, str | None]] = field(
         default=(), metadata=_is("tag sets, each by tag, whose rows are wanted; empty for all series")
     )
-    excerpt: TablePart | None = field(
+    partial_scan: TablePart | None = field(
         default=None,
         metadata=_is("the part to read: `newest`, `rows`, and `percent` of pages; None for all rows of the window"),
     )

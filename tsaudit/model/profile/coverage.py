@@ -22,7 +22,7 @@ class Reason(enum.StrEnum):
     FAILED = "failed"
     NOTHING_THERE = "nothing there"
     """The server responded, but contains nothing, or nothing that the configuration selects."""
-    DISPUTED = "disputed"
+    INCONSISTENT = "inconsistent"
     """It was measured, but another figure contradicts it."""
 
 

@@ -21,6 +21,7 @@ class Acmedb(Sqlite):
     name = "acmedb"
     example_url = "acme:///var/lib/acme/{name}.db"
     file_magic = None
+    measuring = "acme_tsaudit.measuring"
     words = Words(database="ledger", measurement="sheet")
     keywords = (_HERE / "keywords.txt",)
     # What is not in our own folder is asked as SQLite is.

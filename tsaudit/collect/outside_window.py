@@ -8,18 +8,19 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.collect import excerpts
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import sampled
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect import partial_scan
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.roles import sampled
 from tsaudit.engines.queries import query_name
 from tsaudit.model.facts.given import OfRowSample
-from tsaudit.model.profile import Count, How, Reason, Tag, Window, utc_now
+from tsaudit.model.profile import Count, How, Reason, Window, utc_now
 from tsaudit.text import instant as instant_in_words
 from tsaudit.text import many, number, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 _FIRST: Final = datetime(1700, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)
@@ -41,80 +42,72 @@ class _Outside:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Doubted(Found):
-    """What remains of the figures if the window contains no rows."""
-
-    rows: Count | None
-    series: Count | None
-    tags: tuple[Tag, ...]
-    tag_sets: None = None
-    arrivals: None = None
-
-
-def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
+def look_outside_window(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Draft:
     """Leave gaps if the window contains no rows but the table does, and take back conclusions from the empty window.
 
     If all rows of a table are older, its figures stay, as estimates: they describe its window. If rows have no times,
     or future times, nothing is known.
     """
-    if draft.time is None or _saw_rows(draft) or not _may_have_rows(asker, draft):
+    if draft.time is None or _saw_rows(draft) or not _may_have_rows(runner, draft):
         return draft
-    found = _found(asker, draft)
+    found = _found(runner, draft)
     if found is None or (found.newest and found.read):
         return draft
-    detail = _detail(asker, draft, found)
-    for fact in sorted(asked.intersection(_OF_ROWS)):
-        asker.gap(fact, Reason.DISPUTED, detail, draft.database, draft.name)
-    if found.newest is not None and found.newest < asker.window.start:
-        rows, series = _doubted(draft.rows), _doubted(draft.series)
+    detail = _detail(runner, draft, found)
+    for fact in sorted(queried.intersection(_OF_ROWS)):
+        runner.gap(fact, Reason.INCONSISTENT, detail, draft.database, draft.name)
+    if found.newest is not None and found.newest < runner.window.start:
+        rows, series = _doubted(draft.measurement.rows), _doubted(draft.measurement.series)
     else:
         rows = series = None
     tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in draft.tags)
-    return draft.knowing(Doubted(rows, series, tags))
+    known = replace(draft.measurement, rows=rows, series=series, tags=tags, tag_sets=None, arrivals=None)
+    return replace(draft, measurement=known)
 
 
 def _saw_rows(draft: Draft) -> bool:
     """Whether a row was seen, or no rows were looked for."""
-    if draft.excerpt:
-        return "row_sample" not in draft.statements or bool(draft.sample is not None and draft.sample.num_rows)
-    return draft.rows is None or draft.rows.value > 0
+    if draft.partial_scan:
+        return "row_sample" not in draft.measurement.statements or bool(
+            draft.sample is not None and draft.sample.num_rows
+        )
+    return draft.measurement.rows is None or draft.measurement.rows.value > 0
 
 
-def _may_have_rows(asker: Asker, draft: Draft) -> bool:
+def _may_have_rows(runner: QueryRunner, draft: Draft) -> bool:
     if draft.estimated_rows is not None:
         return draft.estimated_rows > 0
-    return asker.engine.infers_roles
+    return runner.engine.infers_roles
 
 
-def _found(asker: Asker, draft: Draft) -> _Outside | None:
+def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
     """None for a table without rows, or without rows before the window's end, and if a gap was left."""
     assert draft.time is not None
-    if not draft.excerpt:
+    if not draft.partial_scan:
         # Rows later than a past day did not exist then.
-        end = asker.window.end if utc_now() - asker.window.end > _PRESENT else _LAST
-        if not excerpts.may_look_up_newest(asker, draft, Window(_FIRST, end)):
+        end = runner.window.end if utc_now() - runner.window.end > _PRESENT else _LAST
+        if not partial_scan.may_look_up_newest(runner, draft, Window(_FIRST, end)):
             return None
-        times = _times(asker, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
+        times = _times(runner, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
         newest = _newest(draft, times or [])
-        if times is None or (newest and asker.window.end <= newest <= utc_now()):
+        if times is None or (newest and runner.window.end <= newest <= utc_now()):
             return None  # a gap was left, or rows first arrived after the window
         if times:
             return _Outside(newest, 0)
-    if not asker.engine.infers_roles:
+    if not runner.engine.infers_roles:
         return None
-    anywhere = _times(asker, replace(sampled(draft, asker.window, [draft.time.name], _PEEKED), time=None))
+    anywhere = _times(runner, replace(sampled(draft, runner.window, [draft.time.name], _PEEKED), time=None))
     return _Outside(_newest(draft, anywhere), len(anywhere)) if anywhere else None
 
 
-def _times(asker: Asker, given: OfRowSample) -> list[object] | None:
+def _times(runner: QueryRunner, given: OfRowSample) -> list[object] | None:
     """The only column of some rows; None if a gap was left."""
     values: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         values.extend(batch.column(0).to_pylist())
 
-    return None if asker.ask("row_sample", consume, given) is None else values
+    return None if runner.query("row_sample", consume, given) is None else values
 
 
 def _newest(draft: Draft, values: list[object]) -> datetime | None:
@@ -122,10 +115,10 @@ def _newest(draft: Draft, values: list[object]) -> datetime | None:
     return max((time for value in values if (time := instant_of(value, kind))), default=None)
 
 
-def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
+def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
     assert draft.time is not None
-    engine, window, name = asker.target.engine, asker.window, draft.time.name
-    counts = query_name(engine, "null_counts" if "null_counts" in draft.statements else "row_sample")
+    engine, window, name = runner.target.engine, runner.window, draft.time.name
+    counts = query_name(engine, "null_counts" if "null_counts" in draft.measurement.statements else "row_sample")
     total = "there are some"
     if draft.estimated_rows is not None:
         total = f"the engine counts about {number(draft.estimated_rows)} ({query_name(engine, 'row_estimate')})"
@@ -134,7 +127,7 @@ def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
     else:
         why = f"the newest {name} is {instant_in_words(found.newest)}"
     detail = f"0 rows from {span(window.start, window.end)} by column {name} ({counts}), although {total}: {why}; "
-    if asker.engine.infers_roles:
+    if runner.engine.infers_roles:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
         detail += f"if another column is the time, set `columns: {{{key}: {{time: <column>}}}}` in tsaudit.yaml; "
     if found.newest is not None and found.newest >= window.end:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect.asking import Asker
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.facts.given import OfMeasurements
 from tsaudit.model.profile import Reason
@@ -28,14 +28,14 @@ _NAMED_BY: Final = {
 """Lists in which each thing has one row, and the columns that name it."""
 
 
-def each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
+def each_of(runner: QueryRunner, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
     """Measurement to its rows of the fact; None in place of rows that left a gap.
 
     An engine that describes each measurement in a separate statement may refuse some and not others.
     """
-    if asker.engine.describes_singly:
-        return {name: rows_of(asker, fact, _about(asker, database, [name]), name) for name in chosen}
-    rows = rows_of(asker, fact, _about(asker, database, chosen))
+    if runner.engine.describes_singly:
+        return {name: rows_of(runner, fact, _about(runner, database, [name]), name) for name in chosen}
+    rows = rows_of(runner, fact, _about(runner, database, chosen))
     if rows is None:
         return None
     found: dict[str, list[Row] | None] = {}
@@ -44,24 +44,24 @@ def each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[s
     return found
 
 
-def rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list[Row] | None:
+def rows_about(runner: QueryRunner, fact: str, database: str, names: list[str]) -> list[Row] | None:
     """The rows of a fact about the named measurements; None if a gap was left.
 
     If each measurement needs its own statement, thousands of them would exceed the time limit of one statement.
     """
-    at_once = asker.engine.measurements_per_statement.get(fact)
+    at_once = runner.engine.measurements_per_statement.get(fact)
     if at_once is None:
-        return rows_of(asker, fact, _about(asker, database, names))
+        return rows_of(runner, fact, _about(runner, database, names))
     found: list[Row] = []
     for first in range(0, len(names), at_once):
-        rows = rows_of(asker, fact, _about(asker, database, names[first : first + at_once]))
+        rows = rows_of(runner, fact, _about(runner, database, names[first : first + at_once]))
         if rows is None:
             return None
         found += rows
     return found
 
 
-def rows_of(asker: Asker, fact: str, given: Given, measurement: str | None = None) -> list[Row] | None:
+def rows_of(runner: QueryRunner, fact: str, given: Given, measurement: str | None = None) -> list[Row] | None:
     """The rows of a fact about the target or a database; None if a gap was left. `measurement`: the queried
     measurement, if each is queried separately.
 
@@ -74,12 +74,12 @@ def rows_of(asker: Asker, fact: str, given: Given, measurement: str | None = Non
             raise ValueError(f"no column {min(missing)}")
         rows.extend(batch.to_pylist())
 
-    if asker.ask(fact, consume, given, measurement=measurement) is None:
+    if runner.query(fact, consume, given, measurement=measurement) is None:
         return None
-    return rows if fact not in _NAMED_BY else _each_once(asker, fact, rows, given)
+    return rows if fact not in _NAMED_BY else _each_once(runner, fact, rows, given)
 
 
-def _each_once(asker: Asker, fact: str, rows: list[Row], given: Given) -> list[Row]:
+def _each_once(runner: QueryRunner, fact: str, rows: list[Row], given: Given) -> list[Row]:
     names = _NAMED_BY[fact]
     found: dict[tuple[Any, ...], Row] = {}
     repeated: dict[tuple[Any, ...], None] = {}
@@ -92,12 +92,12 @@ def _each_once(asker: Asker, fact: str, rows: list[Row], given: Given) -> list[R
     for key in repeated:
         about = dict(zip(names, key, strict=True))
         detail = f"the server lists the {names[-1]} {key[-1]} twice; only the first entry counts"
-        asker.gap(fact, Reason.FAILED, detail, about.get("database") or given.subject[0], about.get("measurement"))
+        runner.gap(fact, Reason.FAILED, detail, about.get("database") or given.subject[0], about.get("measurement"))
     return list(found.values())
 
 
-def _about(asker: Asker, database: str, names: list[str]) -> OfMeasurements:
-    return OfMeasurements(database=database, measurements=names, start=asker.window.start, end=asker.window.end)
+def _about(runner: QueryRunner, database: str, names: list[str]) -> OfMeasurements:
+    return OfMeasurements(database=database, measurements=names, start=runner.window.start, end=runner.window.end)
 
 
 def single_value(column: pa.Array) -> Any:

@@ -10,20 +10,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect.draft import Draft, Found
-from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
+from tsaudit.collect.draft import ColumnStatistics, Draft, PartialScan
 from tsaudit.model.facts.given import OfScanEstimate
-from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source, Window
+from tsaudit.model.profile import Count, How, Ratio, Reason, Source, Window
 from tsaudit.text import instant, many, number, percent
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.collect.asking import Asker
+    from tsaudit.collect.query_runner import QueryRunner
+
 
 LISTED_ROWS: Final = 100_000
 """Rows of a big table whose tag sets are listed: their distinct values fit into the server's memory."""
@@ -31,21 +31,6 @@ HARMLESS_SERIES: Final = 1_000
 """Up to this many series a big table is not listed: listing costs more than it is worth."""
 _STALE_SHARE: Final = 0.1
 """From this share of rows written since then, autovacuum would have analyzed the table again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics(Found):
-    """What the engine knows about a table that may be too big to read."""
-
-    statistics: Mapping[str, ColumnStatistics]
-
-
-@dataclass(frozen=True, slots=True)
-class ExcerptExtent(Found):
-    """Which rows may be read."""
-
-    excerpt: Excerpt | None
-    unreadable: Gap | None
 
 
 def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, ColumnStatistics]]:
@@ -56,43 +41,45 @@ def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Col
     return found
 
 
-def measure_extent(asker: Asker, draft: Draft) -> Draft:
-    """Decide whether the rows within the window may be read; if not, `draft.excerpt` says which may.
+def measure_extent(runner: QueryRunner, draft: Draft) -> Draft:
+    """Decide whether the rows within the window may be read; if not, `draft.partial_scan` says which may.
 
     If there is no response, nothing is read: `draft.unreadable` says why.
     """
-    most = asker.target.budget.max_scan_rows
+    most = runner.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return draft
-    statement, extent = _extent(asker, draft, asker.window, min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
+    statement, extent = _extent(
+        runner, draft, runner.window, min(most, max(runner.target.budget.max_rows, LISTED_ROWS))
+    )
     if statement is None:
-        return draft.knowing(ExcerptExtent(None, asker.gap_in("scan_estimate", draft.database, draft.name)))
-    draft = draft.asked("scan_estimate", statement)
+        return replace(draft, unreadable=runner.gap_in("scan_estimate", draft.database, draft.name))
+    draft = draft.sent("scan_estimate", statement)
     # If a table was never analyzed, the planner only knows its size; the engine may have counted the rows.
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
     scale = rows_all / extent["rows_all"] if extent["rows_all"] else 1.0
     read = extent["rows_read"] * scale if extent["rows_all"] else rows_all
     if read > most:
-        known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
+        known = draft.time is None or null_ratio(runner, draft, draft.time.name) is not None
         newest = extent["rows_sorted"] is not None and extent["rows_sorted"] * scale <= most
-        return draft.knowing(ExcerptExtent(Excerpt(newest, extent["rows"] if known else None, rows_all, most), None))
+        return replace(draft, partial_scan=PartialScan(newest, extent["rows"] if known else None, rows_all, most))
     return draft
 
 
-def may_look_up_newest(asker: Asker, draft: Draft, window: Window) -> bool:
+def may_look_up_newest(runner: QueryRunner, draft: Draft, window: Window) -> bool:
     """Whether the newest row in the window may be looked up: an index provides it, or there are few rows to read.
 
     If not, a gap says why.
     """
-    most = asker.target.budget.max_scan_rows
+    most = runner.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return True
-    statement, extent = _extent(asker, draft, window, 1)
+    statement, extent = _extent(runner, draft, window, 1)
     if statement is None:
         return False
     if extent["rows_sorted"] is not None and extent["rows_sorted"] <= most:
         return True
-    asker.gap(
+    runner.gap(
         "row_sample",
         Reason.OVER_BUDGET,
         "no row is within the window, and the newest one was not looked up: of about "
@@ -103,59 +90,59 @@ def may_look_up_newest(asker: Asker, draft: Draft, window: Window) -> bool:
     return False
 
 
-def _extent(asker: Asker, draft: Draft, window: Window, limit: int) -> tuple[str | None, Mapping[str, Any]]:
+def _extent(runner: QueryRunner, draft: Draft, window: Window, limit: int) -> tuple[str | None, Mapping[str, Any]]:
     """The statement, and the columns of `scan_estimate`; None and an empty mapping if a gap was left."""
     found: list[Mapping[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    statement = asker.ask("scan_estimate", consume, OfScanEstimate(**draft.about(window), limit=limit))
+    statement = runner.query("scan_estimate", consume, OfScanEstimate(**draft.about(window), limit=limit))
     return (None, {}) if statement is None else (statement, found[0])
 
 
-def rows_by_planner(asker: Asker, draft: Draft) -> Count | None:
+def rows_by_planner(runner: QueryRunner, draft: Draft) -> Count | None:
     """The rows within the window; None if the planner has no statistics of the time."""
-    assert draft.excerpt is not None
-    if draft.excerpt.rows is None:
+    assert draft.partial_scan is not None
+    if draft.partial_scan.rows is None:
         return None
-    return Count(draft.excerpt.rows, asker.source("scan_estimate", How.ESTIMATE, "according to the planner"))
+    return Count(draft.partial_scan.rows, runner.source("scan_estimate", How.ESTIMATE, "according to the planner"))
 
 
-def null_ratio(asker: Asker, draft: Draft, column: str) -> Ratio | None:
+def null_ratio(runner: QueryRunner, draft: Draft, column: str) -> Ratio | None:
     """The share of nulls among all rows of the table, from statistics; None without."""
     known = (draft.statistics or {}).get(column)
     if known is None or known.null_ratio is None:
         return None
     p = known.null_ratio
-    return Ratio(p, _source(asker, known), math.sqrt(p * (1 - p) / max(known.sampled_rows, 1)))
+    return Ratio(p, _source(runner, known), math.sqrt(p * (1 - p) / max(known.sampled_rows, 1)))
 
 
-def distinct_values(asker: Asker, draft: Draft, column: str) -> Count | None:
+def distinct_values(runner: QueryRunner, draft: Draft, column: str) -> Count | None:
     """The distinct values among all rows of the table, from statistics; None without."""
     known = (draft.statistics or {}).get(column)
     if known is None or known.distinct is None:
         return None
-    return Count(known.distinct, _source(asker, known, "at least" if known.at_least else ""))
+    return Count(known.distinct, _source(runner, known, "at least" if known.at_least else ""))
 
 
-def series_bound(asker: Asker, draft: Draft) -> Count | None:
+def series_bound(runner: QueryRunner, draft: Draft) -> Count | None:
     """The maximum number of series, if it is so small that listing them is not worthwhile; otherwise None.
 
     A table that was listed the day before is listed again: a change of method would look like growth.
     """
     before = draft.previous.series if draft.previous else None
-    if before and before.source.query == asker.source("series_listing").query:
+    if before and before.source.query == runner.source("series_listing").query:
         return None
     known = [(draft.statistics or {}).get(tag.key) for tag in draft.tags]
     product = 1
     for column in known:
-        if column is None or column.distinct is None or column.at_least or _is_stale(asker, column):
+        if column is None or column.distinct is None or column.at_least or _is_stale(runner, column):
             return None
         product *= column.distinct + (1 if column.null_ratio else 0)
     if product > HARMLESS_SERIES or known[0] is None:
         return None
-    return Count(product, _source(asker, known[0], "at most, the product of all tags' values"))
+    return Count(product, _source(runner, known[0], "at most, the product of all tags' values"))
 
 
 def common_values(draft: Draft, column: str) -> tuple[str, ...]:
@@ -164,32 +151,32 @@ def common_values(draft: Draft, column: str) -> tuple[str, ...]:
     return known.common_values if known else ()
 
 
-def too_many(asker: Asker, draft: Draft) -> str:
+def too_many(runner: QueryRunner, draft: Draft) -> str:
     """Why the table is not read completely, and what would help."""
-    assert draft.excerpt is not None
-    rows, most = many(draft.excerpt.rows_all, "row"), number(asker.target.budget.max_scan_rows)
+    assert draft.partial_scan is not None
+    rows, most = many(draft.partial_scan.rows_all, "row"), number(runner.target.budget.max_scan_rows)
     return f"of about {rows} at most {most} may be read; raise budget.max_scan_rows"
 
 
-def _source(asker: Asker, known: ColumnStatistics, how_many: str = "") -> Source:
+def _source(runner: QueryRunner, known: ColumnStatistics, how_many: str = "") -> Source:
     """States the age of the statistics, and how much has been written since."""
-    as_of = known.analysed_at or asker.now
+    as_of = known.analysed_at or runner.now
     age = f"of {instant(as_of)}" if known.analysed_at else "of unknown age"
     words = f"{how_many}; " if how_many else ""
     words += f"all rows, according to the engine's statistics {age}"
-    if _is_stale(asker, known):
+    if _is_stale(runner, known):
         written = known.changed_ratio or 0.0
         words += f", which are old: rows written since then are {percent(written)} of the table"
-    return Source(asker.source("column_statistics").query, How.ESTIMATE, as_of, words)
+    return Source(runner.source("column_statistics").query, How.ESTIMATE, as_of, words)
 
 
-def _is_stale(asker: Asker, known: ColumnStatistics) -> bool:
+def _is_stale(runner: QueryRunner, known: ColumnStatistics) -> bool:
     """Whether much was written since the statistics were made; if writes are not counted, whether the statistics are
     old.
     """
     if known.changed_ratio is not None:
         return known.changed_ratio >= _STALE_SHARE
-    return known.analysed_at is None or asker.now - known.analysed_at > asker.target.max_age
+    return known.analysed_at is None or runner.now - known.analysed_at > runner.target.max_age
 
 
 def _statistics(row: Mapping[str, Any]) -> ColumnStatistics:

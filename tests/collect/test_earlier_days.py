@@ -11,12 +11,12 @@ import duckdb
 import pytest
 
 from tests.analysis.cardinality.test_arrivals import Memory
-from tests.builders import a_field, a_tag
+from tests.builders import a_field, a_measurement, a_tag
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
-from tsaudit.collect import catalogue
-from tsaudit.collect.catalogue import _fingerprint
+from tsaudit.collect import catalog
+from tsaudit.collect.catalog import _fingerprint
 from tsaudit.collect.draft import Column, Draft
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
@@ -111,7 +111,7 @@ def test_more_is_wanted_than_before(target: Target) -> None:
 
 def test_profile_of_a_version_that_knew_fewer_facts(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as older:
-        older.setattr(catalogue, "FACTS", {name: fact for name, fact in FACTS.items() if name != "rhythms"})
+        older.setattr(catalog, "FACTS", {name: fact for name, fact in FACTS.items() if name != "rhythms"})
         before = _collected(target)
     assert _collected(target, 1, previous=before).reused == 0
 
@@ -234,14 +234,14 @@ def test_rows_leave_the_window_of_a_table_that_is_not_written_to(target: Target)
     # Once all rows have left, nothing is known of the tables but that: it is looked again each time.
     empty = _collected(short, 3, previous=after)
     assert empty.reused == 0
-    assert {g.reason for g in empty.gaps} == {Reason.DISPUTED}
+    assert {g.reason for g in empty.gaps} == {Reason.INCONSISTENT}
     assert _collected(short, 4, previous=empty).reused == 0
 
 
 @pytest.mark.parametrize("database", ["main", None])
 def test_figures_that_were_contradicted_together_are_measured_again(target: Target, database: str | None) -> None:
     before = _collected(target)
-    gap = Gap("series_listing", Reason.DISPUTED, "5 series listed is not 7", database)
+    gap = Gap("series_listing", Reason.INCONSISTENT, "5 series listed is not 7", database)
     assert _collected(target, 1, previous=before).reused == 2
     assert _collected(target, 1, previous=dataclasses.replace(before, gaps=(gap,))).reused == 0
 
@@ -266,13 +266,11 @@ def test_rows_are_only_deleted_or_changed(target: Target, change: str) -> None:
 
 def _a_draft(**changes: Any) -> Draft:
     columns = (Column("time", "TIMESTAMP", 1), Column("host", "VARCHAR", 2), Column("v", "DOUBLE"))
-    known: dict[str, Any] = {
-        "columns": columns,
-        "tags": (a_tag("host"),),
-        "fields": (a_field("v", ("float",)),),
-        "policies": ("autogen",),
-    }
-    return Draft("main", "a", **known | changes)
+    own = {"columns": columns, "policies": ("autogen",)}
+    known = {"tags": (a_tag("host"),), "fields": (a_field("v", ("float",)),)}
+    of_draft = own | {name: value for name, value in changes.items() if name in own}
+    of_measurement = known | {name: value for name, value in changes.items() if name in known}
+    return Draft(a_measurement("a", **of_measurement), **of_draft)
 
 
 @pytest.mark.parametrize(

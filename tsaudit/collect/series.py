@@ -1,79 +1,55 @@
-"""The third step: one listing of a measurement's tag sets, counted as it streams by."""
+"""One listing of a measurement's tag sets, counted as it streams by."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
-from tsaudit.collect import excerpts
-from tsaudit.collect.asking import Asker, TooMuchError
-from tsaudit.collect.draft import Draft, Found
-from tsaudit.collect.together import tables_ahead
-from tsaudit.collect.value_texts import as_text
+from tsaudit.collect import partial_scan
+from tsaudit.collect.batch import prefetch_tables
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import QueryRunner, TooMuchError
+from tsaudit.collect.row_figures import as_text
 from tsaudit.model.facts.given import OfSeriesListing
-from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
+from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+
 SERIES_KEPT: Final = 64
 """Complete tag sets kept, to read their rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class FewSeries(Found):
-    """Series that are not listed: there are no tags, or few series according to the engine's statistics."""
-
-    series: Count
-    tags: tuple[Tag, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesSeen(Found):
-    """Some of the tag sets received, even if the listing was stopped."""
-
-    some_series: Sequence[Mapping[str, str | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Listing(Found):
-    """The result of a complete listing."""
-
-    series: Count
-    tags: tuple[Tag, ...]
-    tag_sets: TagSets
-    listing_window: Window
-
-
 def list_tag_sets(
-    asker: Asker,
+    runner: QueryRunner,
     draft: Draft,
     also: Callable[[pa.RecordBatch], None] | None = None,
-    then: Callable[[Draft, TagSetCounter], Found] | None = None,
+    then: Callable[[Draft, TagSetCounter], Draft] | None = None,
 ) -> Draft:
     """Determine series, tag values, and tag sets, and keep a few of the tag sets.
 
     `also` gets each batch of tag sets as it arrives. `then` gets the draft and the complete listing, unless it was
-    stopped, and returns its findings. For a table too big to read, only a part is listed, and only if there may be many
-    series, or for `also`.
+    stopped, and returns what it makes of the draft. For a table too big to read, only a part is listed, and only if
+    there may be many series, or for `also`.
     """
     fact = "series_listing"
-    if draft.kind is not None and not draft.kind.has_series and not draft.tags:
-        # No rules about series judge it.
+    if draft.measurement.kind is not None and not draft.measurement.kind.has_series and not draft.tags:
+        # No rules about series evaluate it.
         return draft
     if not draft.tags:
         # Without tags, all rows are from one source: there is nothing to list.
-        return draft.knowing(FewSeries(Count(1, asker.source(fact, scope="has no tags")), ()))
-    if draft.excerpt and not also and (bound := excerpts.series_bound(asker, draft)):
-        return draft.knowing(FewSeries(bound, tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)))
-    most = asker.target.budget.max_listed
+        return _with_series(draft, Count(1, runner.source(fact, scope="has no tags")), ())
+    if draft.partial_scan and not also and (bound := partial_scan.series_bound(runner, draft)):
+        return _with_series(draft, bound, tuple(_by_statistics(runner, draft, tag) for tag in draft.tags))
+    most = runner.target.budget.max_listed
     known = [] if draft.is_divided else [t.key for t in draft.tags]
-    counter = TagSetCounter(known, SAMPLE_SIZE, asker.target.budget.max_series)
+    counter = TagSetCounter(known, SAMPLE_SIZE, runner.target.budget.max_series)
     kept = _Reservoir(draft)
     read = 0
 
@@ -87,65 +63,72 @@ def list_tag_sets(
         if read > most:
             raise TooMuchError(f"the listing was stopped after {many(most, 'tag set')}; raise budget.max_listed")
 
-    statement = asker.ask(fact, consume, listing_of(asker, draft))
-    draft = draft.knowing(SeriesSeen(kept.series()))
+    statement = runner.query(fact, consume, listing_of(runner, draft))
+    draft = replace(draft, some_series=kept.series())
     if statement is None:
         return draft
-    draft = draft.asked(fact, statement)
-    source = _source(asker, draft)
+    draft = draft.sent(fact, statement)
+    source = _source(runner, draft)
     if draft.is_divided:
-        draft = _without_foreign_tags(draft, counter)
+        draft = _without_tags_of_other_policies(draft, counter)
         if not draft.tags:
-            return draft.knowing(FewSeries(Count(1, replace(source, scope="has no tags")), ()))
-    draft = draft.knowing(_listing(asker, draft, counter, source))
-    if then and draft.own_window is None:
-        with asker.understanding(fact, draft.database, draft.name):
-            draft = draft.knowing(then(draft, counter))
+            return _with_series(draft, Count(1, replace(source, scope="has no tags")), ())
+    draft = _with_listing(runner, draft, counter, source)
+    if then and draft.measurement.own_window is None:
+        with runner.understanding(fact, draft.database, draft.name):
+            draft = then(draft, counter)
     return draft
 
 
-def list_tables_ahead(asker: Asker, drafts: Sequence[Draft]) -> None:
+def prefetch_listings(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
     """List the tag sets of several tables at once."""
     tagged = [draft for draft in drafts if draft.tags]
-    tables_ahead(asker, "series_listing", tagged, lambda draft: listing_of(asker, draft), lambda d: len(d.tags))
+    prefetch_tables(runner, "series_listing", tagged, lambda draft: listing_of(runner, draft), lambda d: len(d.tags))
 
 
-def listing_of(asker: Asker, draft: Draft) -> OfSeriesListing:
+def listing_of(runner: QueryRunner, draft: Draft) -> OfSeriesListing:
     """The parameters of the listing."""
-    part = draft.excerpt.of(_rows_listed(asker)) if draft.excerpt else None
-    return OfSeriesListing(**draft.about(asker.window), limit=asker.target.budget.max_listed + 1, excerpt=part)
+    part = draft.partial_scan.of(_rows_listed(runner)) if draft.partial_scan else None
+    return OfSeriesListing(**draft.about(runner.window), limit=runner.target.budget.max_listed + 1, partial_scan=part)
 
 
-def _rows_listed(asker: Asker) -> int:
+def _rows_listed(runner: QueryRunner) -> int:
     """The number of rows to read of a table too big to read."""
-    return min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
+    return min(partial_scan.LISTED_ROWS, runner.target.budget.max_scan_rows)
 
 
-def _source(asker: Asker, draft: Draft) -> Source:
+def _source(runner: QueryRunner, draft: Draft) -> Source:
     """The source of a listing's figures; leaves a gap if the listing has too few tag sets, or may have too many."""
     fact = "series_listing"
-    source = asker.source(fact, scope=scope(asker, draft, fact), database=draft.database, measurement=draft.name)
-    if draft.excerpt:
-        rows = _rows_listed(asker)
-        words = f"at least; according to {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
+    source = runner.source(fact, scope=scope(runner, draft, fact), database=draft.database, measurement=draft.name)
+    if draft.partial_scan:
+        rows = _rows_listed(runner)
+        words = f"at least; according to {draft.partial_scan.words(rows)} {interval(runner, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
-        detail = f"only {draft.excerpt.words(rows)} were listed; {excerpts.too_many(asker, draft)}"
-        asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
-    if reason := asker.at_most(fact, draft.database, draft.name):
+        detail = f"only {draft.partial_scan.words(rows)} were listed; {partial_scan.too_many(runner, draft)}"
+        runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+    if reason := runner.at_most(fact, draft.database, draft.name):
         source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")
-        asker.gap(fact, Reason.UNSUPPORTED, reason, draft.database, draft.name)
+        runner.gap(fact, Reason.UNSUPPORTED, reason, draft.database, draft.name)
     return source
 
 
-def _listing(asker: Asker, draft: Draft, counter: TagSetCounter, source: Source) -> Listing:
+def _with_series(draft: Draft, series: Count, tags: tuple[Tag, ...]) -> Draft:
+    return replace(draft, measurement=replace(draft.measurement, series=series, tags=tags))
+
+
+def _with_listing(runner: QueryRunner, draft: Draft, counter: TagSetCounter, source: Source) -> Draft:
+    """The draft with the result of a complete listing."""
     of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
     columns = counter.columns()
-    return Listing(
-        Count(counter.series.value, of_series, counter.series.standard_error),
-        tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags),
-        counter.tag_sets(of_series),
-        draft.own_window or asker.window_of("series_listing", draft.database, draft.name),
+    known = replace(
+        draft.measurement,
+        series=Count(counter.series.value, of_series, counter.series.standard_error),
+        tags=tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags),
+        tag_sets=counter.tag_sets(of_series),
     )
+    window = draft.measurement.own_window or runner.window_of("series_listing", draft.database, draft.name)
+    return replace(draft, measurement=known, listing_window=window)
 
 
 def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -156,43 +139,37 @@ def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select(names or batch.schema.names[:1])
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTags(Found):
-    """The tags of one retention policy whose database has others."""
-
-    tags: tuple[Tag, ...]
-    some_series: Sequence[Mapping[str, str | None]]
-
-
-def _without_foreign_tags(draft: Draft, counter: TagSetCounter) -> Draft:
+def _without_tags_of_other_policies(draft: Draft, counter: TagSetCounter) -> Draft:
     """The draft with only the listed tags: the others belong to another retention policy."""
     listed = {name for name, column in counter.columns().items() if column.values.value}
     some_series = [{key: value for key, value in tags.items() if key in listed} for tags in draft.some_series]
-    return draft.knowing(OwnTags(tuple(tag for tag in draft.tags if tag.key in listed), some_series))
+    tags = tuple(tag for tag in draft.tags if tag.key in listed)
+    return replace(draft, measurement=replace(draft.measurement, tags=tags), some_series=some_series)
 
 
-def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:
+def _by_statistics(runner: QueryRunner, draft: Draft, tag: Tag) -> Tag:
     read = set() if draft.sample is None else set(as_text(draft.read(Role.TAG, tag.key)).drop_null().to_pylist())
-    values = sorted(read.union(excerpts.common_values(draft, tag.key)))
-    return replace(tag, values=excerpts.distinct_values(asker, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE]))
+    values = sorted(read.union(partial_scan.common_values(draft, tag.key)))
+    return replace(tag, values=partial_scan.distinct_values(runner, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE]))
 
 
-def scope(asker: Asker, draft: Draft, fact: str) -> str:
+def scope(runner: QueryRunner, draft: Draft, fact: str) -> str:
     """Which rows a statement about a SQL table covers, in words; empty if an index lists all series."""
     if draft.is_indexed:
         return ""
     if draft.time is None:
         return "all rows: the table has no time column"
-    return f"rows {interval(asker, draft, fact)}"
+    return f"rows {interval(runner, draft, fact)}"
 
 
-def interval(asker: Asker, draft: Draft, fact: str) -> str:
+def interval(runner: QueryRunner, draft: Draft, fact: str) -> str:
     """The period of the rows that the fact's response covers, in words."""
-    if draft.own_window is not None:
-        return f"from {span(draft.own_window.start, draft.own_window.end)}: all are older than the window"
-    window = asker.window_of(fact, draft.database, draft.name)
+    own = draft.measurement.own_window
+    if own is not None:
+        return f"from {span(own.start, own.end)}: all are older than the window"
+    window = runner.window_of(fact, draft.database, draft.name)
     text = f"from {span(window.start, window.end)}"
-    return text if window == asker.window else f"{text}, as many as the server reads in one query"
+    return text if window == runner.window else f"{text}, as many as the server reads in one query"
 
 
 def _of_sample(source: Source, sampled: int) -> Source:

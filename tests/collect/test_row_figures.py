@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tests.examples import examples
-from tsaudit.collect.figures import filled_in, is_float, numbers_by, series_of_rows
+from tsaudit.collect.row_figures import filled_in, is_float, numbers_by, series_of_rows
 from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
 SOURCE = a_source()

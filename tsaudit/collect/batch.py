@@ -1,6 +1,6 @@
 """Asks about several measurements with one statement, on engines that can do that (`Engine.batched_facts`).
 
-Only what is known to be small is asked together: what is suspicious keeps a statement of its own.
+Only what is known to be small is queried together: what is suspicious keeps a statement of its own.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.facts.given import OfMeasurement
 
 SERIES_PER_STATEMENT: Final = 1000
@@ -31,8 +31,8 @@ _SPARE: Final = 2
 """Columns read together that a measurement may lack, beside half as many as it has: each costs a null per row."""
 
 
-def list_ahead(
-    asker: Asker,
+def prefetch_database_listing(
+    runner: QueryRunner,
     drafts: Sequence[Draft],
     given: Callable[[Draft], OfMeasurement],
     series: Mapping[str, int],
@@ -43,40 +43,40 @@ def list_ahead(
     `series`: database to its series count, as far as it is known. `unwanted`: database to the series, at most, of the
     measurements that are not listed.
     """
-    if "series_listing" not in asker.engine.batched_facts:
+    if "series_listing" not in runner.engine.batched_facts:
         return
     wanted: dict[str, list[Draft]] = defaultdict(list)
     for draft in drafts:
-        if draft.tags and draft.roles_known and not draft.unreadable and not _has_failed(asker, draft):
+        if draft.tags and draft.roles_known and not draft.unreadable and not _has_failed(runner, draft):
             wanted[draft.database].append(draft)
     for database, inside in wanted.items():
         total = series.get(database)
-        if total is None or total > asker.target.budget.max_series or len(inside) < 2:
+        if total is None or total > runner.target.budget.max_series or len(inside) < 2:
             continue
         if unwanted.get(database, 0) <= SERIES_PER_STATEMENT * len(inside):
-            asker.ask_ahead("series_listing", [given(draft) for draft in inside])
+            runner.prefetch("series_listing", [given(draft) for draft in inside])
 
 
-def rows_ahead(
-    asker: Asker, fact: str, drafts: Sequence[Draft], given: Callable[[Draft], OfMeasurement], most_rows: int
+def prefetch_rows(
+    runner: QueryRunner, fact: str, drafts: Sequence[Draft], given: Callable[[Draft], OfMeasurement], most_rows: int
 ) -> None:
     """Query a fact about the rows of several measurements at once.
 
     `drafts`: with few series, and known columns. `most_rows`: in the response about each of them.
     """
-    if fact in asker.engine.batched_facts:
-        sound = [draft for draft in drafts if not _has_failed(asker, draft)]
+    if fact in runner.engine.batched_facts:
+        sound = [draft for draft in drafts if not _has_failed(runner, draft)]
         groups = [group for group in _alike(sound, most_rows) if len(group) > 1]
 
-        def ask(group: list[Draft]) -> list[Draft]:
-            asker.ask_ahead(fact, [given(draft) for draft in group])
+        def send(group: list[Draft]) -> list[Draft]:
+            runner.prefetch(fact, [given(draft) for draft in group])
             return group
 
-        asker.each(ask, groups)
+        runner.each(send, groups)
 
 
-def tables_ahead(
-    asker: Asker,
+def prefetch_tables(
+    runner: QueryRunner,
     fact: str,
     drafts: Sequence[Draft],
     given: Callable[[Draft], OfMeasurement],
@@ -86,24 +86,24 @@ def tables_ahead(
 
     `shape`: equal for tables whose responses have as many columns, of the same types.
     """
-    if fact not in asker.engine.batched_facts:
+    if fact not in runner.engine.batched_facts:
         return
     alike: dict[Hashable, list[Draft]] = defaultdict(list)
     for draft in drafts:
         # With statistics, it may be too big to read, whatever its estimate says.
         is_small = draft.columns and draft.roles_known and draft.statistics is None
-        if is_small and not draft.unreadable and not _has_failed(asker, draft):
+        if is_small and not draft.unreadable and not _has_failed(runner, draft):
             alike[draft.database, shape(draft)].append(draft)
 
-    def ask(group: list[Draft]) -> list[Draft]:
-        asker.ask_ahead(fact, [given(draft) for draft in group])
+    def send(group: list[Draft]) -> list[Draft]:
+        runner.prefetch(fact, [given(draft) for draft in group])
         return group
 
-    asker.each(ask, [group for same in alike.values() for group in _small(same) if len(group) > 1])
+    runner.each(send, [group for same in alike.values() for group in _small(same) if len(group) > 1])
 
 
-def _has_failed(asker: Asker, draft: Draft) -> bool:
-    return asker.has_failed(draft.database, draft.name)
+def _has_failed(runner: QueryRunner, draft: Draft) -> bool:
+    return runner.has_failed(draft.database, draft.name)
 
 
 def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
@@ -117,7 +117,7 @@ def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
         rows = draft.estimated_rows
         if rows is None or rows > _MOST_ROWS:
             continue
-        own = (rows, len(draft.columns), 1 + len(draft.indexes or ()))
+        own = (rows, len(draft.columns), 1 + len(draft.measurement.indexes or ()))
         joined = [size + more for size, more in zip(sizes, own, strict=True)]
         if group and (len(group) == _MOST_TABLES or any(size > at for size, at in zip(joined, most, strict=True))):
             yield group
@@ -134,12 +134,12 @@ def _alike(drafts: Sequence[Draft], most_rows: int) -> Iterator[list[Draft]]:
     series = narrowest = 0
     every = [(draft, _columns(draft)) for draft in drafts]
     for draft, own in sorted(every, key=lambda e: (e[0].database, e[0].policies, sorted(e[1].items()), e[0].name)):
-        more = draft.series.value if draft.series else _MOST_SERIES
+        more = draft.measurement.series.value if draft.measurement.series else _MOST_SERIES
         joined = columns | own
         fits = (
             group
-            and (group[0].database, group[0].policies, group[0].own_window)
-            == (draft.database, draft.policies, draft.own_window)
+            and (group[0].database, group[0].policies, group[0].measurement.own_window)
+            == (draft.database, draft.policies, draft.measurement.own_window)
             and len(group) < _MOST_MEASUREMENTS
             and series + more <= _MOST_SERIES
             and (len(group) + 1) * most_rows * (1 + len(joined)) <= _MOST_VALUES

@@ -4,20 +4,16 @@ recorded.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from tsaudit.collect.agreement import in_order
-from tsaudit.collect.ahead import Ahead
-from tsaudit.collect.bill import Bill
-from tsaudit.collect.connections import Connections
-from tsaudit.collect.responses import not_understood, reason_of, see_names
-from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches
+from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
@@ -26,12 +22,241 @@ from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfMeasurement, OfTarget
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
 from tsaudit.net import watchdog
-from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, within
+from tsaudit.text import size
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tsaudit.config.settings import Target
+
+
+_NAMES: Final = {"databases": "database", "measurements": "measurement"}
+"""Lists of names to the column that contains the names."""
+
+
+def see_names(fact: str, batch: pa.RecordBatch) -> None:
+    """ValueError if a name is missing from a list of names: everything after that would fail on it."""
+    if fact in _NAMES and batch.column(_NAMES[fact]).null_count:
+        raise ValueError("a name is null")
+
+
+def not_understood(error: Exception) -> str:
+    """The text of a gap for a response that tsaudit does not expect."""
+    text = str(error).strip() or "no message"
+    return f"tsaudit does not understand the response ({type(error).__name__}: {text.splitlines()[0][:200]})"
+
+
+def reason_of(error: FactError | OutOfTimeError, timeout_s: float) -> tuple[Reason, str]:
+    """Reason and text of a gap for a statement that failed. `timeout_s`: its time limit."""
+    if isinstance(error, FactError):
+        return error.reason, error.detail
+    return Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s; the connection was closed"
+
+
+def in_order(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
+    """The gaps in the order of a profile."""
+    return tuple(sorted(gaps, key=lambda g: (g.fact, g.database or "", g.measurement or "", g.reason, g.detail)))
+
+
+class QueryCosts:
+    """The cost of each fact. Thread-safe."""
+
+    def __init__(self, max_bytes_scanned: int | None) -> None:
+        """`max_bytes_scanned`: the most that may be scanned or billed; None for no limit."""
+        self._most = max_bytes_scanned
+        self._costs: dict[str, Cost] = {}
+        self._lock = threading.Lock()
+
+    def costs(self) -> tuple[Cost, ...]:
+        """The costs so far, by fact."""
+        return tuple(self._costs[fact] for fact in sorted(self._costs))
+
+    @contextmanager
+    def statement(self, fact: str, *, timed: bool = True) -> Iterator[Callable[[int, Rows], Cost]]:
+        """Record one statement when it is done. Call the returned function with the number of rows since the last call,
+        and with the response: it returns the cost of the statement so far. `timed`: False for a response that was
+        received earlier.
+        """
+        began = time.monotonic()
+        total = Cost(fact, 1, 0.0, 0, None)
+
+        def count(more_rows: int, answer: Rows) -> Cost:
+            nonlocal total
+            total = Cost(
+                fact,
+                answer.statements,
+                0.0,
+                total.rows + more_rows,
+                answer.bytes,
+                answer.bytes_scanned,
+                answer.bytes_metered,
+            )
+            return total
+
+        try:
+            yield count
+        finally:
+            with self._lock:
+                before = self._costs.get(fact, Cost(fact, 0, 0.0, 0, None))
+                self._costs[fact] = Cost(
+                    fact=fact,
+                    statements=before.statements + total.statements,
+                    seconds=before.seconds + (time.monotonic() - began if timed else 0.0),
+                    rows=before.rows + total.rows,
+                    bytes=_sum(before.bytes, total.bytes),
+                    bytes_scanned=_sum(before.bytes_scanned, total.bytes_scanned),
+                    bytes_metered=_sum(before.bytes_metered, total.bytes_metered),
+                )
+
+    def overspent(self, running: Cost | None = None) -> str:
+        """Why no more may be read; empty as long as more may. `running`: the current statement, not recorded yet."""
+        if self._most is None:
+            return ""
+        with self._lock:
+            spent = sum(cost.bytes_charged for cost in self._costs.values())
+        spent += running.bytes_charged if running else 0
+        if spent < self._most:
+            return ""
+        return f"{size(spent)} were scanned or billed; raise budget.max_bytes_scanned"
+
+
+def _sum(before: int | None, more: int | None) -> int | None:
+    """The sum; None only if neither is known."""
+    return more if before is None else before + (more or 0)
+
+
+_RECONNECT_S: Final = 15.0
+_CLOSE_S: Final = 2.0
+
+
+class Connections:
+    """Thread-safe. The first connection of an audit is closed by the code that opened it."""
+
+    def __init__(self, first: Connection, deadline: Deadline) -> None:
+        self._first = first
+        self._deadline = deadline
+        self._own = threading.local()
+        self._own.connection = first
+        self._opened: list[Connection] = []
+        self._lock = threading.Lock()
+
+    def here(self) -> Connection:
+        """The connection of the current thread. ConnectorError if it needs a new one and none can be opened."""
+        found: Connection | None = getattr(self._own, "connection", None)
+        if found is None:
+            found = self._own.connection = self._reconnected()
+            with self._lock:
+                self._opened.append(found)
+        return found
+
+    def broke_off(self) -> None:
+        """Stop using the connection of this thread: it was aborted."""
+        self._own.connection = None
+
+    def close_others(self) -> None:
+        """Close the connections of other threads when they are done."""
+        self._close(keep=getattr(self._own, "connection", None))
+
+    def close(self) -> None:
+        """Close all connections opened here. No queries are allowed afterward."""
+        self._close(keep=None)
+
+    def _close(self, keep: Connection | None) -> None:
+        with self._lock:
+            closing = [connection for connection in self._opened if connection is not keep]
+            self._opened = [connection for connection in self._opened if connection is keep]
+        for connection in closing:
+            # Some drivers send a goodbye and wait for the response.
+            with contextlib.suppress(OutOfTimeError):
+                within(_CLOSE_S, connection.close, give_up=connection.abort)
+
+    def _reconnected(self) -> Connection:
+        limit = min(_RECONNECT_S, max(self._deadline.left(), 0.0))
+        try:
+            return within(limit, self._first.reconnect, too_late=lambda late: late.close())
+        except OutOfTimeError as error:
+            raise ConnectorError(f"no new connection within {limit:.3g} s") from error
+
+
+_MOST_PREFETCHED: Final = 256 << 20
+"""Maximum size of all responses kept at a time, in bytes. If one does not fit, it is dropped, and each of its
+measurements is queried by itself.
+"""
+_SHARE: Final = 0.25
+"""The share of the time left that a statement about several may take: if it fails, each is queried by itself."""
+_MOST_WASTED: Final = 0.1
+"""The share of the audit's time limit that statements about several may take in vain."""
+
+
+class Prefetched:
+    """Each response is kept until it is taken. Thread-safe: every measurement is examined by one thread."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        """`deadline`: of the audit."""
+        self._deadline = deadline
+        self._kept: dict[tuple[str, str, str], tuple[OfMeasurement, Rows, int]] = {}
+        """(fact, database, measurement) to the query, the response, and its size."""
+        self._held = 0
+        self._overflowed = False
+        self._wasted_s = 0.0
+        self._lock = threading.Lock()
+
+    def seconds_for(self, statement_timeout_s: float) -> float:
+        """The seconds that the next statement about several may take; 0 if none should be sent, because there is no
+        time or memory left for one that may turn out to be useless.
+        """
+        is_full = self._overflowed or self._held >= _MOST_PREFETCHED
+        if is_full or self._wasted_s > self._deadline.seconds * _MOST_WASTED:
+            return 0.0
+        return max(0.0, min(statement_timeout_s, self._deadline.left() * _SHARE))
+
+    def waste(self, seconds: float) -> None:
+        """Note that a statement took this long and brought nothing."""
+        with self._lock:
+            self._wasted_s += seconds
+
+    def read(self, fact: str, given: Sequence[OfMeasurement], rows: RowsOfSeveral, enough: Callable[[], bool]) -> None:
+        """Keep the response, unless it is too big, or `enough` after some batch. Errors are the connection's."""
+        batches: dict[str, list[pa.RecordBatch]] = {one.measurement: [] for one in given}
+        sizes = dict.fromkeys(batches, 0)
+        try:
+            with closing(rows):
+                for batch in rows:
+                    sizes[rows.measurement] += batch.nbytes
+                    self._hold(batch.nbytes)
+                    if self._held > _MOST_PREFETCHED:
+                        self._overflowed = True
+                        return
+                    if enough():
+                        return
+                    batches[rows.measurement].append(batch)
+                enough()
+            for one in given:
+                if one.measurement in rows.alone:
+                    kept = Rows(rows.alone[one.measurement], iter(batches[one.measurement]))
+                    # It was counted when it was sent.
+                    kept.statements = 0
+                    self._kept[fact, one.database, one.measurement] = one, kept, sizes.pop(one.measurement)
+        finally:
+            self._hold(-sum(sizes.values()))
+
+    def taken(self, fact: str, given: Given) -> Rows | None:
+        """The response to exactly this query, which is not kept any longer; None if there is none."""
+        database, measurement = given.subject
+        queried, rows, size = self._kept.pop((fact, database or "", measurement or ""), (None, None, 0))
+        self._hold(-size)
+        return rows if queried == given else None
+
+    def drop(self) -> None:
+        """Keep nothing any longer: whoever has not taken its response so far does not need it."""
+        self._kept.clear()
+        self._held, self._overflowed = 0, False
+
+    def _hold(self, size: int) -> None:
+        with self._lock:
+            self._held += size
+
 
 T = TypeVar("T")
 
@@ -53,7 +278,7 @@ class TooMuchError(TsauditError):
     """Raised by a consumer that must not read any more: the statement is stopped and leaves a gap over budget."""
 
 
-class Asker:
+class QueryRunner:
     """Runs statements on one target, and records gaps and costs. Thread-safe."""
 
     def __init__(
@@ -66,9 +291,9 @@ class Asker:
         """Fact to statement, for facts about a database or the target."""
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
-        self._bill = Bill(target.budget.max_bytes_scanned)
-        self._ahead = Ahead(self._deadline)
-        self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
+        self._query_costs = QueryCosts(target.budget.max_bytes_scanned)
+        self._prefetched = Prefetched(self._deadline)
+        self._variants: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
         """(fact, database, measurement) to query file and scope, for responses obtained in another way than usual."""
         self._since: dict[tuple[str, str | None, str | None], datetime] = {}
         """The same to the start of a response that does not cover the whole window."""
@@ -86,7 +311,7 @@ class Asker:
         """The target's engine."""
         return ENGINES[self.target.engine]
 
-    def with_window(self, window: Window) -> Asker:
+    def with_window(self, window: Window) -> QueryRunner:
         """The same with another window. It uses the same connections and budget, and its gaps are its own."""
         other = copy.copy(self)
         other.window, other.gaps = window, []
@@ -107,7 +332,7 @@ class Asker:
         measurement: str | None = None,
     ) -> Source:
         """The source of a figure from this fact's query about the measurement or database."""
-        query, own_scope = self._ways.get((fact, database, measurement), ("", ""))
+        query, own_scope = self._variants.get((fact, database, measurement), ("", ""))
         return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
 
     def at_most(self, fact: str, database: str, measurement: str) -> str:
@@ -122,7 +347,7 @@ class Asker:
         """The period that the response covers: the window, or the part of it that the engine reads in one query."""
         return Window(self._since.get((fact, database, measurement), self.window.start), self.window.end)
 
-    def ask(
+    def query(
         self,
         fact: str,
         consume: Callable[[pa.RecordBatch], None],
@@ -147,7 +372,7 @@ class Asker:
         if left <= 0:
             self.gap(fact, Reason.OVER_BUDGET, self._out_of_time(), database, measurement)
             return None
-        if overspent := self._bill.overspent():
+        if overspent := self._query_costs.overspent():
             self.gap(fact, Reason.OVER_BUDGET, overspent, database, measurement)
             return None
         timeout = min(self.target.budget.statement_timeout_s, left)
@@ -170,32 +395,32 @@ class Asker:
             self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
         return None
 
-    def ask_ahead(self, fact: str, given: Sequence[OfMeasurement]) -> None:
-        """Query the fact of several measurements of one database with one statement, for later calls of `ask` with the
-        same parameters. What is not obtained is left to them, and so are gaps.
+    def prefetch(self, fact: str, given: Sequence[OfMeasurement]) -> None:
+        """Query the fact of several measurements of one database with one statement, for later calls of `query` with
+        the same parameters. What is not obtained is left to them, and so are gaps.
 
         Only for facts in `Engine.batched_facts`.
         """
-        timeout = self._ahead.seconds_for(self.target.budget.statement_timeout_s)
-        if self._gone or timeout <= 0 or self._bill.overspent():
+        timeout = self._prefetched.seconds_for(self.target.budget.statement_timeout_s)
+        if self._gone or timeout <= 0 or self._query_costs.overspent():
             return
         began = time.monotonic()
         try:
             connection = cast("QueriesBatches", self._connections.here())
-            with self._bill.statement(fact) as count, self._bounded(timeout, connection):
+            with self._query_costs.statement(fact) as count, self._bounded(timeout, connection):
                 rows = connection.query_together(fact, timeout, given)
-                self._ahead.read(fact, given, rows, lambda: bool(self._bill.overspent(count(0, rows))))
+                self._prefetched.read(fact, given, rows, lambda: bool(self._query_costs.overspent(count(0, rows))))
         except Exception as error:
-            self._ahead.waste(time.monotonic() - began)
+            self._prefetched.waste(time.monotonic() - began)
             if isinstance(error, (ConnectorError, OutOfTimeError)) or (
                 isinstance(error, FactError) and error.reason in _SILENCE
             ):
                 # Otherwise, the time limits of all statements about several would add up.
                 self._see_whether_gone(str(error))
 
-    def end_ahead(self) -> None:
-        """Keep no response of `ask_ahead` any longer: the step that needed it was taken with all measurements."""
-        self._ahead.drop()
+    def drop_prefetched(self) -> None:
+        """Keep no response of `prefetch` any longer: the step that needed it was taken with all measurements."""
+        self._prefetched.drop()
 
     def has_failed(self, database: str, measurement: str) -> bool:
         """Whether a statement about the measurement has failed: one about several would fail with it."""
@@ -259,7 +484,7 @@ class Asker:
 
     def costs(self) -> tuple[Cost, ...]:
         """The costs so far, by fact."""
-        return self._bill.costs()
+        return self._query_costs.costs()
 
     def sorted_gaps(self) -> tuple[Gap, ...]:
         """The gaps, without duplicates, in an order that does not depend on the speed of the workers."""
@@ -274,8 +499,8 @@ class Asker:
         given: Given,
         measurement: str | None,
     ) -> str:
-        connection, kept = self._connections.here(), self._ahead.taken(fact, given)
-        with self._bill.statement(fact, timed=kept is None) as count, self._bounded(timeout, connection):
+        connection, kept = self._connections.here(), self._prefetched.taken(fact, given)
+        with self._query_costs.statement(fact, timed=kept is None) as count, self._bounded(timeout, connection):
             rows = kept or connection.query(fact, timeout, given)
             held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
@@ -284,7 +509,7 @@ class Asker:
                     held += batch.nbytes
                     if held > most and fact not in _STREAMED:
                         raise TooMuchError(f"the response has more than {most >> 20} MiB")
-                    if overspent := self._bill.overspent(running):
+                    if overspent := self._query_costs.overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:
                         see_names(fact, batch)
@@ -303,7 +528,7 @@ class Asker:
             if rows.path:
                 self._paths[about[:2]] = rows.path
             if rows.query or rows.scope:
-                self._ways[about] = (rows.query, rows.scope)
+                self._variants[about] = (rows.query, rows.scope)
             if FACTS[fact].scope is not Scope.MEASUREMENT:
                 self.statements[fact] = rows.statement
         return rows.statement
@@ -326,7 +551,7 @@ class Asker:
             return  # nothing more is queried anyway
         try:
             connection = self._connections.here()
-            with self._bill.statement("databases"), self._bounded(timeout, connection):
+            with self._query_costs.statement("databases"), self._bounded(timeout, connection):
                 for _ in connection.query("databases", timeout, OfTarget()):
                     pass
         except FactError as error:

@@ -1,20 +1,22 @@
-"""Analyzes randomly selected documents of a collection: its fields, their types, sizes, and frequency."""
+"""MongoDB: families of collections, and what randomly selected documents show about the fields of one."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import time_names
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
-from tsaudit.collect.figures import some_texts
+from tsaudit.analysis.shapes.positions import spread
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.row_figures import some_texts
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -29,12 +31,18 @@ from tsaudit.model.profile import (
     RowPattern,
     RowPatterns,
     Source,
+    TableKind,
     Tag,
 )
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
+"""Facts about a database that a document store reports only one collection at a time."""
+_BY_FEW: Final = (_SINGLY | {"documents"}) - {"row_estimate"}
+"""Facts for which a few members represent the rest of the family; `buckets` of time series, too."""
 MOST: Final = 1000
 """Documents read per collection, or buckets of a time series: as many as MongoDB's own schema analysis reads."""
 MOST_PATHS: Final = 1000
@@ -43,63 +51,100 @@ _MOST_SEEN: Final = 20 * MOST_PATHS
 """Distinct fields examined before the most common ones are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class BucketsRead(Found):
-    """How full the buckets of a time series are, and the number of rows derived from that."""
+class MongodbMeasuring(Measuring):
+    """Measures collections without a schema: their contents are derived from documents selected at random.
 
-    buckets: Buckets
-    rows: Count | None
+    Of collections whose names differ only in a period or number, a few represent the others: querying thousands of
+    collections makes the server open their files, which is a load in itself.
+    """
+
+    lists_columns = False
+    uses_column_settings = False
+    decided = frozenset({"documents"})
+    # How a collection is stored, and its number of documents, decide how it is read.
+    deciding = frozenset({"options", "buckets"})
+
+    def __init__(self, runner: QueryRunner) -> None:
+        super().__init__(runner)
+        self._family: dict[tuple[str, str], str] = {}
+        """(database, collection) to the family of which other members represent it."""
+
+    def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
+        return {}
+
+    def is_measured(self, draft: Draft) -> bool:
+        return (draft.database, draft.name) not in self._family
+
+    def with_catalog(self, database: str, drafts: list[Draft], queried: Set[str]) -> list[Draft]:
+        for family, names in _alike([draft.name for draft in drafts], self.runner.now):
+            chosen = spread(len(names), self.runner.target.budget.max_family)
+            left_out = (name for place, name in enumerate(names) if place not in chosen)
+            self._family |= {(database, name): family for name in left_out}
+        # An update does not change the number of documents, so no fingerprint shows it.
+        drafts = [
+            replace(d, measurement=replace(d.measurement, rows=_counted(self.runner, d), fingerprint=""))
+            for d in drafts
+        ]
+        drafts = super().with_catalog(database, drafts, queried)
+        self._note_left_out(drafts, queried)
+        return drafts
+
+    def _note_left_out(self, drafts: Sequence[Draft], queried: Set[str]) -> None:
+        """Leave a gap for each fact that was not queried for all members of a family, at the first omitted member.
+
+        The gap is about a collection, so what is known about the others, and about the family from its members, stays
+        known.
+        """
+        left_out: dict[str, list[Draft]] = defaultdict(list)
+        for draft in drafts:
+            if family := self._family.get((draft.database, draft.name)):
+                left_out[family].append(draft)
+        most = self.runner.target.budget.max_family
+        for family, members in left_out.items():
+            detail = (
+                f"{many(len(members), 'collection')} named {family}, of which this is the first, are not measured: "
+                f"{most} others represent them; raise budget.max_family"
+            )
+            of_series = any((draft.measurement.options or {}).get("type") == "timeseries" for draft in members)
+            for fact in sorted(queried & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
+                self.runner.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
+
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
+        if "documents" in context.queried:
+            yield MeasuringStep("documents", self._read)
+
+    def _read(self, draft: Draft) -> Draft:
+        return read_documents(self.runner, draft) if self.is_measured(draft) else draft
 
 
-@dataclass(frozen=True, slots=True)
-class Described(Found):
-    """The findings from the documents read."""
-
-    rows: Count | None
-    documents: Documents
-    time: TimeColumn | None
-    first_time: datetime | None
-    last_time: datetime | None
-    tags: tuple[Tag, ...]
-    fields: tuple[Field, ...]
-    row_patterns: RowPatterns
-
-
-@dataclass(frozen=True, slots=True)
-class TimeField(Found):
-    """The field that a time series declares as its time."""
-
-    time: TimeColumn
-
-
-def read_documents(asker: Asker, draft: Draft) -> Draft:
-    """Analyze the documents. A collection that is represented by others of its family is left unchanged."""
-    if draft.stood_for:
-        return draft
-    options = draft.options or {}
+def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
+    """Analyze the documents."""
+    options = draft.measurement.options or {}
     of_series = options.get("type") == "timeseries"
     if of_series:
-        draft = draft.knowing(TimeField(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED)))
-        draft = _with_buckets(asker, draft)
+        draft = draft.with_time(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED))
+        draft = _with_buckets(runner, draft)
     sample = _Sample()
-    rows = draft.rows
+    rows = draft.measurement.rows
     total = rows.value if rows else None
-    most = min(asker.target.budget.max_rows, MOST)
-    statement = asker.ask("documents", sample.add, OfDocuments(**draft.about(asker.window), total=total, limit=most))
+    most = min(runner.target.budget.max_rows, MOST)
+    statement = runner.query(
+        "documents", sample.add, OfDocuments(**draft.about(runner.window), total=total, limit=most)
+    )
     if statement is None:
         return draft
-    draft = draft.asked("documents", statement)
+    draft = draft.sent("documents", statement)
     if not sample.bytes:
         return draft
     known = rows is not None and (not of_series or rows.source.how is How.EXACT)
     # As many as requested: there may be more documents than the count in the metadata.
     exact = known and (total or 0) <= len(sample.bytes) < most
     about = {"database": draft.database, "measurement": draft.name}
-    source = asker.source("documents", How.EXACT if exact else How.SAMPLED, **about)
+    source = runner.source("documents", How.EXACT if exact else How.SAMPLED, **about)
     if exact:
         rows = Count(len(sample.bytes), source)
-    sample.paths = _most_common(asker, draft, sample)
-    return draft.knowing(_described(sample, rows, source, options if of_series else {}))
+    sample.paths = _most_common(runner, draft, sample)
+    return _described(draft, sample, rows, source, options if of_series else {})
 
 
 @dataclass(slots=True)
@@ -140,18 +185,21 @@ class _Sample:
                 path.items.append(row["items"])
 
 
-def _described(sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str]) -> Described:
-    """`options`: of a time series, which declares its time and the field that names the source; otherwise empty."""
+def _described(draft: Draft, sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str]) -> Draft:
+    """The draft with what the documents show.
+
+    `options`: of a time series, which declares its time and the field that names the source; otherwise empty.
+    """
     sizes = list(sample.bytes.values())
     paths = _with_objects(sample.paths)
     name = options.get("timeseries.timeField") or _time_among(paths, len(sizes))
     first, last = _ends(paths, name)
     meta = options.get("timeseries.metaField")
     naming = {key for key in paths if meta is not None and (key == meta or key.startswith(f"{meta}."))}
-    return Described(
+    known = replace(
+        draft.measurement,
         rows=rows,
         documents=Documents(len(sizes), statistics.fmean(sizes), max(sizes), source),
-        time=TimeColumn(name, TimeKind.ZONED) if name else None,
         first_time=first,
         last_time=last,
         tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
@@ -160,14 +208,15 @@ def _described(sample: _Sample, rows: Count | None, source: Source, options: Map
         ),
         row_patterns=_patterns({k: p for k, p in paths.items() if k != name}, len(sizes), source),
     )
+    return replace(draft, measurement=known).with_time(TimeColumn(name, TimeKind.ZONED) if name else None)
 
 
-def _most_common(asker: Asker, draft: Draft, sample: _Sample) -> dict[str, _Path]:
+def _most_common(runner: QueryRunner, draft: Draft, sample: _Sample) -> dict[str, _Path]:
     paths = sample.paths
     if len(paths) > MOST_PATHS:
         more = "more than " if sample.beyond else ""
         left_out = f"{more}{len(paths) - MOST_PATHS:,} of {more}{len(paths):,} different fields"
-        asker.gap(
+        runner.gap(
             "documents",
             Reason.OVER_BUDGET,
             f"{left_out} are not described, the rarest ones",
@@ -245,28 +294,35 @@ def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatte
     return RowPatterns(tuple(RowPattern(keys, rows) for keys, rows in ordered), read, 0, 0, source)
 
 
-def _with_buckets(asker: Asker, draft: Draft) -> Draft:
+def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft with the fill level of its buckets and the resulting number of rows."""
     rows: list[dict[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         rows.extend(batch.to_pylist())
 
-    statement = asker.ask("buckets", consume, OfBuckets(**draft.about(asker.window), limit=MOST))
+    statement = runner.query("buckets", consume, OfBuckets(**draft.about(runner.window), limit=MOST))
     if statement is None:
         return draft
-    draft = draft.asked("buckets", statement)
+    draft = draft.sent("buckets", statement)
     if not rows:
         return draft
     total = rows[0]["buckets"]
     about = {"database": draft.database, "measurement": draft.name}
-    source = asker.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
+    source = runner.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
     held = [row["rows"] for row in rows if row["rows"] is not None]
     if not held:
-        asker.gap("buckets", Reason.FAILED, "no bucket reports its number of rows", draft.database, draft.name)
+        runner.gap("buckets", Reason.FAILED, "no bucket reports its number of rows", draft.database, draft.name)
     middle = statistics.median(held) if held else None
     buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
-    return draft.knowing(BucketsRead(buckets, _scaled(held, total, source) if len(held) == len(rows) else draft.rows))
+    known = replace(
+        draft.measurement,
+        kind=TableKind.SERIES,
+        kind_reason="a time series collection",
+        buckets=buckets,
+        rows=_scaled(held, total, source) if len(held) == len(rows) else draft.measurement.rows,
+    )
+    return replace(draft, measurement=known)
 
 
 def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
@@ -276,3 +332,29 @@ def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
     deviation = statistics.stdev(held) if len(held) > 1 else 0.0
     estimate = Source(source.query, How.ESTIMATE, source.as_of, f"scaled up from {source.scope}")
     return Count(round(statistics.fmean(held) * total), estimate, total * deviation / math.sqrt(len(held)))
+
+
+def _counted(runner: QueryRunner, draft: Draft) -> Count | None:
+    if draft.estimated_rows is None:
+        return draft.measurement.rows
+    source = runner.source("row_estimate", How.ESTIMATE, "all documents, according to the metadata")
+    return Count(draft.estimated_rows, source)
+
+
+def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
+    """Templates with the names of collections that differ only in a period, oldest first, or only in a number
+    or an ID.
+    """
+    from tsaudit.analysis.shapes.name_families import name_families
+    from tsaudit.analysis.shapes.periods import period_families
+
+    by_period: set[str] = set()
+    for family in period_families(names, now=now):
+        members = [period.name for period in family.members]
+        by_period |= set(members)
+        yield family.template, members
+    for other in name_families([name for name in names if name not in by_period]):
+        yield other.template, other.members
+
+
+MEASURING: Final = MongodbMeasuring

@@ -19,7 +19,7 @@ from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.traits import KEEP_DOCUMENTS
 from tests.servers import Postgresql
-from tsaudit.collect.unjudged import MANY_ROWS, unjudged_noted
+from tsaudit.collect.cross_checks import MANY_ROWS, without_unusable_figures
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
@@ -67,8 +67,8 @@ def _only(profile: Profile) -> Measurement:
     return found
 
 
-def _disputed(profile: Profile) -> set[str]:
-    return {gap.fact for gap in profile.gaps if gap.reason is Reason.DISPUTED and gap.measurement == "t"}
+def _marked(profile: Profile) -> set[str]:
+    return {gap.fact for gap in profile.gaps if gap.reason is Reason.INCONSISTENT and gap.measurement == "t"}
 
 
 def _verdict(profile: Profile) -> Verdict:
@@ -87,7 +87,7 @@ def test_a_time_column_that_nobody_fills_measures_nothing(made: Made) -> None:
     assert t.time_column == "last_changed"
     assert t.series is None
     assert t.rows is None
-    assert _disputed(profile) >= _FACTS
+    assert _marked(profile) >= _FACTS
     detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
     assert "\n" not in detail
     assert "0 rows from 2026-03-01 06:00 to 2026-03-31 06:00 UTC by column last_changed" in detail
@@ -96,7 +96,7 @@ def test_a_time_column_that_nobody_fills_measures_nothing(made: Made) -> None:
     assert "columns: {t: {time: <column>}}" in detail
     if target.engine != "sqlite":
         assert re.search(rf"the engine counts about [1-9][\d,]* \({target.engine}/row_estimate\.sql\)", detail)
-        assert "row_estimate" in _disputed(profile)
+        assert "row_estimate" in _marked(profile)
     assert _verdict(profile) is Verdict.UNKNOWN
     rules = {rule.code: rule for rule in all_rules()}
     passed = [rules[r.code] for r in evaluate(profile).results if r.outcome is Outcome.PASS]
@@ -108,11 +108,11 @@ def test_the_line_that_the_gap_proposes_puts_it_right(made: Made) -> None:
     columns = "created TIMESTAMP, sampled TIMESTAMP, host TEXT, v DOUBLE PRECISION"
     statements = (f"CREATE TABLE t ({columns})", _rows("NULL", "'2026-03-30 00:00:00'", "'h{i}'", "1.5"))
     wrong = collected(made(*statements, columns={"t": Columns(time="created")}))
-    assert _disputed(wrong)
+    assert _marked(wrong)
     right = collected(made(*statements, columns={"t": Columns(time="sampled")}))
     t = _only(right)
     assert (t.rows and t.rows.value, t.series and t.series.value) == (500, 500)
-    assert not _disputed(right)
+    assert not _marked(right)
 
 
 def test_a_table_of_old_rows_is_measured_in_a_window_of_its_own(made: Made) -> None:
@@ -177,7 +177,7 @@ def test_a_table_whose_writers_stopped_is_not_measured_elsewhere(made: Made) -> 
     # Each host has one row, so that nothing else shows that they are series.
     (before,) = (dataclasses.replace(m, kind=TableKind.SERIES) for m in written.measurements)
     profile = collected(target, previous=dataclasses.replace(written, measurements=(before,)))
-    assert _disputed(profile) >= _FACTS
+    assert _marked(profile) >= _FACTS
     detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
     assert "the newest time is 2026-01-03 10:00 UTC" in detail
     assert "longer `window`" in detail
@@ -250,7 +250,7 @@ def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) ->
     profile = collected(target, previous=healthy, now=NOW + timedelta(days=400))
     whole = [g for g in profile.gaps if g.database is None]
     assert whole
-    assert {g.reason for g in whole} == {Reason.DISPUTED}
+    assert {g.reason for g in whole} == {Reason.INCONSISTENT}
     assert all("clock" in g.detail and "2027-" in g.detail for g in whole)
     assert _only(profile).rows is None
     result = evaluate(profile)
@@ -314,7 +314,7 @@ ASKED = frozenset({"series_listing", "row_sample", "row_count"})
 
 
 def test_an_index_keeps_its_series_when_no_row_was_seen() -> None:
-    profile = unjudged_noted(a_profile(_unseen(), **INFLUX), ASKED)
+    profile = without_unusable_figures(a_profile(_unseen(), **INFLUX), ASKED)
     assert {g.fact for g in profile.gaps} == {"row_sample", "row_count"}
     assert {(g.database, g.measurement) for g in profile.gaps} == {(None, None)}
     assert "main/cpu has 7 series (influxdb1/series_listing.influxql)" in profile.gaps[0].detail
@@ -326,7 +326,7 @@ def test_an_index_keeps_its_series_when_no_row_was_seen() -> None:
 def test_one_row_anywhere_is_enough() -> None:
     for other in (a_measurement("mem"), _unseen(name="mem", rows=None, statements={})):
         profile = a_profile(_unseen(), other, **INFLUX)
-        assert unjudged_noted(profile, ASKED) is profile
+        assert without_unusable_figures(profile, ASKED) is profile
 
 
 def test_a_server_without_rows_is_measured() -> None:
@@ -334,11 +334,11 @@ def test_a_server_without_rows_is_measured() -> None:
         a_profile(_unseen(series=0), **INFLUX),
         a_profile(_unseen(), engine="duckdb", facts=tuple(FACTS)),  # it was looked outside, and nothing found
     ):
-        assert unjudged_noted(profile, ASKED) is profile
+        assert without_unusable_figures(profile, ASKED) is profile
 
 
 def test_rows_found_outside_of_the_window_count_for_the_target() -> None:
-    gap = Gap("row_sample", Reason.DISPUTED, "0 rows", "main", "cpu")
-    profile = unjudged_noted(a_profile(_unseen(), engine="duckdb", gaps=(gap,)), ASKED)
+    gap = Gap("row_sample", Reason.INCONSISTENT, "0 rows", "main", "cpu")
+    profile = without_unusable_figures(a_profile(_unseen(), engine="duckdb", gaps=(gap,)), ASKED)
     assert {g.fact for g in profile.gaps if g.database is None} == ASKED
     assert profile.measurements[0].series is None

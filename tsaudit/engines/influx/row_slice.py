@@ -5,15 +5,17 @@ their time, and so how many would overwrite another one without a tag.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.measuring import RowSlice
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.row_figures import likely_drops, rows_apart
 from tsaudit.collect.rows import is_complete
 from tsaudit.model.facts.given import OfRowSlice
-from tsaudit.model.profile import How, Role, RowsApart, Source, Tag, Window
+from tsaudit.model.profile import How, Role, Tag, Window
 from tsaudit.text import duration, instant, many
 
 if TYPE_CHECKING:
@@ -32,27 +34,6 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """Rows of all series, or of all that have one value of a tag."""
-
-    times: pa.ChunkedArray
-    tags: Mapping[str, pa.ChunkedArray]
-    source: Source
-    whole: bool
-    """Whether it has all rows of each time."""
-    statement: str
-    within: str = ""
-    """The tag of which only rows of one value were read; empty for all rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared(Found):
-    """What the rows of a slice show."""
-
-    rows_apart: RowsApart | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Plan:
     """What to read."""
 
@@ -63,38 +44,37 @@ class _Plan:
     within: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def read_slice(asker: Asker, draft: Draft) -> Draft:
+def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
     """Compare rows of all series, if rows of a few were read."""
-    found = slice_of(asker, draft) if draft.sampled_series and draft.tags else None
+    found = slice_of(runner, draft) if draft.sampled_series and draft.tags else None
     if found is None:
         return draft
-    from tsaudit.collect.row_times import likely_drops, rows_apart
-
-    sets = likely_drops(draft.tag_sets)
+    sets = likely_drops(draft.measurement.tag_sets)
     apart = rows_apart(found.tags, found.times, found.source, sets, whole=found.whole, within=found.within)
-    return draft.asked("row_slice", found.statement).knowing(Compared(apart))
+    known = replace(draft.measurement, rows_apart=apart)
+    return replace(draft, measurement=known).sent("row_slice", found.statement)
 
 
-def slice_of(asker: Asker, draft: Draft, gone: Collection[str] = ()) -> Slice | None:
+def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> RowSlice | None:
     """Rows of all series around the time of the newest row read; None if that is too expensive, or none was read.
 
     `gone`: the tags to drop, if that is known: rows are not chosen by one of them.
     """
-    plan = _plan(draft, asker, gone)
-    if plan is None or draft.last_time is None:
+    plan = _plan(draft, runner, gone)
+    if plan is None or draft.measurement.last_time is None:
         return None
-    window, limit = draft.own_window or asker.window, asker.target.budget.max_rows
+    window, limit = draft.measurement.own_window or runner.window, runner.target.budget.max_rows
     whole = window.end - window.start
     expected = plan.per_second * whole.total_seconds()
-    part = _part(window, draft.last_time, whole if expected <= limit else whole * (_AIM * limit / expected))
-    read = _read(asker, draft, plan, part, limit)
+    part = _part(window, draft.measurement.last_time, whole if expected <= limit else whole * (_AIM * limit / expected))
+    read = _read(runner, draft, plan, part, limit)
     if read is not None and read[0].num_rows < _ENOUGH * limit and part != window:
         factor = min(_AIM * limit / max(read[0].num_rows, 1), _LONGER)
-        part = _part(window, draft.last_time, (part.end - part.start) * factor)
-        read = _read(asker, draft, plan, part, limit)
+        part = _part(window, draft.measurement.last_time, (part.end - part.start) * factor)
+        read = _read(runner, draft, plan, part, limit)
     if read is None or not read[0].num_rows:
         return None
-    return _sliced(asker, draft, *read, plan, part)
+    return _sliced(runner, draft, *read, plan, part)
 
 
 def _part(window: Window, last: datetime, length: timedelta) -> Window:
@@ -107,19 +87,19 @@ def _part(window: Window, last: datetime, length: timedelta) -> Window:
     return Window(max(end - max(length, _SHORTEST), window.start), end)
 
 
-def _plan(draft: Draft, asker: Asker, gone: Collection[str]) -> _Plan | None:
+def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | None:
     """What to read; None if the slice would have too many series, or if nothing is known about its rows."""
-    if draft.series is None or draft.sample is None or not draft.sample.num_rows or not draft.fields:
+    if draft.measurement.series is None or draft.sample is None or not draft.sample.num_rows or not draft.fields:
         return None
     import pyarrow.compute as pc
 
     times = draft.sample.column(0)
     ends = pc.min_max(times).as_py()
     span = ends["max"] - ends["min"]
-    if is_complete(asker, draft):
-        window = draft.own_window or asker.window
+    if is_complete(runner, draft):
+        window = draft.measurement.own_window or runner.window
         span = window.end - window.start
-    series, read = draft.series.value, draft.sampled_series or draft.series.value
+    series, read = draft.measurement.series.value, draft.sampled_series or draft.measurement.series.value
     rows = draft.sample.num_rows * series / max(read, 1)
     name = max(draft.fields, key=lambda one: _filled(draft, one.key)).key
     per_second = rows / max(span.total_seconds(), 1.0)
@@ -137,7 +117,7 @@ def _dividing(draft: Draft, series: int, gone: Collection[str]) -> Tag | None:
     least = series / MOST_SERIES
     able = [tag for tag in draft.tags if tag.key not in gone and tag.values is not None and tag.values.value >= least]
     # By itself, a tag that another one determines adds no series.
-    sets = draft.tag_sets.contributions if draft.tag_sets else ()
+    sets = draft.measurement.tag_sets.contributions if draft.measurement.tag_sets else ()
     left = {one.tag: series if one.together_with else one.series_left for one in sets}
     if not gone and left:
         # It is what a plan would drop.
@@ -155,14 +135,14 @@ def _has_all(draft: Draft, key: str) -> bool:
     return bool(draft.read(Role.FIELD, key).null_count == 0)
 
 
-def _read(asker: Asker, draft: Draft, plan: _Plan, part: Window, limit: int) -> tuple[pa.Table, str] | None:
+def _read(runner: QueryRunner, draft: Draft, plan: _Plan, part: Window, limit: int) -> tuple[pa.Table, str] | None:
     """The time and the tags of the rows, by position, and the statement; None if the query failed."""
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
-    about = draft.about(asker.window)
+    about = draft.about(runner.window)
     about["start"], about["end"], about["fields"] = part.start, part.end, [plan.key]
-    statement = asker.ask("row_slice", batches.append, OfRowSlice(**about, limit=limit, within=plan.within))
+    statement = runner.query("row_slice", batches.append, OfRowSlice(**about, limit=limit, within=plan.within))
     if statement is None:
         return None
     types = [pa.timestamp("ns", "UTC"), *(pa.string() for _ in draft.tags)]
@@ -175,11 +155,11 @@ def _read(asker: Asker, draft: Draft, plan: _Plan, part: Window, limit: int) -> 
     return (pa.concat_tables(tables) if tables else schema.empty_table()), statement
 
 
-def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _Plan, part: Window) -> Slice:
+def _sliced(runner: QueryRunner, draft: Draft, table: pa.Table, statement: str, plan: _Plan, part: Window) -> RowSlice:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    is_cut, whole, end = table.num_rows >= asker.target.budget.max_rows, True, part.end
+    is_cut, whole, end = table.num_rows >= runner.target.budget.max_rows, True, part.end
     if is_cut:
         # They come in the order of their times, and the last instant may have more.
         ends = pc.min_max(table.column(0)).as_py()
@@ -187,17 +167,21 @@ def _sliced(asker: Asker, draft: Draft, table: pa.Table, statement: str, plan: _
         if whole:
             table = table.filter(pc.less(table.column(0), pa.scalar(ends["max"], table.column(0).type)))
         end = pc.max(table.column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
-    is_all = part == (draft.own_window or asker.window) and not (is_cut or plan.within) and _has_all(draft, plan.key)
+    is_all = (
+        part == (draft.measurement.own_window or runner.window)
+        and not (is_cut or plan.within)
+        and _has_all(draft, plan.key)
+    )
     how = How.EXACT if is_all else How.SAMPLED
-    source = asker.source("row_slice", how, _scope(draft, plan, Window(part.start, end)))
+    source = runner.source("row_slice", how, _scope(draft, plan, Window(part.start, end)))
     tags = {tag.key: table.column(1 + place) for place, tag in enumerate(draft.tags)}
-    return Slice(table.column(0), tags, source, whole, statement, next(iter(plan.within), ""))
+    return RowSlice(table.column(0), tags, source, whole, statement, next(iter(plan.within), ""))
 
 
 def _scope(draft: Draft, plan: _Plan, part: Window) -> str:
     """Which rows these are. The value is not shown: it may be somebody's name."""
-    assert draft.series is not None
+    assert draft.measurement.series is not None
     within = next(iter(plan.within), "")
-    which = f"one value of {within}" if within else f"all {many(draft.series.value, 'series', 'series')}"
+    which = f"one value of {within}" if within else f"all {many(draft.measurement.series.value, 'series', 'series')}"
     length = duration((part.end - part.start).total_seconds())
     return f"{which}, {length} from {instant(part.start)}"

@@ -1,4 +1,4 @@
-"""Asking a connection for a fact without saying all that an audit would say."""
+"""The parameters of a query, without all those that an audit would give it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEUTRAL: Final[dict[str, Any]] = {
     "longest": 1000,
     "limit": 1_000_000,
     "series": (),
-    "excerpt": None,
+    "partial_scan": None,
     "later": None,
     "total": None,
 }

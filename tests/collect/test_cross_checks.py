@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tsaudit.audit import audit
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source, a_tag
-from tsaudit.collect.agreement import disagreements, in_order, inexact, reconciled
-from tsaudit.collect.figure_pairs import PAIRS
-from tsaudit.evaluation import evaluate
+from tsaudit.collect.cross_checks import PAIRS, cross_checked, disagreements, inexact
+from tsaudit.collect.query_runner import in_order
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import (
     Count,
@@ -54,10 +54,10 @@ def _influx(listed: dict[str, int], counted: int, engine: str = "influxdb1", **c
 @pytest.mark.parametrize("engine", ["influxdb1", "influxdb2"])
 def test_series_that_no_listing_shows(engine: str) -> None:
     """A policy that the listings do not reach: 5 series listed, 3,005 in the database."""
-    profile = reconciled(_influx({"req": 5}, 3_005, engine))
+    profile = cross_checked(_influx({"req": 5}, 3_005, engine))
     assert [(g.fact, g.reason, g.database, g.measurement) for g in profile.gaps] == [
-        ("database_series", Reason.DISPUTED, "main", None),
-        ("series_listing", Reason.DISPUTED, "main", None),
+        ("database_series", Reason.INCONSISTENT, "main", None),
+        ("series_listing", Reason.INCONSISTENT, "main", None),
     ]
     (detail,) = {g.detail for g in profile.gaps}
     assert "\n" not in detail
@@ -78,11 +78,11 @@ def test_series_that_no_listing_shows(engine: str) -> None:
     assert "contradicted by 3,005" in req.series.source.scope
 
 
-def test_rules_judge_nothing_on_disputed_figures() -> None:
+def test_rules_judge_nothing_on_inconsistent_figures() -> None:
     healthy = _influx({"req": 5}, 5)
     rules = [rule for rule in all_rules() if {"series_listing", "tag_values"} & (rule.requires | rule.uses)]
-    before = {r.code: r.outcome for r in evaluate(healthy, rules=rules).results}
-    after = {r.code: r.outcome for r in evaluate(reconciled(_influx({"req": 5}, 3_005)), rules=rules).results}
+    before = {r.code: r.outcome for r in audit(healthy, rules=rules).results}
+    after = {r.code: r.outcome for r in audit(cross_checked(_influx({"req": 5}, 3_005)), rules=rules).results}
     passed = [code for code, outcome in before.items() if outcome is Outcome.PASS]
     assert len(passed) > 3
     assert {after[code] for code in passed} == {Outcome.OPEN}
@@ -152,7 +152,7 @@ def test_series_that_several_policies_share(
     policy = Database("main/raw", policy_of="main", series=_count(3_000, "influxdb1/series_listing.influxql"))
     beside = tuple(replace(m, database="main/raw") for m in other.measurements)
     profile = replace(one, databases=(*one.databases, policy), measurements=(*one.measurements, *beside))
-    changed = reconciled(profile)
+    changed = cross_checked(profile)
     assert {(g.fact, g.database) for g in changed.gaps} == (
         set()
         if agrees
@@ -193,7 +193,7 @@ def _table(**changes: Any) -> Measurement:
     ],
 )
 def test_rows_read_and_counted(read: RowPatterns | None, agrees: bool) -> None:
-    profile = reconciled(a_profile(_table(row_patterns=read)))
+    profile = cross_checked(a_profile(_table(row_patterns=read)))
     assert {g.fact for g in profile.gaps} == (set() if agrees else {"row_sample", "null_counts"})
     assert {(g.database, g.measurement) for g in profile.gaps} == (set() if agrees else {("main", "cpu")})
     (cpu,) = profile.measurements
@@ -215,7 +215,7 @@ def test_series_and_rows(series: int, rows: int, agrees: bool) -> None:
         rows=_count(rows, "duckdb/null_counts.sql", WINDOW),
         row_patterns=_patterns(rows),
     )
-    gaps = reconciled(a_profile(table)).gaps
+    gaps = cross_checked(a_profile(table)).gaps
     assert {g.fact for g in gaps} == (set() if agrees else {"series_listing", "null_counts"})
 
 
@@ -240,7 +240,7 @@ def test_a_table_without_tags_is_one_series_however_few_its_rows() -> None:
 )
 def test_rows_and_all_rows(engine: str, total: int, agrees: bool) -> None:
     estimate = _count(total, f"{engine}/row_estimate.sql", how=How.ESTIMATE)
-    gaps = reconciled(a_profile(_table(rows_total=estimate), engine=engine)).gaps
+    gaps = cross_checked(a_profile(_table(rows_total=estimate), engine=engine)).gaps
     assert {g.fact for g in gaps} == (set() if agrees else {"null_counts", "row_estimate"})
 
 
@@ -251,7 +251,7 @@ def test_documents_read_and_counted(read: int, counted: int, agrees: bool) -> No
     documents = Documents(read, 100.0, 200, a_source(How.SAMPLED, query="mongodb/documents.json"))
     total = _count(counted, "mongodb/row_estimate.json", how=How.ESTIMATE)
     one = replace(a_measurement(), series=None, documents=documents, rows=total, rows_total=total)
-    gaps = reconciled(a_profile(one, engine="mongodb")).gaps
+    gaps = cross_checked(a_profile(one, engine="mongodb")).gaps
     assert {g.fact for g in gaps} == (set() if agrees else {"documents", "row_estimate"})
 
 
@@ -261,11 +261,11 @@ def test_documents_read_and_counted(read: int, counted: int, agrees: bool) -> No
 def test_series_without_a_field() -> None:
     profile = _influx({"a": 5}, 5)
     (a,) = profile.measurements
-    gaps = reconciled(replace(profile, measurements=(replace(a, fields=()),))).gaps
+    gaps = cross_checked(replace(profile, measurements=(replace(a, fields=()),))).gaps
     assert {g.fact for g in gaps} == {"field_types", "series_listing"}
     # What is refused contradicts nothing.
     refused = Gap("field_types", Reason.DENIED, "no", "main")
-    assert reconciled(replace(profile, measurements=(replace(a, fields=()),), gaps=(refused,))).gaps == (refused,)
+    assert cross_checked(replace(profile, measurements=(replace(a, fields=()),), gaps=(refused,))).gaps == (refused,)
 
 
 def _day(rows: int, days: int = 0, **changes: Any) -> Profile:
@@ -293,7 +293,7 @@ def _day(rows: int, days: int = 0, **changes: Any) -> Profile:
     ],
 )
 def test_rows_where_none_was_written(rows: int, changes: dict[str, Any], agrees: bool) -> None:
-    gaps = reconciled(_day(rows, 1, **changes), _day(1000)).gaps
+    gaps = cross_checked(_day(rows, 1, **changes), _day(1000)).gaps
     assert {g.fact for g in gaps} == (set() if agrees else {"null_counts", "row_estimate"})
 
 
@@ -302,7 +302,7 @@ def test_rows_where_none_was_written(rows: int, changes: dict[str, Any], agrees:
 
 def test_a_healthy_profile_is_left_as_it_is() -> None:
     for profile in (a_profile(), a_profile(_table()), _influx({"a": 5}, 5), a_profile(engine="mongodb")):
-        assert reconciled(profile) is profile
+        assert cross_checked(profile) is profile
 
 
 def test_each_pair_says_why_its_figures_may_differ() -> None:
@@ -332,7 +332,7 @@ def test_other_databases_are_left_alone() -> None:
         measurements=(*profile.measurements, other),
         databases=(*profile.databases, Database("other", series=a_count(2))),
     )
-    changed = reconciled(both)
+    changed = cross_checked(both)
     assert changed.measurements[1] == other
     assert changed.databases[1] == both.databases[1]
     assert {g.database for g in changed.gaps} == {"main"}

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NOW
-from tsaudit.collect import ahead
-from tsaudit.collect.asking import Asker
+from tsaudit.collect import query_runner
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Connection, FactError, Rows, RowsOfSeveral
 from tsaudit.model.facts import Given
@@ -67,9 +67,9 @@ def _numbers() -> pa.RecordBatch:
     return pa.record_batch({"n": pa.array(range(ROWS), pa.int64())})
 
 
-def _asker(server: Server, **budget: float) -> Asker:
+def _runner(server: Server, **budget: float) -> QueryRunner:
     target = Target(name="t", engine="duckdb", url="duckdb:///t.duckdb", budget=Budget(**budget))
-    return Asker(target, server, Window(NOW - target.window, NOW))
+    return QueryRunner(target, server, Window(NOW - target.window, NOW))
 
 
 def _about(*names: str) -> list[OfNullCounts]:
@@ -90,56 +90,56 @@ def _about(*names: str) -> list[OfNullCounts]:
     ]
 
 
-def _asked(asker: Asker, name: str) -> int:
+def _rows_of(runner: QueryRunner, name: str) -> int:
     """The rows of the response about one measurement."""
     batches: list[pa.RecordBatch] = []
     (given,) = _about(name)
-    asker.ask(FACT, batches.append, given)
+    runner.query(FACT, batches.append, given)
     return sum(batch.num_rows for batch in batches)
 
 
 def test_responses_kept_have_a_size_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "_MOST_HELD", 5 * 8 * ROWS)
+    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 8 * ROWS)
     server = Server()
-    asker = _asker(server)
+    runner = _runner(server)
     for names in (("a", "b"), ("c", "d", "e"), ("f", "g"), ("h", "i")):
-        asker.ask_ahead(FACT, _about(*names))
+        runner.prefetch(FACT, _about(*names))
     # With the second they are as big as they may be.
     assert [names for _, names in server.together] == [["a", "b"], ["c", "d", "e"]]
-    assert {_asked(asker, name) for name in "abcdefghi"} == {ROWS}
+    assert {_rows_of(runner, name) for name in "abcdefghi"} == {ROWS}
     assert server.alone == ["f", "g", "h", "i"]
     # Those were taken, so there is room again.
-    asker.ask_ahead(FACT, _about("j", "k"))
+    runner.prefetch(FACT, _about("j", "k"))
     assert server.together[-1][1] == ["j", "k"]
 
 
 def test_only_one_response_is_dropped_because_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "_MOST_HELD", 5 * 8 * ROWS)
+    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 8 * ROWS)
     server = Server()
-    asker = _asker(server)
+    runner = _runner(server)
     for names in (("a", "b"), ("c", "d", "e", "f"), ("g", "h")):
-        asker.ask_ahead(FACT, _about(*names))
+        runner.prefetch(FACT, _about(*names))
     assert [names for _, names in server.together] == [["a", "b"], ["c", "d", "e", "f"]]
-    assert {_asked(asker, name) for name in "abcdefgh"} == {ROWS}
+    assert {_rows_of(runner, name) for name in "abcdefgh"} == {ROWS}
     assert server.alone == ["c", "d", "e", "f", "g", "h"]
-    asker.end_ahead()
-    asker.ask_ahead(FACT, _about("i", "j", "k", "l", "m"))
-    assert _asked(asker, "m") == ROWS
+    runner.drop_prefetched()
+    runner.prefetch(FACT, _about("i", "j", "k", "l", "m"))
+    assert _rows_of(runner, "m") == ROWS
     assert "m" not in server.alone
 
 
 def test_responses_that_nobody_took_are_dropped() -> None:
     server = Server()
-    asker = _asker(server)
-    asker.ask_ahead(FACT, _about("a", "b"))
-    asker.end_ahead()
-    assert _asked(asker, "a") == ROWS
+    runner = _runner(server)
+    runner.prefetch(FACT, _about("a", "b"))
+    runner.drop_prefetched()
+    assert _rows_of(runner, "a") == ROWS
     assert server.alone == ["a"]
 
 
 def test_most_of_the_time_is_left_for_each_alone() -> None:
     server = Server()
-    _asker(server, deadline_s=100).ask_ahead(FACT, _about("a", "b"))
+    _runner(server, deadline_s=100).prefetch(FACT, _about("a", "b"))
     ((timeout, _),) = server.together
     assert 20 < timeout <= 25
 
@@ -148,25 +148,25 @@ def test_most_of_the_time_is_left_for_each_alone() -> None:
 def test_statements_that_brought_nothing_come_to_an_end() -> None:
     server = Server()
     server.fails, server.takes_s = FactError(Reason.FAILED, "a column is gone"), 0.06
-    asker = _asker(server, deadline_s=1)
+    runner = _runner(server, deadline_s=1)
     for _ in range(5):
-        asker.ask_ahead(FACT, _about("a", "b"))
+        runner.prefetch(FACT, _about("a", "b"))
     assert len(server.together) == 2
-    assert not asker.gaps
-    assert _asked(asker, "a") == ROWS
+    assert not runner.gaps
+    assert _rows_of(runner, "a") == ROWS
 
 
 @pytest.mark.parametrize("reason", [Reason.UNREACHABLE, Reason.TIMED_OUT])
 def test_server_that_is_gone_is_not_asked_again(reason: Reason) -> None:
     server = Server()
     server.fails, server.is_gone = FactError(reason, "silence"), True
-    asker = _asker(server)
+    runner = _runner(server)
     for _ in range(5):
-        asker.ask_ahead(FACT, _about("a", "b"))
+        runner.prefetch(FACT, _about("a", "b"))
     assert len(server.together) == 1
     assert server.alone == ["databases"]
-    assert _asked(asker, "a") == 0
-    assert [(gap.reason, gap.measurement) for gap in asker.gaps] == [(Reason.UNREACHABLE, "a")]
+    assert _rows_of(runner, "a") == 0
+    assert [(gap.reason, gap.measurement) for gap in runner.gaps] == [(Reason.UNREACHABLE, "a")]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_server_that_is_gone_is_not_asked_again(reason: Reason) -> None:
     [(Reason.DENIED, True), (Reason.FAILED, True), (Reason.OVER_BUDGET, False), (Reason.UNSUPPORTED, False)],
 )
 def test_measurement_whose_statement_failed_would_spoil_others(reason: Reason, spoils: bool) -> None:
-    asker = _asker(Server())
-    asker.gap(FACT, reason, "", "d", "a")
-    asker.gap("storage", Reason.FAILED, "", "d", "b")
-    assert [asker.has_failed("d", name) for name in "ab"] == [spoils, False]
+    runner = _runner(Server())
+    runner.gap(FACT, reason, "", "d", "a")
+    runner.gap("storage", Reason.FAILED, "", "d", "b")
+    assert [runner.has_failed("d", name) for name in "ab"] == [spoils, False]

@@ -1,0 +1,342 @@
+"""The first steps: databases, their measurements, columns, retention, and counts, from the catalog and the index."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from tsaudit.collect import earlier_days, unused_settings
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.fact_rows import Row, rows_about, rows_of
+from tsaudit.collect.measuring import Audited, Measuring
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.facts import FACTS, offered
+from tsaudit.model.facts.given import OfDatabase, OfTarget
+from tsaudit.model.profile import (
+    FOREVER,
+    Count,
+    Database,
+    DatabaseStorage,
+    DeclaredColumn,
+    How,
+    Listed,
+    Measurement,
+    Profile,
+    Reason,
+    Retention,
+    Selection,
+    Storage,
+    StoredQuery,
+    UnusedSetting,
+    utc_now,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the catalog and index show, before any row is read."""
+
+    databases: list[Database]
+    drafts: list[Draft]
+    listed: tuple[Listed, ...]
+    unused_settings: tuple[UnusedSetting, ...]
+
+    def series_at_most(self) -> dict[str, int]:
+        """Database to its series count; for a retention policy, that of all policies together. As far as they are
+        known.
+        """
+        counts = {database.name: database.series.value for database in self.databases if database.series}
+        whole = {database.name: counts.get(database.policy_of or database.name) for database in self.databases}
+        return {name: count for name, count in whole.items() if count is not None}
+
+    def series_not_listed(self, reused: Sequence[Draft]) -> dict[str, int]:
+        """Database to the series, at most, of the measurements that are not examined. `reused`: not examined again."""
+        series, unwanted = self.series_at_most(), defaultdict[str, int](int)
+        for draft in reused:
+            unwanted[draft.database] += draft.measurement.series.value if draft.measurement.series else 0
+        known = Counter(draft.database for draft in self.drafts)
+        for listed in self.listed:
+            if known[listed.database] < listed.measurements:
+                # Nobody knows how many of the database's series those have that are left out.
+                unwanted[listed.database] = series.get(listed.database, 0)
+        return unwanted
+
+
+@dataclass(frozen=True, slots=True)
+class Databases:
+    """The databases to audit, and those that the server lists."""
+
+    audited: Mapping[str, Audited]
+    """By name."""
+    listed: frozenset[str] | None
+    """None if the server did not list any."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The databases to audit."""
+        return tuple(self.audited)
+
+
+def find(measuring: Measuring, queried: frozenset[str], previous: Profile | None) -> Outline:
+    """The databases and measurements to examine. `previous`: the newest profile of an earlier day."""
+    runner, known = measuring.runner, databases(measuring, queried)
+    before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
+    outlined: list[Database] = []
+    drafts: list[Draft] = []
+    names: dict[str, list[str]] = {}
+    for name in known.names:
+        database, found, listed = outline(measuring, name, known, queried, before)
+        outlined.append(database)
+        drafts += found
+        if listed is not None:
+            names[name] = listed
+    unused: tuple[UnusedSetting, ...] = ()
+    if known.names and len(names) == len(known.names):
+        # A setting can only be called unused if everything on the server is known.
+        unused = tuple(unused_settings.find(runner.target, names, drafts))
+        if why := unused_settings.nothing_to_audit(runner.target, names):
+            runner.gap_in_all(queried, Reason.NOTHING_THERE, why)
+    listed_counts = tuple(unused_settings.listed(runner.target, name, found) for name, found in names.items())
+    return Outline(outlined, drafts, listed_counts, unused)
+
+
+def databases(measuring: Measuring, queried: frozenset[str]) -> Databases:
+    """The configured databases, or else all that the server lists, with their retention policies if it has any."""
+    runner = measuring.runner
+    rows = rows_of(runner, "databases", OfTarget())
+    listed = None if rows is None else frozenset(row["database"] for row in rows)
+    configured = runner.target.databases
+    if listed is None and not configured:
+        gap = runner.gaps[-1]
+        runner.gap_in_all(queried, gap.reason, gap.detail)
+        return Databases({}, None)
+    if not configured and not listed:
+        reason = Reason.DENIED if runner.target.username else Reason.FAILED
+        detail = "no database to audit: there is none, or the user cannot read any"
+        runner.gap("databases", reason, detail)
+        runner.gap_in_all(queried, reason, detail)
+    # Also includes unlisted ones: when their measurements are listed, the server shows whether access is denied or
+    # there are none.
+    return Databases(measuring.databases(sorted(configured or listed or ()), listed, queried), listed)
+
+
+def outline(
+    measuring: Measuring,
+    name: str,
+    known: Databases,
+    queried: frozenset[str],
+    previous: Mapping[tuple[str, str], Measurement],
+) -> tuple[Database, list[Draft], list[str] | None]:
+    """One database with its own figures, its measurements as known from the catalog and index, and the names of all its
+    measurements, including those not in scope; None in place of names that were not listed.
+
+    `known`: the result of `databases`. `previous`: (database, name) to the measurements of the previous profile.
+    """
+    runner, audited = measuring.runner, known.audited[name]
+    if audited.unknown is not None:
+        runner.gap_in_all(queried, audited.unknown.reason, audited.unknown.detail, name)
+        return Database(name), [], None
+    first_gap = len(runner.gaps)
+    found = rows_of(runner, "measurements", OfDatabase(database=name))
+    names = [row["measurement"] for row in found or ()]
+    if found == [] and name not in (known.listed or ()):
+        runner.gap_in_all(
+            queried, Reason.FAILED, unused_settings.no_such_database(runner.target, name, known.listed), name
+        )
+        return Database(name), [], None
+    chosen, left_out = _chosen(runner, names)
+    described = None if found is None else measuring.outline(name, chosen)
+    retention = _retention_of(runner, name) if "retention" in queried else None
+    counted = "database_series" in queried and not audited.policy_of
+    series, with_fields = _series_of(runner, name) if counted else (None, None)
+    storage = _storage_of(runner, name, queried)
+    declared = _declared_of(runner, name) if "declared_schema" in queried else None
+    database = Database(
+        name,
+        series=series,
+        policy_of=audited.policy_of,
+        retention=retention,
+        series_with_fields=with_fields,
+        storage=storage,
+        declared=declared,
+    )
+    if found is None or described is None:
+        gap = runner.gaps[first_gap]
+        runner.gap_in_all(queried, gap.reason, gap.detail, name)
+        return database, [], None
+    if left_out:
+        detail = f"{left_out} of {left_out + len(chosen)} measurements were skipped; raise budget.max_measurements"
+        runner.gap("measurements", Reason.OVER_BUDGET, detail, name)
+        runner.gap_in_all(queried - {"measurements"}, Reason.OVER_BUDGET, detail, name)
+    as_of = earlier_days.as_of(runner.window)
+    estimates = _estimates(runner, name, chosen) if "row_estimate" in queried else {}
+    # A version that knows more facts measures again: facts missing from the previous profile would look like a pass.
+    settings = [sorted(queried), sorted(FACTS), str(runner.target.window)]
+    if "column_statistics" in queried:
+        settings.append(str(runner.target.budget.max_scan_rows))
+    policies = tuple(r.policy for r in retention or ())
+    drafts = []
+    for measurement in chosen:
+        draft = described.get(measurement) or measuring.listed(name, measurement)
+        counted_rows = estimates.get(measurement, {}).get("rows")
+        estimate = None if counted_rows is None else Count(counted_rows, runner.source("row_estimate", How.ESTIMATE))
+        before = previous.get((name, measurement))
+        draft = replace(draft, policies=policies, is_divided=audited.is_divided, previous=before)
+        state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
+        if audited.is_divided:
+            # A series that is added to another policy does not change anything that is cheap to query.
+            state = None
+        further = [*settings, repr(runner.target.columns.get(measurement))]
+        outlined = replace(
+            draft.measurement,
+            path=audited.path or runner.path_of("field_types", name),
+            rows_total=estimate,
+            fingerprint=_fingerprint(draft, state, further),
+            fingerprint_as_of=as_of,
+        )
+        draft = replace(draft, measurement=outlined)
+        if measuring.lists_columns and not draft.columns and not draft.unreadable:
+            runner.gap("columns", Reason.FAILED, _without_columns(runner), name, measurement)
+            draft = replace(draft, unreadable=runner.gap_in("columns", name, measurement))
+        drafts.append(draft)
+    return database, measuring.with_catalog(name, drafts, queried), names
+
+
+def _without_columns(runner: QueryRunner) -> str:
+    """Why a listed table is not known to be empty."""
+    package = ENGINES[runner.target.engine].package
+    see = "" if package else f": see sql/{runner.target.engine}/grants.md"
+    return f"the server lists it without columns; it was never written to, or the user may not read it{see}"
+
+
+def _chosen(runner: QueryRunner, names: list[str]) -> tuple[list[str], int]:
+    """The measurements to examine, and how many others the budget excludes."""
+    chosen = sorted(name for name in names if unused_settings.takes(runner.target, name))
+    most = runner.target.budget.max_measurements
+    return chosen[:most], len(chosen[most:])
+
+
+def _estimates(runner: QueryRunner, database: str, chosen: list[str]) -> dict[str, Row]:
+    rows = rows_about(runner, "row_estimate", database, chosen) or ()
+    return {row["measurement"]: row for row in rows}
+
+
+def _state(estimate: Row | None) -> int | str | None:
+    """A value that changes when rows are written; None if nothing shows that."""
+    return None if estimate is None else estimate.get("state", estimate["rows"])
+
+
+def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:
+    """The measurement's cheap state in 16 hex digits; empty if nothing cheap shows whether it has changed.
+
+    `settings`: those that affect its expensive facts; when they change, old figures are not reused.
+    """
+    if state is None:
+        return ""
+    columns = [[c.name, c.data_type, c.key_position] for c in draft.columns]
+    tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in draft.fields)
+    text = json.dumps([state, columns, tags, fields, draft.policies, settings])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def profile_of(
+    measuring: Measuring, found: Outline, measured: Sequence[Draft], day: date, server_version: str
+) -> Profile:
+    """The profile of the outline and its measurements, as far as they were measured."""
+    runner, target = measuring.runner, measuring.runner.target
+    drafts = sorted(measured, key=lambda d: (d.database, d.name))
+    return Profile(
+        target=target.name,
+        engine=target.engine,
+        server_version=server_version,
+        day=day,
+        collected_at=utc_now(),
+        window=runner.window,
+        facts=tuple(sorted(offered(frozenset(query_files(target.engine))))),
+        databases=tuple(measuring.with_own_series(found.databases, drafts)),
+        measurements=tuple(draft.finished() for draft in drafts),
+        gaps=runner.sorted_gaps(),
+        costs=runner.costs(),
+        selection=Selection(
+            target.databases,
+            target.include,
+            target.exclude,
+            parts_of=target.databases if "policies" in query_files(target.engine) else (),
+        ),
+        listed=found.listed,
+        unused_settings=found.unused_settings,
+    )
+
+
+def stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
+    """The enabled queries that the service runs automatically; None if a gap was left."""
+    rows = rows_of(runner, "scheduled_queries", OfTarget())
+    if rows is None:
+        return None
+    enabled = [row for row in rows if row["enabled"]]
+    read = [row for row in enabled if row["statement"] is not None]
+    if len(read) < len(enabled):
+        detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries were skipped: each needs a call"
+        runner.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
+    figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
+    found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
+    return tuple(sorted(found, key=lambda query: query.name))
+
+
+def target_storage(runner: QueryRunner) -> Storage | None:
+    """The storage that all databases use together; None if a gap was left."""
+    rows = rows_of(runner, "target_storage", OfTarget())
+    return Storage(**rows[0]) if rows else None
+
+
+def _retention_of(runner: QueryRunner, database: str) -> tuple[Retention, ...] | None:
+    """The retention policies of the database; None if a gap was left."""
+    rows = rows_of(runner, "retention", OfDatabase(database=database))
+    if rows is None:
+        return None
+    return tuple(
+        Retention(row["policy"], row["duration_s"] or FOREVER, row["partition_s"] or None, row["default"])
+        for row in sorted(rows, key=lambda row: str(row["policy"]))
+    )
+
+
+def _declared_of(runner: QueryRunner, database: str) -> tuple[DeclaredColumn, ...] | None:
+    """The columns that the server enforces; None if it enforces none, or a gap was left."""
+    rows = rows_of(runner, "declared_schema", OfDatabase(database=database))
+    if not rows:
+        return None
+    columns = [row for row in rows if row["measurement"] is not None]
+    found = (DeclaredColumn(r["measurement"], r["column"], r["type"], r["data_type"]) for r in columns)
+    return tuple(sorted(found, key=lambda one: (one.measurement, one.column)))
+
+
+def _series_of(runner: QueryRunner, database: str) -> tuple[Count | None, Count | None]:
+    """The number of series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
+    rows = rows_of(runner, "database_series", OfDatabase(database=database))
+    if not rows:
+        return None, None
+    count = Count(rows[0]["series"], runner.source("database_series", database=database))
+    return (None, count) if rows[0]["counts_fields"] else (count, None)
+
+
+def _storage_of(runner: QueryRunner, database: str, queried: frozenset[str]) -> DatabaseStorage | None:
+    """The bytes that the database uses, and the size of its disk; None if unknown."""
+    if "database_bytes" in queried:
+        rows = rows_of(runner, "database_bytes", OfDatabase(database=database))
+        return DatabaseStorage(**rows[0], disk_used_bytes=None, disk_bytes=None) if rows else None
+    if "database_storage" not in queried:
+        return None
+    rows = rows_of(runner, "database_storage", OfDatabase(database=database))
+    if not rows:
+        return None
+    found = DatabaseStorage(**rows[0])
+    if found.disk_bytes is None:
+        runner.gap("database_storage", Reason.UNSUPPORTED, "the server does not report its disk", database)
+    return found

@@ -1,0 +1,528 @@
+"""Contradictions within a profile.
+
+Figures that come from different statements should agree. A difference within a pair's tolerance is expected: statistics
+lag, and rows arrive between two statements. If it is larger, one of the two is wrong and there is no way to tell which:
+both get a gap that names both figures and both queries, and neither counts as exact any more. A profile without any
+rows, or with a table that has no time or tags to distinguish its rows, contradicts itself, too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from tsaudit.collect.query_runner import in_order
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.profile import Count, Database, Gap, How, Measurement, Profile, Reason, Source
+from tsaudit.text import many, span
+
+
+class Relation(enum.Enum):
+    """The expected relation between two figures if both are right."""
+
+    EQUAL = "should equal"
+    AT_MOST = "should not exceed"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFigure:
+    """One side of a comparison."""
+
+    noun: str
+    """What was counted, in the singular."""
+    which: str
+    """Which of them; empty for all. The text after `3,005 rows ...`."""
+    value: float
+    fact: str
+    """The fact that the figure belongs to; a gap is left in it."""
+    query: str
+    error: float = 0.0
+    """Standard error; 0 if it is exact or not known."""
+
+    def __str__(self) -> str:
+        return f"{f'{many(self.value, self.noun)} {self.which}'.rstrip()} ({self.query})"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """Two figures about one database or measurement."""
+
+    database: str
+    measurement: str | None
+    """None: about the database as a whole."""
+    first: ComparedFigure
+    relation: Relation
+    second: ComparedFigure
+    allowed_ratio: float | None = None
+    """Replaces the pair's tolerance, for an engine with its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two ways to obtain a figure, and how far the results may differ."""
+
+    name: str
+    compared: Callable[[Profile, Profile | None], Iterator[CrossCheck]]
+    """(profile, previous profile) to the possible comparisons."""
+    allowed_ratio: float
+    """Relative to the larger figure."""
+    allowed: float
+    """The minimum tolerance for small figures. A difference between none and some is never tolerated."""
+    needs: frozenset[str]
+    """Without these facts, missing items were not looked for."""
+    reason: str
+    """Why the two may differ by this much; shown in docs/engines.md."""
+
+
+_BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
+"""Counts of all rows within the window; in InfluxDB, they count the values of one field."""
+
+
+def _figure(noun: str, which: str, count: Count, fact: str) -> ComparedFigure:
+    return ComparedFigure(noun, which, count.value, fact, count.source.query, count.standard_error or 0.0)
+
+
+def _is_exact(count: Count | None) -> bool:
+    return count is not None and count.source.how is How.EXACT
+
+
+def _interval(source: Source) -> str:
+    """The period in which the rows were counted, in words: figures of different windows are not compared."""
+    return source.scope.partition(" from ")[2]
+
+
+def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+    """Series listed one measurement at a time, compared with the database's own count.
+
+    The database counts a series once, even if it is in several retention policies: then the two figures are bounds of
+    each other.
+    """
+    for database in profile.wholes:
+        inside = profile.inside(database)
+        listed = [m.series for m in inside if m.series is not None]
+        if database.series is None or not listed or database.series.source.query == listed[0].source.query:
+            continue
+        policies = profile.policies_beside(database)
+        whole = len(listed) == len(inside) and not _at_least(listed)
+        whole = whole and all(_is_whole(profile, part) for part in (database, *policies))
+        total, union = _summed(database, listed), _summed(database, _largest(inside))
+        counted = _figure("series", f"that {database.name} counts", database.series, "database_series")
+        for part in (database, *policies):
+            if whole and not policies:
+                yield CrossCheck(part.name, None, total, Relation.EQUAL, counted)
+                continue
+            yield CrossCheck(part.name, None, union, Relation.AT_MOST, counted)
+            if whole:
+                yield CrossCheck(part.name, None, counted, Relation.AT_MOST, total)
+
+
+def _summed(database: Database, listed: Sequence[Count]) -> ComparedFigure:
+    error = sum((count.standard_error or 0.0) ** 2 for count in listed) ** 0.5
+    total = sum(count.value for count in listed)
+    return ComparedFigure(
+        "series", f"listed in {database.name}", total, "series_listing", listed[0].source.query, error
+    )
+
+
+def _largest(measurements: Iterable[Measurement]) -> list[Count]:
+    """For each name, the series in the retention policy that has the most of them."""
+    found: dict[str, Count] = {}
+    for m in measurements:
+        if m.series is not None and (m.name not in found or found[m.name].value < m.series.value):
+            found[m.name] = m.series
+    return list(found.values())
+
+
+def _is_whole(profile: Profile, database: Database) -> bool:
+    """Whether all measurements of the database are in the profile, selected or not."""
+    chosen = profile.selection
+    return profile.all_listed(database.name) and "*" in chosen.include and not chosen.exclude
+
+
+def _at_least(counts: Iterable[Count]) -> bool:
+    """Whether one of them covers only a part of its series."""
+    return any(count.source.how is How.SAMPLED for count in counts)
+
+
+def _rows_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+    """Rows read, if the whole window was read, compared with rows counted; if there were more, the count is a
+    minimum.
+    """
+    unread = _places(profile, "row_sample")
+    for m in profile.measurements:
+        if not _is_exact(m.rows) or m.rows is None or not _by_scan(m.rows) or "row_sample" not in m.statements:
+            continue
+        if _is_among(m, unread):
+            continue
+        read = m.row_patterns
+        counted = _figure("row", "counted", m.rows, m.rows.source.query.partition("/")[2].partition(".")[0])
+        if read is None:
+            none = ComparedFigure("row", "read", 0, "row_sample", f"{profile.engine}/row_sample")
+            yield CrossCheck(m.database, m.name, none, Relation.EQUAL, counted)
+        elif read.source.how is How.SAMPLED or _interval(read.source) == _interval(m.rows.source):
+            figure = ComparedFigure("row", "read", read.rows, "row_sample", read.source.query)
+            relation = Relation.EQUAL if read.source.how is How.EXACT else Relation.AT_MOST
+            yield CrossCheck(m.database, m.name, figure, relation, counted)
+
+
+Places = Set[tuple[str | None, str | None]]
+"""(database, measurement); None for all."""
+
+
+def _places(profile: Profile, fact: str) -> Places:
+    """The locations where the fact has gaps, computed once for all measurements."""
+    return {(gap.database, gap.measurement) for gap in profile.gaps_for(fact)}
+
+
+def _is_among(m: Measurement, places: Places) -> bool:
+    return not places.isdisjoint({(None, None), (m.database, None), (m.database, m.name)})
+
+
+def _by_scan(count: Count) -> bool:
+    return any(f"/{fact}" in count.source.query for fact in _BY_SCAN)
+
+
+def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+    """Series listed from rows: not more than the rows, and at least one if there are rows."""
+    for m in profile.measurements:
+        if m.series is None or m.rows is None or not m.tags or not (_is_exact(m.series) and _is_exact(m.rows)):
+            continue
+        if not _by_scan(m.rows) or m.series.source.scope != m.rows.source.scope:
+            continue
+        fact = m.rows.source.query.partition("/")[2].partition(".")[0]
+        series, rows = _figure("series", "", m.series, "series_listing"), _figure("row", "", m.rows, fact)
+        yield CrossCheck(m.database, m.name, series, Relation.AT_MOST, rows)
+        if m.series.value == 0:
+            yield CrossCheck(m.database, m.name, rows, Relation.AT_MOST, series)
+
+
+def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+    """Rows within the window, compared with the engine's count of all rows."""
+    allowed = ENGINES[profile.engine].total_falls_short
+    if allowed is None:
+        return
+    for m in profile.measurements:
+        if m.rows is None or m.rows_total is None or not _is_exact(m.rows):
+            continue
+        inside = _figure("row", "within the window", m.rows, "null_counts")
+        total = _figure("row", "overall according to the engine", m.rows_total, "row_estimate")
+        yield CrossCheck(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
+
+
+def _documents_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+    """Documents read, if there were fewer than requested, compared with the count in the metadata."""
+    for m in profile.measurements:
+        if m.rows_total is None or m.documents is None or m.documents.read >= _FEWEST_ASKED_FOR:
+            continue
+        read = ComparedFigure(
+            "document", "read, which is all of them", m.documents.read, "documents", m.documents.source.query
+        )
+        total = _figure("document", "according to the metadata", m.rows_total, "row_estimate")
+        yield CrossCheck(m.database, m.name, read, Relation.EQUAL, total)
+
+
+_FEWEST_ASKED_FOR: Final = 100
+"""Regardless of the budget: if fewer documents were read, there were no more."""
+
+
+def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+    """Measurements that have series, compared with those that have fields: no point is written without a field."""
+    if "columns" in profile.facts or "series_listing" not in profile.facts:
+        return
+    unknown = _places(profile, "field_types")
+    for m in profile.measurements:
+        if m.series is None or not m.series.value or m.fields or _is_among(m, unknown):
+            continue
+        none = ComparedFigure(
+            "field", "", 0, "field_types", m.series.source.query.replace("series_listing", "field_types")
+        )
+        yield CrossCheck(
+            m.database, m.name, none, Relation.EQUAL, _figure("series", "with fields", m.series, "series_listing")
+        )
+
+
+def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[CrossCheck]:
+    """Rows within the window, compared with the previous profile, if no row was written since.
+
+    The window moves forward, so there may be fewer rows. There may be more if some had future timestamps then.
+    """
+    if previous is None or not ENGINES[profile.engine].counts_writes:
+        return
+    before = {(m.database, m.name): m for m in previous.measurements}
+    for m in profile.measurements:
+        old = before.get((m.database, m.name))
+        if old is None or not m.fingerprint or m.fingerprint != old.fingerprint or m.time_column != old.time_column:
+            continue
+        if not (_is_exact(m.rows) and _is_exact(old.rows)) or m.rows is None or old.rows is None:
+            continue
+        if m.last_time is not None and m.last_time >= old.rows.source.as_of:
+            continue
+        if m.rows.source.as_of <= old.rows.source.as_of:
+            continue  # reused, or of an earlier day
+        if m.own_window != old.own_window:
+            continue
+        now = _figure("row", "within the window", m.rows, "null_counts")
+        then = _figure("row", f"within the window on {previous.day}, with no writes since", old.rows, "row_estimate")
+        yield CrossCheck(m.database, m.name, now, Relation.AT_MOST, then)
+
+
+PAIRS: Final = (
+    Pair(
+        "series listed, series of the database",
+        _series_of_databases,
+        0.01,
+        2,
+        frozenset({"series_listing", "database_series"}),
+        "new series appear between the count and the last listing; some servers refresh the count every 10 seconds",
+    ),
+    Pair(
+        "rows read, rows counted",
+        _rows_read,
+        0.01,
+        10,
+        frozenset({"row_sample"}),
+        "both statements have the same window, so only rows that arrive late or are deleted in between differ",
+    ),
+    Pair(
+        "series, rows",
+        _series_in_rows,
+        0.01,
+        10,
+        frozenset({"series_listing"}),
+        "each series has a row within the window; rows arrive late or are deleted between the two statements",
+    ),
+    Pair(
+        "rows, all rows",
+        _rows_of_all,
+        0.0,
+        10,
+        frozenset({"row_estimate"}),
+        (
+            "the engine also counts old versions and deleted rows, so its count may be higher; GreptimeDB's count "
+            "lags by seconds"
+        ),
+    ),
+    Pair(
+        "documents read, documents counted",
+        _documents_read,
+        0.1,
+        10,
+        frozenset({"documents", "row_estimate"}),
+        (
+            "the count in the metadata may be wrong after a crash and while chunks move; documents are added and "
+            "removed in between"
+        ),
+    ),
+    Pair(
+        "fields, series",
+        _fields_of_listed,
+        0.0,
+        0,
+        frozenset({"series_listing", "field_types"}),
+        "none: a series exists because of a field",
+    ),
+    Pair(
+        "rows of today, rows of the day before",
+        _since_yesterday,
+        0.0,
+        0,
+        frozenset({"null_counts"}),
+        "none: the write counter has not changed, and the window only moves forward",
+    ),
+)
+
+
+T = TypeVar("T")
+
+_STANDARD_ERRORS: Final = 3.0
+"""An estimate may be off by this many of its standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A failed comparison, and its pair."""
+
+    pair: Pair
+    compared: CrossCheck
+
+    @property
+    def detail(self) -> str:
+        """Both figures and both queries, in one line."""
+        first, second = self.compared.first, self.compared.second
+        return f"{first} {self.compared.relation.value} {second}; one of the two figures is wrong"
+
+    def gaps(self) -> Iterator[Gap]:
+        """One gap for each of the two facts."""
+        for fact in sorted({self.compared.first.fact, self.compared.second.fact}):
+            yield Gap(fact, Reason.INCONSISTENT, self.detail, self.compared.database, self.compared.measurement)
+
+
+def disagreements(
+    profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None
+) -> Iterator[Disagreement]:
+    """All pairs of figures that contradict each other. `previous`: the previous profile, None for none. `queried`: the
+    collected facts, None for all.
+    """
+    for pair in PAIRS:
+        if queried is not None and not pair.needs <= queried:
+            continue
+        for compared in pair.compared(profile, previous):
+            if not _agree(pair, compared):
+                yield Disagreement(pair, compared)
+
+
+def cross_checked(profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None) -> Profile:
+    """The profile with a gap for each contradicted figure, none of which is exact any more. Parameters as for
+    `disagreements`.
+    """
+    found = list(disagreements(profile, previous, queried))
+    if not found:
+        return profile
+    gaps = {gap for one in found for gap in one.gaps()}
+    within: dict[str, list[Disagreement]] = defaultdict(list)
+    about: dict[tuple[str, str | None], list[Disagreement]] = defaultdict(list)
+    for one in found:
+        within[one.compared.database].append(one)
+        about[one.compared.database, one.compared.measurement].append(one)
+    return dataclasses.replace(
+        profile,
+        databases=tuple(_marked(d, within[d.name]) for d in profile.databases),
+        measurements=tuple(
+            _marked(m, [*about[m.database, None], *about[m.database, m.name]]) for m in profile.measurements
+        ),
+        gaps=in_order({*profile.gaps, *gaps}),
+    )
+
+
+def inexact(value: T, query: str, words: str) -> T:
+    """The dataclass, with all exact figures from this query turned into estimates, at any depth."""
+    if isinstance(value, Source):
+        if value.query != query or value.how is not How.EXACT:
+            return value
+        return dataclasses.replace(value, how=How.ESTIMATE, scope="; ".join(filter(None, (words, value.scope))))
+    if isinstance(value, tuple):
+        changed: Any = tuple(inexact(item, query, words) for item in value)
+        return changed if any(new is not old for new, old in zip(changed, value, strict=True)) else value
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    new = {f.name: inexact(getattr(value, f.name), query, words) for f in dataclasses.fields(value)}
+    new = {name: item for name, item in new.items() if item is not getattr(value, name)}
+    return dataclasses.replace(value, **new) if new else value
+
+
+def _marked(subject: T, found: Iterable[Disagreement]) -> T:
+    for one in found:
+        first, second = one.compared.first, one.compared.second
+        subject = inexact(subject, first.query, f"contradicted by {second}")
+        subject = inexact(subject, second.query, f"contradicted by {first}")
+    return subject
+
+
+def _agree(pair: Pair, compared: CrossCheck) -> bool:
+    first, second = compared.first, compared.second
+    if compared.relation is Relation.AT_MOST and first.value <= second.value:
+        return True
+    if 0 in (first.value, second.value):
+        return first.value == second.value
+    ratio = pair.allowed_ratio if compared.allowed_ratio is None else compared.allowed_ratio
+    allowed = max(pair.allowed, ratio * max(first.value, second.value))
+    return abs(first.value - second.value) <= allowed + _STANDARD_ERRORS * (first.error + second.error)
+
+
+MANY_ROWS: Final = 1000
+"""From this many rows on, a table without time and tags is not a list of settings."""
+_OF_ROWS: Final = frozenset({"null_counts", "row_sample", "row_count", "measure_name_counts"})
+_OF_SERIES: Final = frozenset({"series_listing"})
+
+
+def without_unusable_figures(profile: Profile, queried: frozenset[str]) -> Profile:
+    """The profile with gaps in place of figures that only seem to be known. `queried`: the collected facts."""
+    return _without_rows(_without_time(profile, queried), queried)
+
+
+def _without_time(profile: Profile, queried: frozenset[str]) -> Profile:
+    """Replaces the series count of a table with many rows but neither time nor tags: it may be one series or many."""
+    found = {(m.database, m.name): _no_time(m) for m in profile.measurements if _is_shapeless(m)}
+    facts = sorted(queried & (_OF_SERIES | {"null_counts"}))
+    gaps = {Gap(fact, Reason.UNSUPPORTED, text, *where) for where, text in found.items() for fact in facts}
+    if not gaps:
+        return profile
+    return dataclasses.replace(
+        profile,
+        measurements=tuple(
+            dataclasses.replace(m, series=None) if (m.database, m.name) in found else m for m in profile.measurements
+        ),
+        gaps=in_order({*profile.gaps, *gaps}),
+    )
+
+
+def _is_shapeless(m: Measurement) -> bool:
+    if m.time_column is not None or m.tags or m.series is None:
+        return False
+    return max((count.value for count in (m.rows, m.rows_total) if count), default=0) >= MANY_ROWS
+
+
+def _no_time(m: Measurement) -> str:
+    count = m.rows or m.rows_total
+    assert count is not None
+    return (
+        f"no time column and no tag was found among {', '.join(m.columns[:5])}: "
+        f"the series of its {many(count.value, 'row')} ({count.source.query}) "
+        "cannot be counted; set `columns` in tsaudit.yaml (time, tags), or skip the table "
+        "with `exclude`"
+    )
+
+
+def _without_rows(profile: Profile, queried: frozenset[str]) -> Profile:
+    """Adds a gap if no row was seen on a server that has rows: then nothing was measured, whatever its indexes show."""
+    looked = [m for m in profile.measurements if m.time_column is not None]
+    if not looked or any(_saw_rows(m, queried) for m in looked):
+        return profile
+    evidence = next((words for m in looked if (words := _evidence(profile, m))), "")
+    if not evidence:
+        return profile
+    window = profile.window
+    detail = (
+        f"no measurement has a row from {span(window.start, window.end)}, although "
+        f"{evidence}: check the clocks of this machine and of the writers, or set a longer `window`"
+    )
+    # An index lists series whatever the time of their rows; a listing from rows found none.
+    by_rows = "columns" in profile.facts
+    facts = queried & (_OF_ROWS | _OF_SERIES if by_rows else _OF_ROWS)
+    return dataclasses.replace(
+        profile,
+        measurements=tuple(
+            dataclasses.replace(m, rows=None, series=None if by_rows else m.series) for m in profile.measurements
+        ),
+        gaps=in_order({*profile.gaps, *(Gap(fact, Reason.INCONSISTENT, detail) for fact in facts)}),
+    )
+
+
+def _saw_rows(m: Measurement, queried: frozenset[str]) -> bool:
+    """Whether a row was seen, or no rows were looked for."""
+    if m.row_patterns is not None and m.row_patterns.rows:
+        return True
+    if m.rows is not None:
+        return m.rows.value > 0
+    return not ("row_sample" in queried and "row_sample" in m.statements)
+
+
+def _evidence(profile: Profile, m: Measurement) -> str:
+    """The evidence that the measurement has rows; empty if there is none."""
+    name = f"{m.database}/{m.name}"
+    if ENGINES[profile.engine].infers_roles or m.rows_total is not None:
+        # Rows outside the window were looked for, and rows found there left a gap.
+        inconsistent = any(gap.reason is Reason.INCONSISTENT for gap in profile.gaps_for("row_sample", m))
+        return f"{name} has some outside it" if inconsistent else ""
+    if m.series is not None and m.series.value:
+        return f"{name} has {many(m.series.value, 'series')} ({m.series.source.query})"
+    if m.measure_names is not None and m.measure_names.count.value:
+        count = m.measure_names.count
+        return f"{name} was written with {many(count.value, 'measure name')} ({count.source.query})"
+    if "columns" not in profile.facts or not m.fields:
+        return ""
+    return f"{name} has {many(len(m.fields), 'field')}, so it had rows once"

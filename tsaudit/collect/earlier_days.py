@@ -1,0 +1,192 @@
+"""Earlier days: figures of an unchanged measurement are reused, and listings are compared with earlier ones.
+
+The figures of an audit depend on two things: the contents of the database when it ran, and its window. A fingerprint
+covers only the contents, and only those at the time it is taken: the catalog shows the present. So figures are reused
+only between audits of the present, and only if the two windows contain the same rows: none left the earlier one at its
+start, and none was added at its end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Protocol
+
+from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
+from tsaudit.collect.draft import Draft
+from tsaudit.model.profile import FOREVER, Count, Database, How, Measurement, Profile, Ratio, Reason, Window, utc_now
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import SAME_DAY
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+    from tsaudit.analysis.values.value_sets import ValueSet
+
+
+_PRESENT: Final = timedelta(hours=1)
+"""An audit takes time: a window that ended this recently still counts as ending now."""
+
+
+def as_of(window: Window) -> datetime | None:
+    """The time of the figures if a fingerprint taken now applies to them; None for a past window."""
+    return window.end if utc_now() - window.end <= _PRESENT else None
+
+
+def reuse(drafts: Sequence[Draft], previous: Profile | None, window: Window, max_age: timedelta) -> list[Draft]:
+    """The drafts, with the previous figures of those that are unchanged and were measured completely.
+
+    `previous`: the newest profile of an earlier day; `Draft.previous` is from it.
+    """
+    incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
+    # It is not known which of a database's figures are wrong if several measurements were contradicted together.
+    contradicted = {
+        gap.database
+        for gap in (previous.gaps if previous else ())
+        if gap.reason is Reason.INCONSISTENT and gap.measurement is None
+    }
+    return [
+        draft
+        if (draft.database, draft.name) in incomplete or contradicted & {draft.database, None}
+        else take_over(draft, window, max_age)
+        for draft in drafts
+    ]
+
+
+def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
+    """The draft with the measurement's previous figures, if they still apply and are recent enough."""
+    before = draft.previous
+    if draft.unreadable:
+        return draft  # What nobody may read any more was not seen today.
+    if before is None or not draft.measurement.fingerprint or before.fingerprint != draft.measurement.fingerprint:
+        return draft
+    if draft.measurement.fingerprint_as_of is None or before.fingerprint_as_of is None:
+        return draft
+    ages = [window.end - figure.source.as_of for figure in _figures(before)]
+    if not ages or max(ages) > max_age or min(ages) < timedelta(0) or not _same_rows(draft, before, window):
+        return draft
+    now = draft.measurement
+    known = replace(
+        before,
+        # The catalog was read today, whatever the rows are.
+        path=now.path,
+        rows_total=before.rows_total or now.rows_total,
+        storage=now.storage,
+        options=now.options,
+        indexes=now.indexes,
+        partitioning=now.partitioning,
+        retention=now.retention,
+        activity=now.activity,
+        stored=now.stored,
+    )
+    # How it stores the time does not go into the profile.
+    time = TimeColumn(before.time_column, TimeKind.TIMESTAMP, before.time_reason) if before.time_column else None
+    return replace(draft, measurement=known, time=time, reused=True)
+
+
+def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
+    """Whether the window contains the same rows as the previous one, if the contents of the table are unchanged.
+
+    An index of series has no window; if its rows were read, their figures keep their age.
+    """
+    is_within = before.own_window is not None or before.fingerprint_as_of == window.end
+    if draft.is_indexed or before.time_column is None or is_within:
+        return True
+    if before.rows is None or before.rows.source.how is not How.EXACT or before.later_rows is not False:
+        return False
+    return not before.rows.value or (before.first_time is not None and before.first_time >= window.start)
+
+
+def _figures(measurement: Measurement) -> Iterator[Count | Ratio]:
+    candidates: list[Count | Ratio | None] = [measurement.series, measurement.rows]
+    candidates += [figure for tag in measurement.tags for figure in (tag.values, tag.absent)]
+    candidates += [figure for field in measurement.fields for figure in (field.null_ratio, field.distinct)]
+    yield from (figure for figure in candidates if figure is not None)
+
+
+_TOGETHER: Final = 10_000
+"""Most values of a tag whose set is read together with others: several large ones would take much memory at once."""
+
+
+class ValueMemory(Protocol):
+    """The value sets of one target: for each tag, and for the series of each measurement (a subject without column).
+
+    Several threads may use it for different measurements.
+    """
+
+    def expect(self, subjects: Sequence[Subject]) -> None:
+        """Prepare `of` for these, which may be faster together."""
+
+    def of(self, subject: Subject) -> ValueSet:
+        """The set before the audited day; empty if there is none."""
+
+    def keep(self, subject: Subject, after: ValueSet) -> None:
+        """Store the set that includes the audited day's values and builds on the result of `of`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a complete listing of a measurement is compared with."""
+
+    memory: ValueMemory
+    day: date
+    window: Window
+    databases: Mapping[str, Database]
+
+    def compare(self, draft: Draft, counter: TagSetCounter) -> Draft:
+        """The draft with its arrivals, and its tags' values over time.
+
+        A sampled listing is not compared. Neither is an index's listing of the present when a past day is audited: its
+        values would be mistaken for old ones.
+        """
+        from tsaudit.analysis.cardinality import arrivals
+        from tsaudit.analysis.cardinality.hashed_tag_sets import series_digests
+        from tsaudit.analysis.cardinality.series_ages import with_ages
+        from tsaudit.analysis.values.value_hashes import truncated
+
+        if draft.measurement.series is None or draft.measurement.series.source.how is not How.EXACT:
+            return draft
+        is_bounded = not draft.is_indexed and draft.time is not None
+        if not is_bounded and utc_now() - self.window.end > SAME_DAY:
+            return draft
+        listing_days = self._listing_days(draft)
+        tags, subject = counter.hashed(), Subject(draft.database, draft.name)
+        of_tags = [dataclasses.replace(subject, column=tag.key) for tag in draft.tags]
+        sizes = [counter.series.value, *(len(tags[tag.key].hashes) for tag in draft.tags)]
+        self.memory.expect([one for one, size in zip([subject, *of_tags], sizes, strict=True) if size <= _TOGETHER])
+        digests, before = series_digests(tags, counter.series.value), self.memory.of(subject)
+        hashes = truncated(digests)
+        after = before.observe_hashes(hashes, self.day)
+        self.memory.keep(subject, after)
+        began, seen = arrivals.date_of(after.days[0]), {}
+        for tag, of_tag in zip(draft.tags, of_tags, strict=True):
+            listed = tags[tag.key]
+            earlier = self.memory.of(of_tag)
+            if len(before.days) and not len(earlier.days):
+                # Earlier listings had no such tag, so its values are new and not just unknown.
+                earlier = earlier.observe((), arrivals.date_of(before.days[-1]))
+            values = earlier.observe_hashes(listed.hashes, self.day)
+            self.memory.keep(of_tag, values)
+            aged = arrivals.SeenTag(listed, values.first_days(listed.hashes), values.exact)
+            seen[tag.key] = aged, arrivals.new_values(earlier, values, aged, began, listing_days)
+        new_series = arrivals.new_series(before, after, hashes, [aged for aged, _ in seen.values()])
+        over_time = with_ages(new_series, after, digests, hashes, seen)
+        aged_tags = tuple(dataclasses.replace(tag, over_time=over_time[tag.key]) for tag in draft.tags)
+        known = dataclasses.replace(draft.measurement, arrivals=new_series, tags=aged_tags)
+        return dataclasses.replace(draft, measurement=known)
+
+    def _listing_days(self, draft: Draft) -> int | None:
+        """How many days of data the listing covers; None for everything ever written."""
+        if not draft.is_indexed:
+            window = draft.listing_window or self.window
+            return _days(window.end - window.start) if draft.time else None
+        policies = self.databases[draft.database].retention or ()
+        kept = [p.duration_s + (p.partition_s or 0) for p in policies if p.duration_s != FOREVER]
+        # A partition is dropped as a whole, once its newest row is old enough.
+        return _days(timedelta(seconds=max(kept))) if kept and len(kept) == len(policies) else None
+
+
+def _days(length: timedelta) -> int:
+    return max(1, math.ceil(length / timedelta(days=1)))

@@ -1,0 +1,279 @@
+"""How the measurements of an engine are measured.
+
+`Measuring` is the way of tables with columns, as in SQL databases. An engine that differs has a subclass in its own
+package (`Engine.measuring`), which overrides what is different.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from tsaudit.analysis.columns.columns import Column
+from tsaudit.collect import partial_scan
+from tsaudit.collect.draft import ColumnStatistics, Draft
+from tsaudit.collect.earlier_days import Comparison
+from tsaudit.collect.fact_rows import Row, each_of, rows_about
+from tsaudit.collect.outside_window import look_outside_window
+from tsaudit.collect.query_runner import QueryRunner, not_understood
+from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
+from tsaudit.collect.rows import count_nulls, describe_fields, prefetch_nulls
+from tsaudit.collect.series import list_tag_sets, prefetch_listings
+from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
+from tsaudit.engines.engine import Engine
+from tsaudit.engines.opening import of_package
+from tsaudit.model.facts import STRUCTURE, asked_for
+from tsaudit.model.profile import Database, Gap, Reason, Role, Source, utc_now
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringStep:
+    """A step for each measurement; it is completed for all of them before the next one."""
+
+    fact: str
+    """The fact in which a failure of the step leaves a gap."""
+    run: Callable[[Draft], Draft]
+    prefetch: Callable[[Sequence[Draft]], None] | None = None
+    """What to query about several measurements at once, before the step is run for each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringContext:
+    """What the steps of one audit know beside the measurement."""
+
+    queried: frozenset[str]
+    """The query files to run."""
+    database_series: Mapping[str, int]
+    """Database to its series count, if the engine counts them; for a retention policy, that of all of them."""
+    unlisted_series: Mapping[str, int]
+    """Database to the series, at most, of the measurements that are not examined, or not again."""
+    comparison: Comparison | None
+    """What complete listings are compared with; None for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A database to audit, or a part of one that is audited as a database of its own."""
+
+    name: str
+    policy: str = ""
+    """The retention policy; empty if the engine has none, or if it is not known."""
+    policy_of: str = ""
+    """See `profile.Database`."""
+    is_divided: bool = False
+    """Other retention policies of the database are audited, too."""
+    unknown: Gap | None = None
+    """Why its contents are unknown, so that nothing can be queried."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """See `profile.Measurement`."""
+        return (self.policy_of or self.name, self.policy) if self.policy else ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowSlice:
+    """Rows of all series, or of all that have one value of a tag, from a part of the window."""
+
+    times: pa.ChunkedArray
+    tags: Mapping[str, pa.ChunkedArray]
+    source: Source
+    whole: bool
+    """Whether it has all rows of each time."""
+    statement: str
+    within: str = ""
+    """The tag of which only rows of one value were read; empty for all rows."""
+
+
+def contained(runner: QueryRunner, fact: str, step: Callable[[Draft], Draft]) -> Callable[[Draft], Draft]:
+    """The step with its errors turned into gaps, so that the other measurements continue."""
+
+    def run(draft: Draft) -> Draft:
+        reads_rows = fact != "columns"
+        if not draft.roles_known:
+            if reads_rows:  # otherwise the step that failed has left the gap
+                runner.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
+            return draft
+        if draft.unreadable and reads_rows:
+            runner.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
+            return draft
+        try:
+            return step(draft)
+        except Exception as error:
+            runner.gap(fact, Reason.FAILED, not_understood(error), draft.database, draft.name)
+            return replace(draft, roles_known=fact != "columns")
+
+    return run
+
+
+class Measuring:
+    """Measures tables whose columns the catalog lists.
+
+    Their roles are read there, or inferred from names, types, and some rows (`Engine.infers_roles`); then the tag sets
+    of the rows within the window are listed, nulls are counted, and the newest rows are read.
+
+    There is one object for each audit. Its methods are called for several measurements at a time.
+    """
+
+    lists_columns: ClassVar[bool] = True
+    """Whether the catalog lists columns, whatever their role: a table without any is then a gap."""
+    uses_column_settings: ClassVar[bool] = True
+    """Whether `columns` in tsaudit.yaml has an effect."""
+    decided: ClassVar[frozenset[str]] = frozenset({"series_listing", "null_counts", "row_sample"})
+    """If any of these facts is wanted, those in `deciding` are queried as well."""
+    deciding: ClassVar[frozenset[str]] = frozenset({"column_statistics", "scan_estimate", "time_extents"})
+    """Facts that decide how others are queried: here, how much of a big table is read."""
+
+    def __init__(self, runner: QueryRunner) -> None:
+        self.runner = runner
+
+    @classmethod
+    def facts_to_query(cls, wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
+        """The engine's query files to run for the wanted facts, including those that decide how others are queried."""
+        queried = asked_for(wanted, files) | (files & STRUCTURE)
+        # These show whether a measurement has changed.
+        queried |= files & {"row_estimate", "database_series"}
+        return queried | (files & cls.deciding) if queried & cls.decided else queried
+
+    def databases(self, wanted: Sequence[str], listed: Set[str] | None, queried: Set[str]) -> dict[str, Audited]:
+        """What to audit for the wanted databases, by name.
+
+        `listed`: the databases that the server lists; None if they are not known.
+        """
+        return {name: Audited(name) for name in wanted}
+
+    def listed(self, database: str, name: str) -> Draft:
+        """A measurement of which only the name is known, and what is the same for all of the engine's."""
+        return Draft.new(database, name)
+
+    def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
+        """Measurements with their columns, tags, and fields from the catalog or the index; None if a gap was left.
+
+        Those that are not in it get `listed`.
+        """
+        described = each_of(self.runner, "columns", database, names)
+        if described is None:
+            return None
+        columns = {name: tuple(map(_column, rows)) for name, rows in described.items() if rows is not None}
+        # A row that refers to another one of its own table, such as the state before, makes no thing of it.
+        referred = {c.refers_to for name, own in columns.items() for c in own if c.refers_to != name}
+        drafts: dict[str, Draft] = {}
+        for name, rows in described.items():
+            draft = self.listed(database, name)
+            if name in columns:
+                why = _refused(database, name, rows)
+                drafts[name] = replace(draft, columns=columns[name], unreadable=why, referred_to=name in referred)
+            else:
+                drafts[name] = replace(draft, unreadable=self.runner.gap_in("columns", database, name))
+        return drafts
+
+    def is_measured(self, draft: Draft) -> bool:
+        """Whether it is measured itself, and not represented by others."""
+        return True
+
+    def with_catalog(self, database: str, drafts: list[Draft], queried: Set[str]) -> list[Draft]:
+        """The measurements of one database with the other information in the catalog."""
+        runner, measured = self.runner, [draft.name for draft in drafts if self.is_measured(draft)]
+        answers = {f: rows_about(runner, f, database, measured) for f in STORAGE_FACTS if f in queried}
+        # Uses are counted up to now, whatever day is audited.
+        today = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
+        for fact, rows in answers.items():
+            with runner.understanding(fact, database):
+                drafts = describe_storage(drafts, {fact: rows}, today)
+        if answers.get("storage") is not None:
+            self._note_unknown_sizes(drafts)
+        return self._with_statistics(drafts) if "column_statistics" in queried else drafts
+
+    def _note_unknown_sizes(self, drafts: list[Draft]) -> None:
+        """Leave a gap for each measurement whose size the engine does not report, such as a locked table."""
+        for draft in filter(self.is_measured, drafts):
+            if draft.measurement.storage is None or draft.measurement.storage.data_bytes is None:
+                detail = "the engine does not report its size"
+                self.runner.gap("storage", Reason.FAILED, detail, draft.database, draft.name)
+
+    def _with_statistics(self, drafts: list[Draft]) -> list[Draft]:
+        """The drafts with the engine's column statistics for tables that may be too big to read."""
+        runner, most = self.runner, self.runner.target.budget.max_scan_rows
+        big = {draft.name for draft in drafts if draft.estimated_rows is None or draft.estimated_rows > most}
+        if not big or not most:
+            return drafts
+        database = drafts[0].database
+        rows = rows_about(runner, "column_statistics", database, [d.name for d in drafts if d.name in big])
+        known: dict[str, dict[str, ColumnStatistics]] = {}
+        with runner.understanding("column_statistics", database):
+            known = partial_scan.by_measurement(rows or ())
+        return [replace(d, statistics=known.get(d.name, {})) if d.name in big else d for d in drafts]
+
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
+        """The steps for each measurement, in order."""
+        runner, queried = self.runner, context.queried
+        yield MeasuringStep("columns", functools.partial(find_time, runner), functools.partial(prefetch_time, runner))
+        wanted = "row_sample" in queried
+        yield MeasuringStep(
+            "columns",
+            lambda draft: assign_roles(runner, draft, sample_wanted=wanted),
+            lambda drafts: prefetch_roles(runner, drafts, sample_wanted=wanted),
+        )
+        if "series_listing" in queried:
+            yield MeasuringStep("series_listing", self.listing(context), functools.partial(prefetch_listings, runner))
+        if "null_counts" in queried:
+            prefetch = functools.partial(prefetch_nulls, runner)
+            yield MeasuringStep("null_counts", functools.partial(count_nulls, runner), prefetch)
+        if "row_sample" in queried:
+            yield MeasuringStep("row_sample", functools.partial(describe_fields, runner))
+            yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner))
+            yield MeasuringStep("row_sample", functools.partial(look_outside_window, runner, queried=queried))
+
+    def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
+        """Lists the tag sets, and compares them with those of earlier days."""
+        then = context.comparison.compare if context.comparison else None
+        return functools.partial(list_tag_sets, self.runner, then=then)
+
+    def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
+        """The databases, with what follows from their measurements."""
+        yield from databases
+
+    def with_rows(self, draft: Draft, database_series: int | None) -> Draft:
+        """The draft with its newest rows, if the roles of its columns are known without them.
+
+        `database_series`: the series count of its database; None if it is not known.
+        """
+        return draft
+
+    def row_slice(self, draft: Draft, gone: Collection[str]) -> RowSlice | None:
+        """Rows of all series, if rows of a few were read; None if that is too expensive, or none was read.
+
+        `gone`: tags to drop: rows are not chosen by one of them.
+        """
+        return None
+
+
+def measuring_of(engine: Engine) -> type[Measuring]:
+    """How the engine's measurements are measured. ConnectorError if another package's way cannot be used."""
+    if not engine.measuring:
+        return Measuring
+    with of_package(engine.name):
+        found = importlib.import_module(engine.measuring).MEASURING
+        if not isinstance(found, type) or not issubclass(found, Measuring):
+            raise TypeError(f"`MEASURING` in {engine.measuring} is not a subclass of Measuring")
+        return found
+
+
+def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | None:
+    """Why the engine would refuse to read the measurement's rows, if its catalog says so; None if it does not."""
+    why = next((row["unreadable"] for row in rows or () if row.get("unreadable")), None)
+    return Gap("columns", Reason.DENIED, why, database, measurement) if why else None
+
+
+def _column(row: Row) -> Column:
+    said = row.get("role")
+    role, reason = Role(said) if said else None, row.get("reason") or ""
+    metrics = tuple(row.get("metrics") or ())
+    is_unique, refers_to = bool(row.get("is_unique")), row.get("refers_to")
+    return Column(row["column"], row["data_type"], row["key_position"], role, reason, is_unique, refers_to, metrics)

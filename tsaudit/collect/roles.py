@@ -1,0 +1,385 @@
+"""Finds the role of each column of a SQL table, from the catalog and a sample of its rows.
+
+Columns of label sets: their labels become tags where the engine can read single ones; otherwise they are a gap.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.analysis.columns import roles
+from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns.columns import Column
+from tsaudit.analysis.columns.time_columns import Extent, instant_of, time_candidates, time_column
+from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
+from tsaudit.collect.batch import prefetch_tables
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.fact_rows import single_value
+from tsaudit.collect.partial_scan import measure_extent
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.row_figures import as_text, is_float, measured_share
+from tsaudit.collect.table_kinds import kind_of_table
+from tsaudit.engines.labels import MOST_OPENED, can_open
+from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
+from tsaudit.model.profile import Field, How, Reason, Role, Tag, Window
+from tsaudit.text import many, span
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tsaudit.config.settings import Columns
+
+
+_SPREAD_ROWS: Final = 10_000
+"""About this many rows show the oldest and newest times of a bigger table, if the engine can read single pages."""
+_LONGEST: Final = 1000
+"""Characters read per string: enough to find out what it is, even if a column contains documents."""
+_MARGIN: Final = timedelta(seconds=1)
+"""Times that are stored as text compare as text, in which `10:00` comes before `10:00:00.0`."""
+_ROLE_ROWS: Final = 1000
+"""Enough rows to distinguish names from prose and numbers."""
+
+
+def find_time(runner: QueryRunner, draft: Draft) -> Draft:
+    """Determine the time column, and which rows may be read."""
+    if not draft.columns:
+        return draft
+    chosen = _chosen(runner, draft)
+    typed = runner.engine.enforces_types
+    candidates = [] if draft.unreadable else _candidates(runner, draft)
+    extents = _extents(runner, draft, [c.name for c in candidates]) if candidates else {}
+    indexed = frozenset(c.name for c in candidates for i in draft.measurement.indexes or () if c.name in i.columns)
+    before = draft.previous.time_column if draft.previous else None
+    time = time_column(draft.columns, extents, runner.window, chosen, typed=typed, indexed=indexed, before=before)
+    draft = draft.with_time(time)
+    return draft if draft.unreadable else measure_extent(runner, draft)
+
+
+def prefetch_time(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
+    """Query the extents that `find_time` needs, of several tables at once."""
+    needed = {id(draft): [] if draft.unreadable else _candidates(runner, draft) for draft in drafts}
+    prefetch_tables(
+        runner,
+        "time_extents",
+        [draft for draft in drafts if needed[id(draft)]],
+        lambda draft: _extents_of(runner, draft, [c.name for c in needed[id(draft)]]),
+        lambda draft: tuple(c.data_type for c in needed[id(draft)]),
+    )
+
+
+def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draft:
+    """Determine the kind of the table, and its tags and fields; keep the rows read for that. After `find_time`."""
+    if not draft.columns:
+        return draft
+    most = _rows_read(runner, sample_wanted)
+    if not draft.unreadable:
+        draft = read_sample(runner, draft, most)
+        if "row_sample" in draft.measurement.statements and (draft.sample is None or not draft.sample.num_rows):
+            own = _own_window(runner, draft)
+            draft = read_sample(runner, _within(draft, own), most) if own else draft
+    kind = kind_of_table(runner, draft, draft.time)
+    known = replace(draft.measurement, kind=kind.kind, kind_reason=kind.reason)
+    draft = replace(draft, measurement=known, never_source=kind.never_source)
+    draft = _with_roles(runner, draft, _values(draft))
+    draft = open_labels(runner, draft, most)
+    guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
+    if guessed and "row_sample" not in draft.measurement.statements:
+        reason = (
+            draft.unreadable.reason if draft.unreadable else runner.why(("row_sample",), draft.database, draft.name)
+        )
+        detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
+        runner.gap("columns", reason, detail, draft.database, draft.name)
+    return draft
+
+
+def prefetch_roles(runner: QueryRunner, drafts: Sequence[Draft], sample_wanted: bool) -> None:
+    """Read the rows that `assign_roles` needs, of several tables at once."""
+    most = _rows_read(runner, sample_wanted)
+    prefetch_tables(
+        runner,
+        "row_sample",
+        drafts,
+        lambda draft: _sample_of(runner, draft, most),
+        lambda draft: tuple(c.data_type for c in draft.columns),
+    )
+
+
+def _rows_read(runner: QueryRunner, sample_wanted: bool) -> int:
+    most = runner.target.budget.max_rows
+    return most if sample_wanted else min(most, _ROLE_ROWS)
+
+
+def roles_without_rows(runner: QueryRunner, draft: Draft) -> Draft:
+    """The same from the catalog alone, reading nothing."""
+    if not draft.columns:
+        return draft
+    typed = runner.engine.enforces_types
+    time = time_column(draft.columns, {}, runner.window, runner.target.columns.get(draft.name), typed=typed)
+    return _with_roles(runner, draft.with_time(time), {})
+
+
+def _with_roles(runner: QueryRunner, draft: Draft, values: dict[str, roles.Values]) -> Draft:
+    """The draft with the roles of its columns other than the time. `values`: those read, by column."""
+    chosen = runner.target.columns.get(draft.name)
+    table = roles.Table(draft.name, draft.measurement.kind, draft.never_source)
+    assigned = roles.assign(draft.columns, draft.time, values, table=table, chosen=chosen, previous=draft.previous)
+    tags = tuple(
+        Tag(a.column.name, a.column.data_type, role_reason=a.reason, metrics=a.column.metrics)
+        for a in assigned
+        if a.role is Role.TAG
+    )
+    fields = tuple(
+        Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in assigned if a.role is Role.FIELD
+    )
+    return replace(draft, measurement=replace(draft.measurement, tags=tags, fields=fields))
+
+
+def _candidates(runner: QueryRunner, draft: Draft) -> list[Column]:
+    return time_candidates(draft.columns, runner.target.columns.get(draft.name), typed=runner.engine.enforces_types)
+
+
+def _chosen(runner: QueryRunner, draft: Draft) -> Columns | None:
+    """The roles configured for the table's columns; a column that the table does not have leaves a gap."""
+    chosen = runner.target.columns.get(draft.name)
+    if chosen is not None:
+        named = {*chosen.tags, *chosen.fields, *([chosen.time] if chosen.time else [])}
+        columns = {c.name for c in draft.columns}
+        for name in sorted(n for n in named - columns if not any(n.startswith(f"{c}.") for c in columns)):
+            detail = f"tsaudit.yaml names a column {name}, which the table does not have"
+            runner.gap("columns", Reason.FAILED, detail, draft.database, draft.name)
+    return chosen
+
+
+def _is_big(draft: Draft) -> bool:
+    return draft.estimated_rows is not None and draft.estimated_rows > _SPREAD_ROWS
+
+
+def _extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> dict[str, Extent]:
+    """What the columns that may be the time contain: in pages from all parts of a big table, unless it is wanted of the
+    whole one.
+    """
+    found: list[object] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        found.extend(map(single_value, batch.columns))
+
+    if runner.query("time_extents", consume, _extents_of(runner, draft, names, whole=whole)) is None or not found:
+        return {}
+    rows_read, *figures = found
+    each = zip(names, figures[0::3], figures[1::3], figures[2::3], strict=True)
+    return {name: Extent(int(str(rows_read)), int(str(values)), first, last) for name, values, first, last in each}
+
+
+def _extents_of(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> OfTimeExtents:
+    """The parameters of `time_extents`."""
+    percent = None
+    if _is_big(draft) and not whole:
+        percent = f"{100.0 * _SPREAD_ROWS / (draft.estimated_rows or 1):.6f}"
+    return OfTimeExtents(**draft.about(runner.window), columns=names, percent=percent)
+
+
+def _within(draft: Draft, window: Window) -> Draft:
+    """The draft of a table whose rows are measured within this period instead of the audit's window."""
+    assert draft.time is not None
+    words = f"all rows are older than the window, so those from {span(window.start, window.end)} were measured"
+    time = replace(draft.time, reason="; ".join(filter(None, (draft.time.reason, words))))
+    return replace(draft, measurement=replace(draft.measurement, own_window=window)).with_time(time)
+
+
+def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
+    """All of a table that is small enough, otherwise its newest part, as long as the audit's window.
+
+    Only of tables that were that old when they were first seen: where writers stopped, the figures of the days before
+    are not followed by those of another period. None: the audit's window.
+    """
+    before, time = draft.previous, draft.time
+    was_series = before is not None and before.kind is not None and before.kind.has_series
+    if time is None or draft.partial_scan or (before is not None and was_series and before.own_window is None):
+        return None
+    if (most := runner.target.budget.max_scan_rows) and (draft.estimated_rows or 0) > most:
+        return None
+    extent = _extents(runner, draft, [time.name], whole=True).get(time.name)
+    newest = instant_of(extent.last, time.kind) if extent else None
+    if extent is None or newest is None or newest >= runner.window.start:
+        return None
+    start = newest - runner.target.window
+    if extent.rows <= runner.target.budget.max_rows:
+        start = min(start, (instant_of(extent.first, time.kind) or start) - _MARGIN)
+    return Window(start, newest + _MARGIN)
+
+
+def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: TablePart | None = None) -> OfRowSample:
+    """The parameters for reading rows of some columns."""
+    texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
+    return OfRowSample(
+        **draft.about(window), columns=names, texts=texts, longest=_LONGEST, limit=limit, partial_scan=part
+    )
+
+
+def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
+    """Keep the newest rows, at most `limit`, from `draft.sampled_since` on."""
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    statement = runner.query("row_sample", batches.append, _sample_of(runner, draft, limit))
+    if statement is None:
+        return draft
+    draft = draft.sent("row_sample", statement)
+    return replace(draft, sample=pa.Table.from_batches(batches)) if batches else draft
+
+
+def _sample_of(runner: QueryRunner, draft: Draft, limit: int) -> OfRowSample:
+    """The parameters of `row_sample`."""
+    window = Window(draft.sampled_since or runner.window.start, runner.window.end)
+    part = draft.partial_scan.of(limit) if draft.partial_scan else None
+    return sampled(draft, window, [c.name for c in draft.columns], limit, part)
+
+
+def _values(draft: Draft) -> dict[str, roles.Values]:
+    """The sampled values of text and integer columns."""
+    import pyarrow.compute as pc
+
+    found: dict[str, roles.Values] = {}
+    if draft.sample is None:
+        return found
+    for column in draft.columns:
+        if column_types.is_integer(column.data_type):
+            found[column.name] = _repetition(draft, column.name)
+        if not roles.is_text(column.data_type):
+            continue
+        values = as_text(draft.sample.column(column.name)).drop_null()
+        count = len(values)
+        if count:
+            length = pc.mean(pc.utf8_length(values)).as_py()
+            found[column.name] = roles.Values(count, length, measured_share(values))
+        else:
+            found[column.name] = roles.Values(0, 0.0, 0.0)
+    return found
+
+
+def _repetition(draft: Draft, name: str) -> roles.Values:
+    """How often the numbers of a column repeat: in the whole table according to its statistics, otherwise in the
+    sample.
+    """
+    import pyarrow.compute as pc
+
+    assert draft.sample is not None
+    known = (draft.statistics or {}).get(name)
+    if draft.partial_scan and known and known.distinct and not known.at_least:
+        count = round(draft.partial_scan.rows_all * (1 - (known.null_ratio or 0.0)))
+        return roles.Values(count, 0.0, 1.0, known.distinct)
+    values = draft.sample.column(name).drop_null()
+    return roles.Values(len(values), 0.0, 1.0, pc.count_distinct(values).as_py())
+
+
+_ROWS: Final = 10_000
+"""Enough rows to see whether whole sets repeat."""
+_KEYS_NAMED: Final = 3
+_INCOMPARABLE: Final = frozenset({"json"})
+"""PostgreSQL cannot compare values of this type for equality, unlike jsonb: they cannot be a tag."""
+
+
+def open_labels(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
+    """Turn the labels in columns of label sets into tags. `limit`: the maximum number of rows read.
+
+    Only in tables that may contain series, and only where tsaudit infers the roles.
+    """
+    if draft.sample is None or not runner.engine.infers_roles:
+        return draft
+    if draft.measurement.kind is not None and not draft.measurement.kind.has_series:
+        return draft
+    chosen = runner.target.columns.get(draft.name)
+    for name, labels in _label_columns(draft, limit).items():
+        data_type = next(c.data_type for c in draft.columns if c.name == name)
+        is_sure = labels.recurring_but_ids and len(labels.keys) <= MOST_OPENED and not labels.rare
+        if is_sure and can_open(runner.target.engine, data_type):
+            draft = _opened(draft, name, labels, chosen)
+    return draft
+
+
+def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -> Draft:
+    import pyarrow as pa
+
+    assert draft.sample is not None
+    sample, tags = draft.sample, []
+    sets = [labels_of(value) or {} for value in draft.read(Role.FIELD, column).to_pylist()]
+    known = set(sample.column_names)
+    for key in sorted(labels.keys):
+        name = f"{column}.{key}"
+        if name in known or (chosen is not None and name in chosen.fields):
+            continue
+        tags.append(Tag(name, "text", role_reason=f"a label in {column}", label_of=column))
+        sample = sample.append_column(name, pa.chunked_array([pa.array([one.get(key) for one in sets], pa.string())]))
+    fields = tuple(f for f in draft.fields if f.key != column or not tags)
+    opened = dataclasses.replace(draft.measurement, tags=(*draft.tags, *tags), fields=fields)
+    return dataclasses.replace(draft, measurement=opened, sample=sample)
+
+
+def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
+    """Leave a gap if a column contains label sets that did not become tags: the series are then a lower bound.
+
+    Only for tables whose roles are inferred here: an engine that declares its tags counts by these. The rows alone do
+    not show whether a column of sets that never repeat contains labels: it is assumed to if not all rows were read and
+    the table also contains numeric measurements.
+    """
+    if draft.sample is None or draft.measurement.series is None or not runner.engine.infers_roles:
+        return draft
+    found = _label_columns(draft, runner.target.budget.max_rows)
+    for column, labels in found.items():
+        runner.gap("series_listing", Reason.UNSUPPORTED, _detail(draft, column, labels), draft.database, draft.name)
+    if not found:
+        return draft
+    words = f"at least: label sets in {', '.join(found)} were not split into tags"
+    scope = "; ".join(filter(None, (words, draft.measurement.series.source.scope)))
+    source = dataclasses.replace(draft.measurement.series.source, how=How.ESTIMATE, scope=scope)
+    series = dataclasses.replace(draft.measurement.series, source=source)
+    return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, series=series))
+
+
+def _label_columns(draft: Draft, limit: int) -> dict[str, Labels]:
+    """Fields that contain label sets."""
+    assert draft.sample is not None
+    whole = draft.partial_scan is None and draft.sample.num_rows < limit
+    measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in _types(draft))
+    found: dict[str, Labels] = {}
+    for field in draft.fields:
+        if field.role_reason == roles.CONFIGURED or not _may_hold_labels(field.types[0]):
+            continue
+        labels = label_sets(_some_cells(draft.read(Role.FIELD, field.key)))
+        if labels and (labels.recurring or (measured and (labels.recurring_but_ids or not whole))):
+            found[field.key] = labels
+    return found
+
+
+def _types(draft: Draft) -> Sequence[str]:
+    return [field.types[0] for field in draft.fields]
+
+
+def _may_hold_labels(data_type: str) -> bool:
+    kind = data_type.upper()
+    is_packed = kind.startswith(("MAP", "STRUCT", "JSON", "VARIANT")) or kind.endswith("HSTORE")
+    return is_packed or column_types.is_list(data_type) or column_types.is_text(data_type) or not data_type
+
+
+def _some_cells(column: pa.ChunkedArray) -> list[object]:
+    """Some of the non-null values."""
+    values: list[object] = column.slice(0, _ROWS).drop_null().to_pylist()
+    return values
+
+
+def _detail(draft: Draft, column: str, labels: Labels) -> str:
+    keys = ", ".join(labels.keys[:_KEYS_NAMED]) + (", ..." if len(labels.keys) > _KEYS_NAMED else "")
+    table = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
+    settings = [f"`columns: {{{table}: {{fields: [{column}]}}}}` if it does not identify a source"]
+    if next(one.data_type for one in draft.columns if one.name == column).lower() not in _INCOMPARABLE:
+        settings.insert(0, f"`columns: {{{table}: {{tags: [{column}]}}}}` to count each set as a value of one tag")
+    return (
+        f"column {column} contains label sets that were not split into tags: {many(labels.sets, 'distinct set')} of "
+        f"{keys} in {many(labels.rows, 'row')} read. There may be more series than were counted; in tsaudit.yaml, set "
+        f"{', or '.join(settings)}"
+    )

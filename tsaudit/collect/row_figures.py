@@ -1,0 +1,502 @@
+"""What the rows read of a measurement show about its tags, its fields, and its points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.rows import coincidence, rhythm
+from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
+from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared
+from tsaudit.model.profile import (
+    FREQUENT,
+    MAX_PATTERNS,
+    SAMPLE_SIZE,
+    TEXT_KEPT,
+    Count,
+    Field,
+    FieldRhythm,
+    NumbersBy,
+    PartingTag,
+    PointSample,
+    Ratio,
+    Repeats,
+    Rhythms,
+    RowPattern,
+    RowPatterns,
+    RowsApart,
+    SampledPoint,
+    SetApart,
+    Source,
+    TagChanges,
+    TagSets,
+    TimeLag,
+    Window,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+
+NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+"""A string that is a number."""
+_DECIMAL: Final = r"[+-]?\d+\.\d+"
+_DECIMALS: Final = rf"^\s*[(\[]?{_DECIMAL}(\s*[,;|/ ]\s*{_DECIMAL})+[)\]]?\s*$"
+"""Several numbers with a fraction, such as a position: whole numbers may as well be codes."""
+PLACEHOLDER: Final = r"^\s*(-+|[nN]/?[aA]|(?i:null|none|nil|nan|undefined)|\\N|\?+)?\s*$"
+"""A string that stands for no value. States such as `unknown` do not: somebody may look for them."""
+
+
+def number_share(texts: pa.ChunkedArray) -> float:
+    """The share of the strings that are numbers, without null and what stands for it; 0 if nothing is left."""
+    return _share(texts, NUMBER)
+
+
+def measured_share(texts: pa.ChunkedArray) -> float:
+    """The same for strings that are one or several numbers: none of them names the source of a row."""
+    return _share(texts, f"{NUMBER}|{_DECIMALS}")
+
+
+def _share(texts: pa.ChunkedArray, pattern: str) -> float:
+    import pyarrow.compute as pc
+
+    said = texts.filter(pc.invert(pc.match_substring_regex(texts, PLACEHOLDER)))
+    return float(pc.mean(pc.match_substring_regex(said, pattern).cast("float64")).as_py()) if len(said) else 0.0
+
+
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values as strings; types that Arrow cannot convert are converted by Python."""
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type):
+        return column
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        values = [None if v is None else v.hex() if isinstance(v, bytes) else str(v) for v in column.to_pylist()]
+        return pa.chunked_array([pa.array(values, pa.string())])
+
+
+def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source: Source) -> Field:
+    """The field with everything its column shows, from at least one row; a share of nulls from another source is kept.
+
+    `series`: the series number of each row.
+    """
+    whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
+    numbers = _number_ratio(column) if all(is_text(t) for t in field.types) else None
+    frequent = _frequent_ratio(column) if all(is_text(t) for t in field.types) else None
+    constant = _constant_ratio(column, series)
+    return Field(
+        key=field.key,
+        types=field.types,
+        null_ratio=field.null_ratio or Ratio(column.null_count / len(column), source),
+        distinct=Count(pc.count_distinct(as_codes(column)).as_py(), source),
+        sample=some_values(column),
+        constant_ratio=None if constant is None else Ratio(constant, source),
+        whole_ratio=None if whole is None else Ratio(whole, source),
+        number_ratio=None if numbers is None else Ratio(numbers, source),
+        frequent_ratio=None if frequent is None else Ratio(frequent, source),
+        role_reason=field.role_reason,
+    )
+
+
+def row_patterns(
+    tags: Mapping[str, pa.ChunkedArray],
+    fields: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray | None,
+    series: np.ndarray,
+    source: Source,
+) -> RowPatterns:
+    """Which of the columns are filled together. Without `times`, rows are in the order in which they were read."""
+    import numpy as np
+
+    from tsaudit.analysis.rows import cohesion
+
+    def filled(column: pa.ChunkedArray) -> np.ndarray:
+        valid: np.ndarray = column.is_valid().to_numpy()
+        return valid
+
+    # A tag and a field with the same name, which InfluxDB allows, are treated as one column.
+    found = cohesion.patterns({key: filled(column) for key, column in {**tags, **fields}.items()})
+    order = np.arange(len(series)) if times is None else as_ranks(times)
+    pairs, complementary = cohesion.complementary(series, order, [filled(column) for column in fields.values()])
+    most = tuple(RowPattern(tuple(sorted(columns)), rows) for columns, rows in found[:MAX_PATTERNS])
+    return RowPatterns(most, len(series), pairs, complementary, source)
+
+
+def as_ranks(column: pa.ChunkedArray) -> np.ndarray:
+    """A number per value, in the order of the values; null is last."""
+    import numpy as np
+
+    ordered = pc.sort_indices(column).to_numpy()
+    ranks: np.ndarray = np.empty(len(ordered), np.int64)
+    ranks[ordered] = np.arange(len(ordered))
+    return ranks
+
+
+def series_of_rows(tags: Sequence[pa.ChunkedArray], rows: int) -> np.ndarray:
+    """A number per row, the same for rows with the same tag set."""
+    import numpy as np
+
+    number = np.zeros(rows, np.int64)
+    for tag in tags:
+        codes = as_codes(tag).fill_null(-1).to_numpy() + 1
+        # Renumbered after each tag, so that the product of two small numbers never overflows.
+        _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+    return number
+
+
+def as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A number per value, the same for equal values, null for null. For types that Arrow cannot encode, based on their
+    strings.
+    """
+    try:
+        encoded = column.combine_chunks().dictionary_encode()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        encoded = as_text(column).combine_chunks().dictionary_encode()
+    indices = encoded.indices if isinstance(encoded, pa.DictionaryArray) else encoded.combine_chunks().indices
+    return indices.cast(pa.int64())
+
+
+def is_float(data_type: str) -> bool:
+    """Whether the engine's type name is a floating-point type."""
+    return data_type.upper().split("(")[0].split(" ")[0] in {"FLOAT", "DOUBLE", "REAL", "FLOAT4", "FLOAT8", "FLOAT64"}
+
+
+def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """Up to SAMPLE_SIZE distinct values as strings, sorted: mostly the same ones on the next day."""
+    texts = some_texts(set(as_text(column).drop_null().to_pylist()))
+    return tuple(sorted({text[:TEXT_KEPT] for text in texts}))
+
+
+def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Up to SAMPLE_SIZE of the distinct strings, sorted: mostly the same ones if a few strings are others.
+
+    Includes the first and the last, because what stands for no value, such as `-`, often sorts there.
+    """
+    from tsaudit.analysis.values.value_sample import sample
+
+    ordered = sorted(texts)
+    if len(ordered) <= SAMPLE_SIZE:
+        return tuple(ordered)
+    return (ordered[0], *sample(pa.array(ordered[1:-1], pa.string()), SAMPLE_SIZE - 2), ordered[-1])
+
+
+def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None:
+    """The share of constant series among those with two or more values; None if there are none."""
+    import numpy as np
+
+    codes = as_codes(column).fill_null(-1).to_numpy()
+    present = codes >= 0
+    codes, series = codes[present], series[present]
+    if not len(codes):
+        return None
+    order = np.argsort(series, kind="stable")
+    codes, series = codes[order], series[order]
+    starts = np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
+    lengths = np.diff(np.r_[starts, len(series)])
+    constant = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
+    several = lengths >= 2
+    return float(constant[several].mean()) if several.any() else None
+
+
+def _number_ratio(column: pa.ChunkedArray) -> float | None:
+    """The share of the texts that are numbers; None without values."""
+    texts = as_text(column).drop_null()
+    return number_share(texts) if len(texts) else None
+
+
+def _frequent_ratio(column: pa.ChunkedArray) -> float | None:
+    """The share of the values that occur in at least FREQUENT rows; None without values."""
+    counts = pc.value_counts(as_codes(column).drop_null()).field("counts").to_numpy()
+    return float(counts[counts >= FREQUENT].sum() / counts.sum()) if len(counts) else None
+
+
+def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.ChunkedArray]) -> NumbersBy | None:
+    """The tag that separates the numbers in a text field from its texts."""
+    import numpy as np
+
+    from tsaudit.analysis.rows.attributes import split_by
+
+    if field.number_ratio is None or not 0.0 < field.number_ratio.value < 1.0 or len(tags) < 2:
+        return None
+    texts = as_text(column)
+    is_number = pc.fill_null(pc.match_substring_regex(texts, NUMBER), False)
+    codes = {key: np.asarray(as_codes(tag).fill_null(-1).to_numpy(), np.int64) for key, tag in tags.items()}
+    found = split_by(codes, np.asarray(is_number.to_numpy()), np.asarray(texts.is_valid().to_numpy()))
+    if found is None:
+        return None
+    of_code = dict(zip(codes[found.tag].tolist(), as_text(tags[found.tag]).to_pylist(), strict=True))
+    return NumbersBy(
+        found.tag,
+        tuple(sorted(of_code[code][:TEXT_KEPT] for code in found.numbers)),
+        tuple(sorted(of_code[code][:TEXT_KEPT] for code in found.others)),
+    )
+
+
+def _whole_ratio(column: pa.ChunkedArray) -> float | None:
+    """The share of values that are integers; None without values."""
+    values: Any = column.drop_null()
+    if not len(values):
+        return None
+    if not pa.types.is_floating(values.type):
+        return 1.0 if pa.types.is_integer(values.type) else None
+    return float(pc.mean(pc.equal(values, pc.floor(values)).cast(pa.float64())).as_py())
+
+
+_VALUES_KEPT: Final = 3
+_US_PER_SECOND: Final = 1_000_000
+
+
+def rhythms(
+    tags: Mapping[str, pa.ChunkedArray],
+    fields: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray,
+    series: npt.NDArray[np.int64],
+    source: Source,
+) -> Rhythms:
+    """How regularly values arrive, by field. `times`: microseconds, null for rows to leave out. `series`: as
+    numbers.
+    """
+    known = times.is_valid().to_numpy()
+    filled = {key: column.is_valid().to_numpy()[known] for key, column in fields.items()}
+    found = rhythm.rhythms(series[known], times.drop_null().to_numpy(), filled)
+    return Rhythms(
+        fields=tuple(
+            FieldRhythm(key, len(one.regular), len(one.irregular), one.interval and one.interval / _US_PER_SECOND)
+            for key, one in sorted(found.items())
+        ),
+        parted_by=_parted(tags, series, found),
+        source=source,
+    )
+
+
+def _parted(
+    tags: Mapping[str, pa.ChunkedArray], series: npt.NDArray[np.int64], found: Mapping[str, rhythm.Rhythm]
+) -> PartingTag | None:
+    regular = {number for one in found.values() for number in one.regular.tolist()}
+    irregular = {number for one in found.values() for number in one.irregular.tolist()}
+    if not regular - irregular or not irregular - regular:
+        return None
+    numbers, first = np.unique(series, return_index=True)
+    codes = {key: as_codes(tag).fill_null(-1).to_numpy()[first] for key, tag in tags.items()}
+    even, uneven = (np.isin(numbers, list(side)) for side in (regular - irregular, irregular - regular))
+    parted = rhythm.separating_tag(codes, even, uneven)
+    if parted is None:
+        return None
+    values = as_text(tags[parted]).take(pa.array(first)).to_pylist()
+    return PartingTag(parted, _some(values, even), _some(values, uneven))
+
+
+def _some(values: Sequence[str | None], chosen: npt.NDArray[np.bool_]) -> tuple[str | None, ...]:
+    distinct = {values[place] for place in np.flatnonzero(chosen).tolist()}
+    return tuple(sorted(distinct, key=lambda value: (value is None, value)))[:_VALUES_KEPT]
+
+
+def point_sample(
+    tags: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray,
+    series: npt.NDArray[np.int64],
+    window: Window,
+    source: Source,
+    *,
+    all_rows: bool,
+) -> PointSample:
+    """The points used to compare the measurement with others. Parameters as for `rhythms`.
+
+    `all_rows`: whether all rows within the window were read, and not only the newest.
+    """
+    known = times.is_valid().to_numpy()
+    at = times.drop_null().to_numpy()
+    numbers, first = np.unique(series, return_index=True)
+    texts = {key: as_text(tag).take(pa.array(first)).to_pylist() for key, tag in tags.items()}
+    tag_sets = [{key: values[i] for key, values in texts.items() if values[i]} for i in range(len(numbers))]
+    # At the oldest instant, some rows may not have been read.
+    start = int(window.start.timestamp()) if all_rows else int(at.min(initial=0)) // _US_PER_SECOND + 1
+    own = coincidence.signature(
+        tag_sets, np.searchsorted(numbers, series)[known], at, start=start, end=int(window.end.timestamp())
+    )
+    return PointSample(
+        points=tuple(SampledPoint(hashed, time) for hashed, time in own.points.items()),
+        complete=own.complete,
+        start=datetime.fromtimestamp(own.start, UTC),
+        end=datetime.fromtimestamp(own.end, UTC),
+        source=source,
+    )
+
+
+_PERCENTILES: Final = (10, 50, 90)
+_SHORTEST_H: Final = 6
+"""Sessions and containers often live for hours, and would seem to last within less time."""
+_ROWS_PER_VALUE: Final = 1.5
+_MOST_COUNTED: Final = 8
+
+
+def repeats(
+    tags: Mapping[str, pa.ChunkedArray], fields: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
+) -> Repeats:
+    """The number of rows that duplicate another one. Rows without a time are left out."""
+    timed = times.is_valid()
+    key = [column.filter(timed) for column in (times, *tags.values())]
+    rest = [column.filter(timed) for column in fields.values()]
+    rows = len(key[0])
+    keys = len(np.unique(series_of_rows(key, rows)))
+    whole = len(np.unique(series_of_rows([*key, *rest], rows)))
+    return Repeats(rows, rows - keys, rows - whole, source)
+
+
+def rows_apart(
+    tags: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray,
+    source: Source,
+    wanted: Iterable[frozenset[str]] = (),
+    *,
+    also: pa.ChunkedArray | None = None,
+    whole: bool = True,
+    within: str = "",
+) -> RowsApart:
+    """Which tags distinguish rows with the same time. Rows without a time are left out.
+
+    `wanted`: sets of tags that are counted even if they are not among the smallest. `also`: another column that
+    identifies a row, and cannot be dropped. `whole`, `within`: see `RowsApart`.
+    """
+    timed = times.is_valid()
+    moments = as_codes(times.filter(timed)).to_numpy()
+    if also is not None:
+        codes = as_codes(also.filter(timed)).fill_null(-1).to_numpy()
+        _, moments = np.unique(moments.astype(np.int64) * (codes.max(initial=0) + 2) + codes, return_inverse=True)
+    columns = {key: as_codes(column.filter(timed)).fill_null(-1).to_numpy() for key, column in tags.items()}
+    found, complete = distinguishing_tags(columns, moments)
+    each = () if complete else (frozenset({tag}) for tag in tags)
+    sets = sorted({*found, *wanted, *each}, key=lambda names: (len(names), sorted(names)))
+    counts = overwritten(columns, moments, sets)
+    by = tuple(SetApart(tuple(sorted(names)), counts[names]) for names in sets)
+    return RowsApart(len(moments), by, complete, source, whole, within)
+
+
+def likely_drops(tag_sets: TagSets | None) -> list[frozenset[str]]:
+    """Sets of tags that a plan is likely to drop: each of those that contribute most, and the first ones together."""
+    if tag_sets is None:
+        return []
+    found = [frozenset((one.tag, *one.together_with)) for one in tag_sets.contributions[:_MOST_COUNTED]]
+    so_far: frozenset[str] = frozenset()
+    for one in tag_sets.drop_curve[:_MOST_COUNTED]:
+        so_far |= {one.tag, *one.together_with}
+        found.append(so_far)
+    return list(dict.fromkeys(found))
+
+
+def recurring(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
+    """The share of the values that occur in both halves of the time that the rows span.
+
+    `times`: in microseconds, null for rows to leave out. None if the rows span less than `_SHORTEST_H`, or if there are
+    fewer than `_ROWS_PER_VALUE` rows for each value: what is read once cannot be seen again.
+    """
+    both = np.array(column.is_valid()) & np.array(times.is_valid())
+    at = times.filter(pa.array(both)).to_numpy()
+    if not len(at) or at.max() - at.min() < _SHORTEST_H * 3600 * _US_PER_SECOND:
+        return None
+    _, codes = np.unique(as_codes(column.filter(pa.array(both))).to_numpy(), return_inverse=True)
+    values = int(codes.max()) + 1
+    if len(codes) < _ROWS_PER_VALUE * values:
+        return None
+    late = at >= (at.min() + at.max()) / 2
+    halves = [np.bincount(codes[half], minlength=values) > 0 for half in (~late, late)]
+    return float((halves[0] & halves[1]).mean())
+
+
+def time_lag(column: pa.ChunkedArray, times: pa.ChunkedArray) -> TimeLag | None:
+    """How far the column's times are before the rows' own times; None if either is not a time, or no row has both."""
+    if not (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(times.type)):
+        return None
+    both = np.array(column.is_valid()) & np.array(times.is_valid())
+    if not both.any():
+        return None
+    lag = (_microseconds(times)[both] - _microseconds(column)[both]) / _US_PER_SECOND
+    least, median, most = np.percentile(lag, _PERCENTILES)
+    return TimeLag(int(both.sum()), float((lag > 0).mean()), float(median), float(most - least))
+
+
+def _microseconds(times: pa.ChunkedArray) -> np.ndarray:
+    whole = times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64()).fill_null(0)
+    numbers: np.ndarray = whole.to_numpy()
+    return numbers
+
+
+def tag_changes(
+    tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
+) -> dict[str, tuple[TagChanges, ...]]:
+    """For each tag, how it changes for the sources identified by all other tags, and for those identified by one of
+    them.
+
+    That one is the tag with the most values, preferably one without numbers. It is only examined if it differs from all
+    other tags, that is, with at least three tags. Rows without a time are left out.
+    """
+    timed = times.is_valid()
+    instants = _ascending(times.filter(timed))
+    keys = sorted(tags)
+    columns = [tags[key].filter(timed) for key in keys]
+    codes = [_codes(column) for column in columns]
+    numbers = [_numbers(column, of) for column, of in zip(columns, codes, strict=True)]
+    rank = [(numbers[k] is None, int(codes[k].max(initial=-1)), -k) for k in range(len(keys))]
+    varies = [len(of) > 0 and bool((of != of[0]).any()) for of in codes]
+    found: dict[str, tuple[TagChanges, ...]] = {}
+    for i, others in enumerate(other_sources(codes)):
+        rest = [k for k in range(len(keys)) if k != i]
+        with_others = {k: shared(codes[i], codes[k]) for k in rest if varies[k]}
+        sources: list[tuple[list[int], Codes]] = [(rest, others)]
+        if len(rest) > 1:
+            id_ = max(rest, key=lambda k: rank[k])
+            sources.append(([id_], codes[id_]))
+        found[keys[i]] = tuple(
+            changes_of(
+                codes[i],
+                of,
+                instants,
+                numbers[i],
+                by=tuple(keys[k] for k in by),
+                shared=min((with_others[k] for k in by if k in with_others), default=0),
+                measured=source,
+            )
+            for by, of in sources
+        )
+    return found
+
+
+def _ascending(times: pa.ChunkedArray) -> Codes:
+    """A number per row in time order, the same for the same time."""
+    ranks, codes = as_ranks(times), as_codes(times).to_numpy()
+    # The rank of the first row of each time represents all rows of that time.
+    first = np.full(int(codes.max(initial=0)) + 1, len(ranks), np.int64)
+    np.minimum.at(first, codes, ranks)
+    lowest: Codes = first[codes]
+    return lowest
+
+
+def _codes(column: pa.ChunkedArray) -> Codes:
+    """0 for an absent tag."""
+    codes: Codes = as_codes(column).fill_null(-1).to_numpy() + 1
+    return codes
+
+
+def _numbers(column: pa.ChunkedArray, codes: Codes) -> Numbers | None:
+    """The value of each code as a number, NaN if it is absent or not a number; None if no value is a number."""
+    known, first = np.unique(codes, return_index=True)
+    numbers = np.full(int(codes.max(initial=0)) + 1, np.nan)
+    numbers[known] = [_number(text) for text in as_text(column).take(pa.array(first)).to_pylist()]
+    return None if np.isnan(numbers).all() else numbers
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return np.nan

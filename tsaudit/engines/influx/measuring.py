@@ -1,0 +1,382 @@
+"""InfluxDB 1.x and 2.x: retention policies, tags and fields of the index, and the rows of its series."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
+from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.fact_rows import rows_of
+from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.roles import sampled
+from tsaudit.collect.row_figures import as_text
+from tsaudit.collect.rows import describe_fields, is_complete, series_of_read
+from tsaudit.collect.series import listing_of
+from tsaudit.engines.influx.row_slice import read_slice, slice_of
+from tsaudit.model.facts.given import OfDatabase, OfRowCount, OfRowSample
+from tsaudit.model.profile import (
+    POLICY_SEPARATOR,
+    Count,
+    Database,
+    Field,
+    How,
+    Reason,
+    Role,
+    TableKind,
+    Tag,
+    how_summed,
+)
+from tsaudit.text import span
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ALL_SERIES_UP_TO: Final = 1000
+"""InfluxDB opens a cursor per series and shard: above this many series, rows are read for a few series only."""
+
+_TIME: Final = TimeColumn("time", TimeKind.NANOSECONDS)
+
+Series = Sequence[Mapping[str, str | None]]
+"""Tag sets whose rows to read; empty for all."""
+
+
+class InfluxMeasuring(Measuring):
+    """Measures what an index contains: tags, fields, and every tag set.
+
+    The tag sets are listed from it; then the newest rows are read, of a few series if there are many, because each
+    series is read separately.
+    """
+
+    lists_columns = False
+    uses_column_settings = False
+    decided = frozenset({"row_sample", "row_count"})
+    # Rows are read for listed series, and from retention policies. Those of a few series do not show which rows of
+    # others share their time.
+    deciding = frozenset({"series_listing", "retention", "row_slice"})
+
+    def databases(self, wanted: Sequence[str], listed: Set[str] | None, queried: Set[str]) -> dict[str, Audited]:
+        if "policies" in queried:
+            return _to_audit(self.runner, wanted, listed)
+        return super().databases(wanted, listed, queried)
+
+    def listed(self, database: str, name: str) -> Draft:
+        draft = Draft.new(database, name)
+        known = replace(draft.measurement, kind=TableKind.SERIES, kind_reason="the engine stores series")
+        return replace(draft, measurement=known, is_indexed=True).with_time(_TIME)
+
+    def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
+        found_tags = rows_of(self.runner, "tag_keys", OfDatabase(database=database))
+        found_fields = rows_of(self.runner, "field_types", OfDatabase(database=database))
+        if found_tags is None or found_fields is None:
+            return None
+        tags: dict[str, list[Tag]] = {}
+        for row in found_tags:
+            tags.setdefault(row["measurement"], []).append(Tag(row["tag"], "string"))
+        types: dict[str, dict[str, set[str]]] = {}
+        for row in found_fields:
+            types.setdefault(row["measurement"], {}).setdefault(row["field"], set()).add(row["data_type"])
+        drafts: dict[str, Draft] = {}
+        for name in tags | types:
+            draft = self.listed(database, name)
+            fields = (Field(key, tuple(sorted(kinds))) for key, kinds in types.get(name, {}).items())
+            known = replace(draft.measurement, tags=tuple(tags.get(name, ())), fields=tuple(fields))
+            drafts[name] = replace(draft, measurement=known)
+        return drafts
+
+    def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
+        runner, queried, series = self.runner, context.queried, context.database_series
+        if "series_listing" in queried:
+
+            def list_all(drafts: Sequence[Draft]) -> None:
+                prefetch_database_listing(
+                    runner, drafts, functools.partial(listing_of, runner), series, context.unlisted_series
+                )
+
+            yield MeasuringStep("series_listing", self.listing(context), list_all)
+        if queried & {"row_sample", "row_count"}:
+            yield MeasuringStep(
+                "row_sample",
+                lambda draft: read_points(runner, draft, series.get(draft.database)),
+                lambda drafts: prefetch_points(runner, drafts, series),
+            )
+        if "row_count" in queried:
+            yield MeasuringStep(
+                "row_count",
+                lambda draft: count_points(runner, draft, series.get(draft.database)),
+                lambda drafts: prefetch_point_counts(runner, drafts, series),
+            )
+        if "row_sample" in queried:
+            yield MeasuringStep("row_sample", functools.partial(describe_fields, runner))
+        if "row_slice" in queried:
+            yield MeasuringStep("row_slice", functools.partial(read_slice, runner))
+
+    def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
+        return with_own_series(self.runner, databases, drafts)
+
+    def with_rows(self, draft: Draft, database_series: int | None) -> Draft:
+        return read_points(self.runner, draft, database_series)
+
+    def row_slice(self, draft: Draft, gone: Collection[str]) -> RowSlice | None:
+        return slice_of(self.runner, draft, gone)
+
+
+def read_points(runner: QueryRunner, draft: Draft, database_series: int | None) -> Draft:
+    """Read the newest rows, of a few series if there are many. `database_series`: see `_series_to_read`."""
+    series = _series_to_read(draft, database_series)
+    if impossible := _cannot_read(draft, series):
+        reason = runner.why(("series_listing", "retention"), draft.database, draft.name)
+        runner.gap("row_sample", reason, impossible, draft.database, draft.name)
+        return draft
+    read, draft = _read_newest(runner, draft, series or ())
+    if read and draft.sample is None and series:
+        detail = f"none of {len(series)} series chosen from the listing has rows within the window"
+        runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
+    return draft
+
+
+def count_points(runner: QueryRunner, draft: Draft, database_series: int | None) -> Draft:
+    """Count the rows within the window, unless all of them were read. `database_series`: see `_series_to_read`."""
+    if "row_sample" not in draft.measurement.statements:
+        reason = runner.why(("row_sample",), draft.database, draft.name)
+        behind = runner.gap_in("row_sample", draft.database, draft.name)
+        detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
+        runner.gap("row_count", reason, detail, draft.database, draft.name)
+        return draft
+    if is_complete(runner, draft):
+        return _with_rows(draft, _scaled(runner, draft, _per_series(draft), "row_sample"))
+    counts: list[int] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        counts.extend(batch.column(0).to_pylist())
+
+    statement = runner.query(
+        "row_count", consume, _count_of(runner, draft, _series_to_read(draft, database_series) or ())
+    )
+    if statement is None:
+        return draft
+    return _with_rows(draft, _scaled(runner, draft, counts, "row_count")).sent("row_count", statement)
+
+
+def _with_rows(draft: Draft, rows: Count | None) -> Draft:
+    return replace(draft, measurement=replace(draft.measurement, rows=rows))
+
+
+def prefetch_points(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+    """Read the newest rows of measurements with few series, of several with one statement."""
+    few = _of_all_series(drafts, database_series)
+    prefetch_rows(runner, "row_sample", few, lambda draft: _newest_of(runner, draft, ()), runner.target.budget.max_rows)
+
+
+def prefetch_point_counts(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+    """Count the rows of measurements with few series, of several with one statement."""
+    few = _of_all_series(drafts, database_series)
+    uncounted = [
+        draft for draft in few if "row_sample" in draft.measurement.statements and not is_complete(runner, draft)
+    ]
+    prefetch_rows(runner, "row_count", uncounted, lambda draft: _count_of(runner, draft, ()), ALL_SERIES_UP_TO)
+
+
+def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:
+    found = ((draft, _series_to_read(draft, database_series.get(draft.database))) for draft in drafts)
+    return [draft for draft, series in found if series is None and not _cannot_read(draft, series)]
+
+
+def _series_to_read(draft: Draft, database_series: int | None) -> Series | None:
+    """The series whose rows to read; None for all. Empty if rows of known series are needed, and none is known.
+
+    `database_series`: the series count of its database, which limits its own; None if it is not known.
+    """
+    known = draft.measurement.series.value if draft.measurement.series else database_series
+    return _identifying_tags(draft) if known is None or known > ALL_SERIES_UP_TO else None
+
+
+def _cannot_read(draft: Draft, series: Series | None) -> str:
+    """Why no rows can be read; empty if they can."""
+    if series is not None and not series:
+        return "rows are read for known series only, and the series could not be listed"
+    if not draft.policies:
+        return "the retention policies that contain the rows are not known"
+    return "" if draft.fields else "no field is known, and rows cannot be queried without one"
+
+
+def _identifying_tags(draft: Draft) -> Series:
+    """The kept series, reduced to the tags that distinguish them."""
+    if draft.measurement.tag_sets is None or draft.measurement.tag_sets.sampled:
+        # Tags that distinguish the series of a sample may not distinguish all series.
+        return draft.some_series
+    key = draft.measurement.tag_sets.minimal_key
+    return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
+
+
+def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[bool, Draft]:
+    """Whether there was a response, and the draft with its rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    batches: list[pa.RecordBatch] = []
+    statement = runner.query("row_sample", batches.append, _newest_of(runner, draft, series))
+    draft = replace(draft, sampled_series=len(series))
+    if statement is None:
+        return False, draft
+    draft = draft.sent("row_sample", statement)
+    if not batches:
+        return True, draft
+    names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
+    sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
+    times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
+    ends = pc.min_max(times).as_py()
+    known = replace(draft.measurement, first_time=ends["min"], last_time=ends["max"])
+    return True, replace(draft, measurement=known, sample=sample)
+
+
+def _newest_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowSample:
+    """The parameters for reading the newest rows."""
+    return replace(sampled(draft, runner.window, [], runner.target.budget.max_rows), series=series)
+
+
+def _count_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowCount:
+    """The parameters for counting the rows."""
+    return OfRowCount(**draft.about(runner.window), series=series)
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """One table from batches whose columns may have different types; incompatible ones become strings."""
+    import pyarrow as pa
+
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowTypeError:
+        names = tables[0].column_names
+        texts = [pa.table([t.column(0), *(as_text(c) for c in t.columns[1:])], names=names) for t in tables]
+        return pa.concat_tables(texts)
+
+
+def _per_series(draft: Draft) -> list[int]:
+    """Rows per series, in a sample that contains all of their rows."""
+    import numpy as np
+
+    return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
+
+
+def _scaled(runner: QueryRunner, draft: Draft, counts: list[int], fact: str) -> Count | None:
+    """The rows of all series, scaled up from the sampled ones. None if that is not possible."""
+    read = draft.sampled_series
+    window = f"from {span(runner.window.start, runner.window.end)}"
+    if fact == "row_count":
+        window += ", counting the values of each series' fullest field"
+    if not read:
+        return Count(sum(counts), runner.source(fact, How.EXACT, f"rows {window}"))
+    series = draft.measurement.series
+    if series is None:
+        detail = "rows cannot be scaled up from a few series: the number of all series is not known"
+        runner.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        return None
+    total = series.value
+    mean = sum(counts) / read
+    text = f"scaled up from {read} series, an even sample of {total:,}; rows {window}"
+    return Count(
+        round(mean * total),
+        runner.source(fact, How.ESTIMATE, text),
+        _scaled_error(series, counts, read),
+    )
+
+
+def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
+    """The standard error of rows scaled up from `read` series to all of them; None if it is not known.
+
+    A single series does not show how series differ. If the total is an estimate, its own error is added if it is known.
+    """
+    total, mean = series.value, sum(counts) / read
+    of_total = 0.0 if series.source.how is How.EXACT else series.standard_error
+    if of_total is None or read == 1 < total:
+        return None
+    # Series without rows in the window are not in `counts` and count as zero.
+    squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
+    variance = squares / max(read - 1, 1)
+    return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
+
+
+def _to_audit(runner: QueryRunner, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
+    """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
+
+    `listed`: those that the server lists; None if they are not known.
+    """
+    found: dict[str, Audited] = {}
+    divided: dict[str, list[Audited]] = {}
+    for name in wanted:
+        whole = _database_in(name, listed)
+        if whole is None:
+            found[name] = Audited(name)
+            continue
+        if whole not in divided:
+            divided[whole] = _policies(runner, whole)
+        policy = name.removeprefix(whole).removeprefix(POLICY_SEPARATOR)
+        chosen = [part for part in divided[whole] if not policy or part.unknown or part.policy == policy]
+        found |= {part.name: part for part in chosen or [_missing(runner, name, divided[whole])]}
+    return dict(sorted(found.items()))
+
+
+def _database_in(name: str, listed: Set[str] | None) -> str | None:
+    """The database of a configured name, which may include a policy; None if the server does not list it."""
+    if listed is None:
+        return name.partition(POLICY_SEPARATOR)[0]
+    ends = [i for i, letter in enumerate(name) if letter == POLICY_SEPARATOR]
+    return next((name[:end] for end in [len(name), *reversed(ends)] if name[:end] in listed), None)
+
+
+def _policies(runner: QueryRunner, database: str) -> list[Audited]:
+    rows: list[dict[str, str]] = []
+    if runner.query("policies", lambda batch: rows.extend(batch.to_pylist()), OfDatabase(database=database)) is None:
+        return [Audited(database, unknown=runner.gaps[-1])]
+    several = len(rows) > 1
+    return [Audited(row["database"], row["policy"], row["policy_of"], several) for row in rows]
+
+
+def _missing(runner: QueryRunner, name: str, parts: Sequence[Audited]) -> Audited:
+    """A configured retention policy that contains no data; leaves a gap."""
+    holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
+    detail = f"no retention policy of this name contains data; available: {holding}"
+    runner.gap("policies", Reason.FAILED, detail, name)
+    return Audited(name, unknown=runner.gaps[-1])
+
+
+def with_own_series(runner: QueryRunner, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
+    """The databases, with separate series counts for each policy if several contain data. Others are returned
+    unchanged.
+    """
+    divided = {database.policy_of for database in databases} - {""}
+    left_out = {gap.database for gap in runner.gaps if gap.fact == "measurements" and gap.measurement is None}
+    for database in databases:
+        is_known = database.name not in left_out
+        if database.policy_of:
+            yield dataclasses.replace(database, series=_summed(runner, database, drafts) if is_known else None)
+        elif database.name in divided:
+            scope = "all retention policies together; a series in several of them counts once"
+            whole = database.series and dataclasses.replace(
+                database.series, source=dataclasses.replace(database.series.source, scope=scope)
+            )
+            own = _summed(runner, database, drafts) if is_known else None
+            yield dataclasses.replace(database, series=whole, own_series=own)
+        else:
+            yield database
+
+
+def _summed(runner: QueryRunner, database: Database, drafts: Sequence[Draft]) -> Count | None:
+    """The sum over the measurements; None if one of them is not known."""
+    inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
+    known = [count for count in inside if count is not None]
+    if len(known) < len(inside):
+        return None
+    how, error = how_summed(known)
+    source = runner.source("series_listing", how, "the sum over the measurements")
+    return Count(sum(count.value for count in known), source, error)
+
+
+MEASURING: Final = InfluxMeasuring
