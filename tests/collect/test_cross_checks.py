@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tsaudit.audit import audit
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source, a_tag
 from tsaudit.collect.cross_checks import PAIRS, cross_checked, disagreements, inexact
 from tsaudit.collect.query_runner import in_order
+from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import (
     Count,
@@ -81,8 +81,8 @@ def test_series_that_no_listing_shows(engine: str) -> None:
 def test_rules_judge_nothing_on_inconsistent_figures() -> None:
     healthy = _influx({"req": 5}, 5)
     rules = [rule for rule in all_rules() if {"series_listing", "tag_values"} & (rule.requires | rule.uses)]
-    before = {r.code: r.outcome for r in audit(healthy, rules=rules).results}
-    after = {r.code: r.outcome for r in audit(cross_checked(_influx({"req": 5}, 3_005)), rules=rules).results}
+    before = {r.code: r.outcome for r in evaluate(healthy, rules=rules).results}
+    after = {r.code: r.outcome for r in evaluate(cross_checked(_influx({"req": 5}, 3_005)), rules=rules).results}
     passed = [code for code, outcome in before.items() if outcome is Outcome.PASS]
     assert len(passed) > 3
     assert {after[code] for code in passed} == {Outcome.OPEN}
