@@ -106,7 +106,7 @@ def by_name_of_engine(source: str) -> Iterator[tuple[int, str]]:
     """Lines of code that decide by the name of an engine, or by the class of its connector.
 
     Limits of an engine, and why a rule does not matter there, are figures with a source: tables of them are no such
-    code where they belong to a `Threshold` or to `moot`.
+    code where they belong to a `Threshold` or to `not_applicable`.
     """
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
@@ -116,7 +116,7 @@ def by_name_of_engine(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(call, ast.Call)
         for argument in (
             *(call.args if ast.unparse(call.func) == "Threshold" else ()),
-            *(keyword.value for keyword in call.keywords if keyword.arg in ("engines", "moot")),
+            *(keyword.value for keyword in call.keywords if keyword.arg in ("engines", "not_applicable")),
         )
     }
     declared = {
@@ -194,7 +194,7 @@ def test_nothing_outside_the_rooms_decides_by_the_name_of_an_engine() -> None:
         ("if engine.startswith('influxdb3'): pass", True),
         ("from tsaudit.engines.mongodb.connector import A\nisinstance(connection, (A, B))", True),
         ("Threshold('max_tags', 5, 'tags', 'our default', {'greptimedb': (5, DESIGN)})", False),
-        ("rule(moot={'duckdb': 'it has none'})", False),
+        ("rule(not_applicable={'duckdb': 'it has none'})", False),
         ("from tsaudit.engines.greptimedb.tables import ENGINE\nif case.profile.engine != ENGINE: pass", True),
         ("_OURS: Final = 'duckdb'\nif engine == _OURS: pass", True),
         ("if case.engine.keeps_documents: pass", False),

@@ -100,12 +100,6 @@ def test_wording_when_everything_is_read() -> None:
     assert not found, "reword these, or change tests/words.txt:\n" + "\n".join(sorted(found))
 
 
-# Until these packages follow: they still have the old names.
-OLD_NAMES_IN = ("tsaudit/collect", "tsaudit/engines", "sql")
-# Names that are defined there and used elsewhere.
-OLD_NAMES = {"judges_key_types", "tsaudit.collect.catalogue", "catalogue"}
-
-
 def name_words(name: str) -> str:
     """`ChangingTag`, `changing-tag`, and `CHANGING_TAG` as `_changing_tag_`."""
     parts = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+", name)
@@ -161,7 +155,7 @@ def names() -> Iterator[tuple[str, str]]:
     for folder in (*PACKAGES, "sql", "docs"):
         for path in (ROOT / folder).rglob("*.*"):
             where = str(path.relative_to(ROOT))
-            if "__pycache__" in path.parts or where.startswith(OLD_NAMES_IN):
+            if "__pycache__" in path.parts:
                 continue
             yield where, path.stem
             if path.suffix == ".py":
@@ -174,9 +168,7 @@ def names() -> Iterator[tuple[str, str]]:
 
 
 def refused(found: Iterable[tuple[str, str]]) -> list[str]:
-    return sorted(
-        {f"{where}: {problem}" for where, name in found if name not in OLD_NAMES for problem in name_problems(name)}
-    )
+    return sorted({f"{where}: {problem}" for where, name in found for problem in name_problems(name)})
 
 
 def test_names_when_everything_is_read() -> None:

@@ -100,9 +100,9 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
         off = result(Outcome.NOT_APPLICABLE, reason="switched off by `rules` in tsaudit.yaml")
         return replace(off, switched_off=True)
     product = f"{profile.engine} {profile.edition}"
-    if not rule.applies_to(profile.engine) or product in rule.moot:
-        name = product if product in rule.moot else profile.engine
-        because = f": {rule.moot[name]}" if name in rule.moot else ""
+    if not rule.applies_to(profile.engine) or product in rule.not_applicable:
+        name = product if product in rule.not_applicable else profile.engine
+        because = f": {rule.not_applicable[name]}" if name in rule.not_applicable else ""
         return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {name}{because}")
     missing = rule.requires - set(profile.facts)
     if missing:

@@ -267,7 +267,7 @@ class Rule:
     check: Check
     uses: frozenset[str] = frozenset()
     """Facts it uses if the engine offers them."""
-    moot: Mapping[str, str] = field(default_factory=dict)
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
     """Engines, or single products of one (`engine edition`), on which its guidelines matter but the rule does not
     apply, with the reason.
     """
@@ -292,7 +292,7 @@ class Rule:
 
     def applies_to(self, engine: str) -> bool:
         """Whether the engine is one of `engines`; loads no other engine."""
-        if engine in self.moot or not (self.only is None or self.only(ENGINES[engine])):
+        if engine in self.not_applicable or not (self.only is None or self.only(ENGINES[engine])):
             return False
         return _is_able(engine, self.guidelines, self.requires)
 
@@ -334,7 +334,7 @@ def rule(
     requires: set[str],
     thresholds: tuple[Threshold, ...] = (),
     uses: Iterable[str] = (),
-    moot: Mapping[str, str] | None = None,
+    not_applicable: Mapping[str, str] | None = None,
     family: str = "",
     engines: Collection[str] | Callable[[Engine], bool] | None = None,
     follows_from: Mapping[str, Reach] | None = None,
@@ -359,7 +359,7 @@ def rule(
             doc=inspect.getdoc(check) or "",
             check=check,
             uses=frozenset(uses),
-            moot=moot or {},
+            not_applicable=not_applicable or {},
             group=family,
             only=engines if engines is None or callable(engines) else _is_one_of(frozenset(engines)),
             follows_from=follows_from or {},

@@ -32,7 +32,7 @@ FIRST = date(2025, 3, 3)
 TABLES = ("cpu", "disk", "http_requests")
 AUDITED = 12
 """Targets that are audited on each day; the others are copies of them until the last day."""
-LOOKS = (
+DIAGNOSTIC_QUERIES = (
     "SELECT count(*) FILTER (WHERE wait_event_type = 'Lock'), coalesce(min(wait_event) FILTER "
     "(WHERE wait_event_type = 'Lock'), '') FROM pg_stat_activity WHERE datname = current_database()"
 )
@@ -135,7 +135,7 @@ def _work(address: str, names: list[str], number: int, results: Any) -> None:
 def _watch(store: Store, ended: threading.Event, waits: list[tuple[int, str]]) -> None:
     while not ended.wait(0.05):
         with store.reading() as connection:
-            count, kind = connection.execute(text(LOOKS)).one()
+            count, kind = connection.execute(text(DIAGNOSTIC_QUERIES)).one()
         waits.append((count, kind))
 
 

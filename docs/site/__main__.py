@@ -155,7 +155,7 @@ def _engine(engine: Engine, rules: tuple[Rule, ...], statuses: tuple[Status, ...
     yield "## Guidelines that do not matter here"
     yield ""
     for one in statuses:
-        if one.engines[engine.name].state is CheckState.MOOT:
+        if one.engines[engine.name].state is CheckState.NOT_APPLICABLE:
             link = f"[{one.guideline.id}](../guidelines/{one.guideline.id}.md)"
             yield f"- {link} {one.guideline.title}: {one.engines[engine.name].reason}"
 

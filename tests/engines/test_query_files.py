@@ -18,7 +18,10 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 
 FILES = [
-    path for engine in ENGINES for fact in queries.query_files(engine) for path in queries.ways(engine, fact).values()
+    path
+    for engine in ENGINES
+    for fact in queries.query_files(engine)
+    for path in queries.files_by_language(engine, fact).values()
 ]
 WORDS = ("fact", "columns", "cost", "grant", "versions", "link")
 HOSTILE = "a\"b'c;\n-- d\\"

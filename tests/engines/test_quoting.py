@@ -54,7 +54,9 @@ def test_names_reach_influxdb_as_they_are(influxd: Influxd, text: str) -> None:
 # --- Every statement to InfluxDB 2.x: what is between its quotes is read back as what was put in -----------------
 
 _INFLUXDB2 = [
-    (fact, language) for fact in queries.query_files("influxdb2") for language in queries.ways("influxdb2", fact)
+    (fact, language)
+    for fact in queries.query_files("influxdb2")
+    for language in queries.files_by_language("influxdb2", fact)
 ]
 _BREAKOUT = st.lists(
     st.sampled_from(['"', "'", "\\", "\n", "\t", "${", "$", "}", '"]) |> drop(', "'; --", "//", ";", "a", "é"]),

@@ -21,7 +21,7 @@ from tests.planning.runner import misshapen, printed
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.change import AddIndex, Change, DropIndex, Inspect, MakeField, Rename, SetOption, SetRetention
+from tsaudit.model.change import AddIndex, Change, Diagnose, DropIndex, MakeField, Rename, SetOption, SetRetention
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Contribution, Index, Measurement, Profile, TagSets
@@ -175,7 +175,7 @@ def test_advice_of_another_package_that_breaks_says_so(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("engine", sorted(ENGINES))
 def test_each_engine_handles_changes_of_kinds_that_it_knows(engine: str) -> None:
     handled = ENGINES[engine].advice().handles
-    assert Inspect in handled
+    assert Diagnose in handled
     assert all(issubclass(kind, Change) for kind in handled)
     assert handled & {MakeField, AddIndex, SetRetention}
 

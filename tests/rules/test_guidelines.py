@@ -22,9 +22,9 @@ def test_ids_when_counted() -> None:
 
 def test_every_engine_when_a_guideline_is_read() -> None:
     for guideline in GUIDELINES:
-        assert guideline.engines | set(guideline.moot) == set(ENGINES)
-        assert not guideline.engines & set(guideline.moot)
-        assert all(reason and not reason.endswith(".") for reason in guideline.moot.values())
+        assert guideline.engines | set(guideline.not_applicable) == set(ENGINES)
+        assert not guideline.engines & set(guideline.not_applicable)
+        assert all(reason and not reason.endswith(".") for reason in guideline.not_applicable.values())
         assert guideline.engines, guideline.id
 
 
@@ -35,16 +35,16 @@ def test_state_when_rules_are_given() -> None:
         for engine, coverage in found.engines.items():
             checked = engine in found.guideline.engines and any(engine in r.engines for r in rules)
             assert (coverage.state is CheckState.CHECKED) == checked
-            assert bool(coverage.reason) == (coverage.state is CheckState.MOOT)
+            assert bool(coverage.reason) == (coverage.state is CheckState.NOT_APPLICABLE)
 
 
 def test_all_open_or_moot_when_there_are_no_rules() -> None:
-    assert {c.state for s in status([]) for c in s.engines.values()} == {CheckState.MOOT, CheckState.OPEN}
+    assert {c.state for s in status([]) for c in s.engines.values()} == {CheckState.NOT_APPLICABLE, CheckState.OPEN}
 
 
 def test_tag_values_when_the_engine_does_not_index_them() -> None:
     found = {s.guideline.id: s for s in status(all_rules())}
-    assert found["A6"].engines["influxdb3"].state is CheckState.MOOT
+    assert found["A6"].engines["influxdb3"].state is CheckState.NOT_APPLICABLE
     assert found["A6"].engines["influxdb1"].state is CheckState.CHECKED
 
 

@@ -15,7 +15,7 @@ from tsaudit.collect.roles import sampled
 from tsaudit.engines.queries import query_name
 from tsaudit.model.facts.given import OfRowSample
 from tsaudit.model.profile import Count, How, Reason, Window, utc_now
-from tsaudit.text import instant as instant_in_words
+from tsaudit.text import instant as instant_description
 from tsaudit.text import many, number, span
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
     if found.newest is None:
         why = f"all {many(found.read, 'row')} read have no {name}"
     else:
-        why = f"the newest {name} is {instant_in_words(found.newest)}"
+        why = f"the newest {name} is {instant_description(found.newest)}"
     detail = f"0 rows from {span(window.start, window.end)} by column {name} ({counts}), although {total}: {why}; "
     if runner.engine.infers_roles:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)

@@ -87,7 +87,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
     draft = replace(draft, measurement=known, never_source=kind.never_source)
     draft = _with_roles(runner, draft, _values(draft))
     draft = open_labels(runner, draft, most)
-    guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
+    guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.NOT_EVALUATED)]
     if guessed and "row_sample" not in draft.measurement.statements:
         reason = (
             draft.unreadable.reason if draft.unreadable else runner.why(("row_sample",), draft.database, draft.name)

@@ -151,6 +151,13 @@ class Engine:
     their full path.
     """
     takes_line_protocol: bool = False
+    sql_types: Mapping[str, str] = {
+        "integer": "BIGINT",
+        "float": "DOUBLE",
+        "boolean": "BOOLEAN",
+        "time": "TIMESTAMP",
+    }
+    """The types of columns of integers, floats, booleans, and times."""
 
     def quoted(self, name: str | Qualified) -> str:
         """`name` as an identifier, with its schema if it would not be found without."""

@@ -47,7 +47,7 @@ def query_files(engine: str) -> dict[str, Path]:
     return {fact: next(iter(files.values())) for fact, files in _files(engine).items()}
 
 
-def ways(engine: str, fact: str) -> dict[str, Path]:
+def files_by_language(engine: str, fact: str) -> dict[str, Path]:
     """Language to file, for each way to query the engine for the fact; the normal one first."""
     return _files(engine)[fact]
 
@@ -66,7 +66,7 @@ def query_name(engine: str, fact: str, language: str = "") -> str:
     """The name of a query in figures: the path below `sql/`. Without a language, that of the normal file for
     the fact.
     """
-    path = ways(engine, fact)[language] if language else query_files(engine)[fact]
+    path = files_by_language(engine, fact)[language] if language else query_files(engine)[fact]
     return f"{engine}/{path.name}"
 
 
@@ -121,7 +121,7 @@ def _source(path: Path) -> str:
 
 def render(engine: str, fact: str, language: str = "", **parameters: Any) -> str:
     """The statement for a fact, without comments. KeyError for a fact that the engine does not offer."""
-    path = ways(engine, fact)[language] if language else query_files(engine)[fact]
+    path = files_by_language(engine, fact)[language] if language else query_files(engine)[fact]
     return _template(engine, path).render(**parameters).strip()
 
 

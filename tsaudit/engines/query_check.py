@@ -20,7 +20,7 @@ def problems(engine: Engine) -> Iterator[str]:
     """A line for each file that is not a valid template, and for each name without a value."""
     for fact in queries.query_files(engine.name):
         offered = names_of(FACTS[fact].given).keys() | engine.parameters.keys()
-        for path in queries.ways(engine.name, fact).values():
+        for path in queries.files_by_language(engine.name, fact).values():
             yield from _problems(engine.name, fact, path, sorted(offered))
 
 

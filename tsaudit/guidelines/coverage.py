@@ -23,8 +23,8 @@ def _status(guideline: Guideline, rules: list[CheckingRule]) -> Status:
     def coverage(engine: str) -> Coverage:
         if engine in checked:
             return Coverage(CheckState.CHECKED)
-        if engine in guideline.moot:
-            return Coverage(CheckState.MOOT, guideline.moot[engine])
+        if engine in guideline.not_applicable:
+            return Coverage(CheckState.NOT_APPLICABLE, guideline.not_applicable[engine])
         return Coverage(CheckState.OPEN)
 
     return Status(guideline, tuple(sorted(r.code for r in rules)), {e: coverage(e) for e in ENGINES})

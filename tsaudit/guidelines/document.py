@@ -16,7 +16,7 @@ _INTRODUCTION: Final = (
     "below the table."
 )
 _GENERATED: Final = "Generated from `tsaudit/guidelines/` and the rules by `make golden`."
-_SIGNS: Final = {CheckState.CHECKED: "yes", CheckState.MOOT: "-", CheckState.OPEN: "open"}
+_SIGNS: Final = {CheckState.CHECKED: "yes", CheckState.NOT_APPLICABLE: "-", CheckState.OPEN: "open"}
 
 
 def markdown(rules: Iterable[CheckingRule]) -> str:
@@ -50,7 +50,7 @@ def _reasons(rows: Iterable[Status]) -> list[str]:
     for s in rows:
         engines: dict[str, list[str]] = {}
         for engine, coverage in s.engines.items():
-            if coverage.state is CheckState.MOOT:
+            if coverage.state is CheckState.NOT_APPLICABLE:
                 engines.setdefault(coverage.reason, []).append(engine)
         if engines:
             lines.append(f"- {s.guideline.id}: " + "; ".join(f"{', '.join(e)}: {r}" for r, e in engines.items()))

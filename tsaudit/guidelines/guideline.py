@@ -38,7 +38,7 @@ class CheckState(enum.StrEnum):
 
     CHECKED = "checked"
     """A rule checks it on the engine."""
-    MOOT = "moot"
+    NOT_APPLICABLE = "not_applicable"
     """It does not matter on the engine."""
     OPEN = "open"
     """It matters on the engine, and no rule checks it yet."""
@@ -59,10 +59,10 @@ class Guideline:
     @property
     def engines(self) -> frozenset[str]:
         """Engines on which it matters."""
-        return frozenset(name for name in ENGINES if name not in self.moot)
+        return frozenset(name for name in ENGINES if name not in self.not_applicable)
 
     @property
-    def moot(self) -> Mapping[str, str]:
+    def not_applicable(self) -> Mapping[str, str]:
         """All other engines, with the reason why it does not matter there."""
         return {name: why for name in ENGINES if (why := self.why_not_on(name))}
 

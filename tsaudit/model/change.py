@@ -285,7 +285,7 @@ class SetKey(Change):
 
 
 @dataclass(frozen=True, slots=True)
-class Inspect(Change):
+class Diagnose(Change):
     """Change nothing yet: what the query of the plan's first step looks for."""
 
     what: str

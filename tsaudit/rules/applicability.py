@@ -30,15 +30,15 @@ def why_not(rule: Rule, engine: str) -> str:
     """Why the rule says nothing on the engine; empty where it does."""
     if rule.applies_to(engine):
         return ""
-    if engine in rule.moot:
-        return f"does not apply to {engine}: {rule.moot[engine]}"
+    if engine in rule.not_applicable:
+        return f"does not apply to {engine}: {rule.not_applicable[engine]}"
     missing = rule.requires - offered(frozenset(query_files(engine)))
-    moot = [g.moot[engine] for g in GUIDELINES if g.id in rule.guidelines and engine in g.moot]
+    why = [g.not_applicable[engine] for g in GUIDELINES if g.id in rule.guidelines and engine in g.not_applicable]
     if rule.only is not None and not rule.only(ENGINES[engine]):
         about = sorted(name for name in ENGINES if rule.only(ENGINES[name]))
         return f"does not apply to {engine}: it is about {', '.join(about) or 'no engine'}"
-    if moot and len(moot) == len(rule.guidelines):
-        return f"does not apply to {engine}: {moot[0]}"
+    if why and len(why) == len(rule.guidelines):
+        return f"does not apply to {engine}: {why[0]}"
     return f"{engine} does not offer {', '.join(sorted(missing))}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tsaudit.model.change import Inspect, MergeMeasurements
+from tsaudit.model.change import Diagnose, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
@@ -115,7 +115,7 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     more = len(under) - len(shown)
     shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
     changes = finding.changes
-    if all(isinstance(change, Inspect) for change in changes):
+    if all(isinstance(change, Diagnose) for change in changes):
         # Changes of the others would otherwise be about what this one changes anyway. Those of notes stay theirs.
         worse = (other for _, other in under if other.severity is not Severity.NOTE)
         changes = (*changes, *(change for other in worse for change in other.changes))

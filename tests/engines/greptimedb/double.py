@@ -1,7 +1,7 @@
 """A stand-in for GreptimeDB: speaks the MySQL protocol, and runs the SQL it is sent on DataFusion.
 
 DataFusion is what the product is built on. Copied from the product's sources and recorded outputs are the metadata
-views (`catalogue.py` beside this, in the shapes of three versions), the statements that it answers without running
+views (`catalog.py` beside this, in the shapes of three versions), the statements that it answers without running
 them (src/servers/src/mysql/federated.rs), how values look on the wire and which of them fail there (.../writer.rs), its
 errors, how rows of one key and time become one (merge_mode), what a reader may do, and these of its oddities:
 an unfiltered count on an append-only table does not see nulls, and a query over too many files is refused.
@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from tests.databases import Dataset, Table
 from tests.engines.greptimedb.answers import described, in_utc, next_batch, one_value, printed, refused
-from tests.engines.greptimedb.catalogue import views
+from tests.engines.greptimedb.catalog import views
 from tests.engines.greptimedb.definition import definition
 from tests.engines.greptimedb.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.engines.greptimedb.mysql_server import Row as Cells
@@ -83,7 +83,7 @@ class GreptimeDB:
         """Whether it lists the columns of its own views only."""
         self._context = _context()
         self.tables: dict[tuple[str, str], Stored] = {}
-        """(database, name) to what the catalogue says of it."""
+        """(database, name) to what the catalog says of it."""
         self._scans: dict[str, tuple[Stored, frozenset[int]]] = {}
         """Name of a table in plans to the table, and the spans of time in which it has a file."""
         self._views_are_old = True

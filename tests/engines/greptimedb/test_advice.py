@@ -20,9 +20,9 @@ from tsaudit.model.change import (
     Change,
     ChangeType,
     ColumnPart,
+    Diagnose,
     DropIndex,
     DropRepeats,
-    Inspect,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -274,7 +274,7 @@ def test_a_family_gets_one_table(server: GreptimeDB) -> None:
 
 def test_new_values_of_a_day_by_source(server: GreptimeDB) -> None:
     make = _written(server)
-    steps = make(Inspect(AT, "new values", "trace"))
+    steps = make(Diagnose(AT, "new values", "trace"))
     assert "now() - INTERVAL '1 day'" in steps[StepKind.FIND].text
 
 

@@ -1,4 +1,4 @@
-"""GreptimeDB: five versions of its catalogue, and what its answers conceal."""
+"""GreptimeDB: five versions of its catalog, and what its answers conceal."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.engines.greptimedb.catalogue import lifetime_s
+from tsaudit.engines.greptimedb.catalog import lifetime_s
 
 DAY = 86_400
 

@@ -1,4 +1,4 @@
-"""Values from the wire, as they are typed by the catalogue."""
+"""Values from the wire, as they are typed by the catalog."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tsaudit.model.change import (
     Change,
     ChangeType,
     ColumnPart,
-    Inspect,
+    Diagnose,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -186,13 +186,13 @@ def _all_changes(at: Subject) -> list[list[Change]]:
         [MakeTag(at, "room")],
         [SplitColumn(at, ODD, "-", parts, "x-y")],
         [Rename(at, ODD, "plain")],
-        [ChangeType(at, "v v", "integer"), Inspect(at, "types", "v v", ("float", "integer"))],
+        [ChangeType(at, "v v", "integer"), Diagnose(at, "types", "v v", ("float", "integer"))],
         [SplitMeasurement(at, "room_events", ("room",))],
-        [Inspect(at, "schema")],
-        [Inspect(at, "both", "room")],
-        [Inspect(database, "measurements")],
-        [Inspect(database, "databases", values=("a", "b"))],
-        [Inspect(database, "tenants", ODD)],
+        [Diagnose(at, "schema")],
+        [Diagnose(at, "both", "room")],
+        [Diagnose(database, "measurements")],
+        [Diagnose(database, "databases", values=("a", "b"))],
+        [Diagnose(database, "tenants", ODD)],
         [SetRetention(database, timedelta(days=36500), "autogen")],
     ]
 
@@ -234,7 +234,7 @@ def test_the_source_that_writes_most_values_comes_first_in_influxdb_3(influxdb3:
 def test_influxdb_3_accepts_every_statement_and_command(influxdb3: InfluxDB3 | RealInfluxDB3) -> None:
     statements = 0
     for number, plan in enumerate(_all_changes(Subject("", ""))):
-        if any(isinstance(change, Inspect) and change.what in ("types", "both") for change in plan):
+        if any(isinstance(change, Diagnose) and change.what in ("types", "both") for change in plan):
             continue
         target = write(Dataset([ODDLY_NAMED]), "influxdb3", influxdb3)
         for step in steps(advice(collected(target), _all_changes(_at(target, ODD))[number], OVERWRITTEN)):
@@ -381,7 +381,7 @@ def test_every_step_fits_on_a_screen(engine: str, effect: Effect) -> None:
     for changes in _all_changes(Subject("main", ODD)):
         found = steps(advice(profile, changes, effect))
         # A column of InfluxDB 3 cannot be both a tag and a field.
-        assert found or (engine == "influxdb3" and isinstance(changes[0], Inspect) and changes[0].what == "both")
+        assert found or (engine == "influxdb3" and isinstance(changes[0], Diagnose) and changes[0].what == "both")
         assert [step.kind for step in found] == [kind for kind in StepKind if kind in {step.kind for step in found}]
         for step in found:
             assert len(step.text.splitlines()) <= 10, step.text

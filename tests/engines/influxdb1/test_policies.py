@@ -364,7 +364,7 @@ def test_series_that_comes_to_a_further_policy_is_seen_the_next_day(tsi1: Server
 
 
 def test_series_are_too_many_to_be_told_apart_by_rows(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policies, "MAX_TOLD_APART", 50)
+    monkeypatch.setattr(policies, "MAX_DISTINGUISHED", 50)
     layout = {"": [f"m,host=h{i} v=1" for i in range(9)], "raw": [f"m,id=i{i} v=1" for i in range(60)]}
     profile = collected(written(server, layout))
     if server.index == "tsi1":
@@ -385,7 +385,7 @@ def test_series_are_too_many_to_be_told_apart_by_rows(server: Server, monkeypatc
 def test_index_shows_by_a_foreign_measurement_that_it_tells_policies_apart(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(policies, "MAX_TOLD_APART", 50)
+    monkeypatch.setattr(policies, "MAX_DISTINGUISHED", 50)
     layout = {"": ["m,host=a v=1", "mine v=1"], "raw": [*(f"m,id=i{i} v=1" for i in range(60)), "other v=1"]}
     profile = collected(written(server, layout))
     if server.index == "tsi1":

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.change import Change, Inspect, LeaveOut, MakeField
+from tsaudit.model.change import Change, Diagnose, LeaveOut, MakeField
 from tsaudit.model.plan import Effect
 from tsaudit.model.subject import Subject
 
@@ -59,11 +59,11 @@ def rendered() -> dict[str, str]:
         [
             *_statements("fields", MakeField(at, ODD), MakeField(at, "load", "float")),
             *_statements("left out", LeaveOut(at, ODD), LeaveOut(at, "alarm")),
-            *_statements("schema", Inspect(at, "schema")),
-            *_statements("measurements", Inspect(bucket, "measurements")),
-            *_statements("tenants", Inspect(bucket, "tenants", column=ODD)),
-            *_statements("buckets", Inspect(bucket, "databases", values=(ODD, "(x"))),
-            *_statements("sources", Inspect(at, "new values", ODD), known=True),
+            *_statements("schema", Diagnose(at, "schema")),
+            *_statements("measurements", Diagnose(bucket, "measurements")),
+            *_statements("tenants", Diagnose(bucket, "tenants", column=ODD)),
+            *_statements("buckets", Diagnose(bucket, "databases", values=(ODD, "(x"))),
+            *_statements("sources", Diagnose(at, "new values", ODD), known=True),
         ]
     )
 

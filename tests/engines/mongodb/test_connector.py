@@ -24,7 +24,7 @@ from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.mongodb.documents import leaves
-from tsaudit.engines.mongodb.sampling import in_words, sample_size
+from tsaudit.engines.mongodb.sampling import description, sample_size
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import How, Profile, Reason
@@ -319,12 +319,12 @@ def test_sample_stays_below_five_percent(total: int | None, expected: tuple[int,
 
 
 def test_sample_in_words() -> None:
-    assert in_words(1000, None, 1000, random=False) == "the first 1,000 documents"
-    assert in_words(1000, 1500, 1000, random=False) == "the first 1,000 of 1,500 documents"
-    assert in_words(980, 20_000, 980, random=True) == "980 of 20,000 documents, chosen randomly"
+    assert description(1000, None, 1000, random=False) == "the first 1,000 documents"
+    assert description(1000, 1500, 1000, random=False) == "the first 1,000 of 1,500 documents"
+    assert description(980, 20_000, 980, random=True) == "980 of 20,000 documents, chosen randomly"
     # As many as were asked for: there may be more than the count in the metadata says.
-    assert in_words(1000, 50, 1000, random=False) == "the first 1,000 documents"
-    assert in_words(60, 50, 1000, random=False) == "all 60 documents"
+    assert description(1000, 50, 1000, random=False) == "the first 1,000 documents"
+    assert description(60, 50, 1000, random=False) == "all 60 documents"
 
 
 def test_views_and_the_servers_own_collections_are_left_out() -> None:

@@ -26,8 +26,8 @@ from tsaudit.model.change import (
     Change,
     ChangeType,
     ColumnPart,
+    Diagnose,
     DropIndex,
-    Inspect,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -370,7 +370,7 @@ def test_the_source_that_writes_most_values_comes_first(place: Callable[[Dataset
         for number, time in enumerate(times(80))
     ]
     where = place(Dataset([Table("requests", ("app", "request", "version", "zone"), {"ms": "float"}, rows)]))
-    plan = where.plan(Inspect(NOWHERE, "new values", "request"))
+    plan = where.plan(Diagnose(NOWHERE, "new values", "request"))
     (step,) = plan.steps
     assert step.kind is StepKind.FIND
     found = where.server.rows(step.text)
@@ -483,7 +483,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Where:
         SplitColumn(AT, LABEL, "-", (), "api-1"),
         SplitMeasurement(AT, "others", ("v",)),
         LeaveOut(AT, LABEL),
-        Inspect(AT, "sources", "v"),
+        Diagnose(AT, "sources", "v"),
     ],
     ids=lambda change: type(change).__name__,
 )

@@ -11,7 +11,7 @@ from tests.builders import a_measurement, a_profile
 from tests.databases import Dataset
 from tests.rules.cases import Case, hosts, run_rule, table, text_of
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
@@ -76,7 +76,7 @@ def test_message_and_evidence() -> None:
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["in each of them"] == "orders and users"
     assert evidence["bytes of all"] == "84 kB"
-    assert finding.changes == (Inspect(finding.subject, "databases", values=("tenant_", "")),)
+    assert finding.changes == (Diagnose(finding.subject, "databases", values=("tenant_", "")),)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tell
     assert stored_bytes(a_profile(tables[0], databases=(databases[0], Database("b")), gaps=(gap,))) is None
 
 
-@pytest.mark.parametrize("product", sorted(name for name in rule.moot if " " in name))
+@pytest.mark.parametrize("product", sorted(name for name in rule.not_applicable if " " in name))
 def test_products_that_tell_no_bytes(product: str) -> None:
     engine, edition = product.split(" ", 1)
     assert engine in rule.engines
@@ -133,7 +133,7 @@ def test_products_that_tell_no_bytes(product: str) -> None:
         result = run_rule(rule, a_profile(engine=engine, server_version=version))
         assert (result.outcome, result.reason) == (
             Outcome.NOT_APPLICABLE,
-            f"does not apply to {product}: {rule.moot[product]}",
+            f"does not apply to {product}: {rule.not_applicable[product]}",
         )
     assert run_rule(rule, a_profile(engine=engine, server_version="Core 3.6.0")).outcome is Outcome.PASS
 

@@ -28,7 +28,7 @@ MIN_VALUES: Final = 20
 MIN_TIMES: Final = 2.0
 """Numbers with the name of an ID identify a source if there are at least this many, each this often on average."""
 
-UNJUDGED: Final = "without values to look at"
+NOT_EVALUATED: Final = "without values to look at"
 """The end of the reason if the role of a column is a guess."""
 
 _ID_NAME: Final = re.compile(
@@ -205,7 +205,7 @@ def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, st
     if not is_text(column.data_type):
         return Role.FIELD, f"a {kind} column"
     if values is None or values.count == 0:
-        return Role.TAG, f"a {kind} column {UNJUDGED}"
+        return Role.TAG, f"a {kind} column {NOT_EVALUATED}"
     if values.mean_length > LONG_TEXT:
         return Role.FIELD, f"long text, {number(round(values.mean_length))} characters on average"
     if kind.startswith("bool"):

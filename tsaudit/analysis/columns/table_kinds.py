@@ -227,9 +227,9 @@ def _by_values(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
     money = [name for name in _numbers(evidence) if words_of(name) & MONEY]
     if money:
         yield -2, f"amounts of single transactions ({_listed(money)})"
-    told = list(_told(evidence))
-    if told:
-        yield -2 * min(len(told), 3), f"details of a single event ({_listed(told)})"
+    described = list(_description(evidence))
+    if described:
+        yield -2 * min(len(described), 3), f"details of a single event ({_listed(described)})"
 
 
 def _by_sources(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
@@ -253,7 +253,7 @@ def _other(evidence: KindEvidence, against: Sequence[str]) -> Decided:
     key = [c.name for c in evidence.columns if c.key_position is not None]
     changes = any(life.changes for life in evidence.lives)
     is_thing = len(key) == 1 and key[0] != evidence.time and _is_named_key(evidence, key[0])
-    is_pair = len(key) > 1 and evidence.time not in key and not list(_told(evidence))
+    is_pair = len(key) > 1 and evidence.time not in key and not list(_description(evidence))
     if changes or is_thing or is_pair or evidence.referred_to or _further_keys(evidence):
         return Decided(TableKind.ENTITY, "; ".join(against) or "one row per thing")
     return Decided(TableKind.EVENTS, "; ".join(against) or "each row stands for itself, without measured values")
@@ -295,7 +295,7 @@ def _measures(evidence: KindEvidence) -> list[str]:
     return [name for name in _numbers(evidence) if not words_of(name) & MONEY]
 
 
-def _told(evidence: KindEvidence) -> Iterator[str]:
+def _description(evidence: KindEvidence) -> Iterator[str]:
     """Columns that describe a single event: documents, long texts, addresses, and texts that hardly come again.
 
     Random IDs beside measured values are no evidence: IDs written as tags are the most frequent mistake in series.

@@ -18,7 +18,7 @@ from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, words_of
 from tsaudit.analysis.columns.types import is_integer, is_list
 from tsaudit.model.profile import Role, Window
-from tsaudit.text import instant as in_words
+from tsaudit.text import instant as instant_description
 from tsaudit.text import percent
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def time_column(
     if chosen is not None and chosen.time is not None:
         return _configured(columns, extents, chosen.time, typed=typed)
     if not known or not any(extents[c.name].values for c in known):
-        return _by_catalogue(columns)
+        return _by_catalog(columns)
     stored = {c.name: (native(c) if typed else None) or kind_of(extents[c.name]) for c in known}
     newest = _newest(known, extents, stored, window)
     weighed = []
@@ -168,7 +168,7 @@ def _configured(
     return TimeColumn(name, kind, "set in tsaudit.yaml") if kind else None
 
 
-def _by_catalogue(columns: Sequence[Column]) -> TimeColumn | None:
+def _by_catalog(columns: Sequence[Column]) -> TimeColumn | None:
     """The choice without values: the table is empty, or nothing was read."""
     own = [c for c in columns if native(c)]
     best = min(own, key=lambda c: (not _in_key(c, columns), *_preference(c)), default=None)
@@ -230,11 +230,11 @@ def _by_values(
         found.append((-6 if null > MOSTLY_NULL else -3, f"{percent(null)} null"))
     if last > window.end + _AHEAD:
         # If no other column is a time, a clock is ahead.
-        found.append((-4 if newest else 0, f"in the future, up to {in_words(last)}"))
+        found.append((-4 if newest else 0, f"in the future, up to {instant_description(last)}"))
     elif last >= window.start:
         found.append((4, "up to the present"))
     elif newest is not None and newest - last > window.end - window.start:
-        found.append((-4, f"ends at {in_words(last)}"))
+        found.append((-4, f"ends at {instant_description(last)}"))
     if first == last and extent.values > 1:
         found.append((-4, "the same in all rows"))
     return found

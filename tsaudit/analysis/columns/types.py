@@ -50,16 +50,3 @@ def is_number(data_type: str) -> bool:
     """Whether columns of the type contain integers, floats, or decimals."""
     is_one = re.match(r"FLOAT|REAL|DOUBLE|NUMERIC|DECIMAL|DEC\b", data_type.upper())
     return is_integer(data_type) or (bool(is_one) and not is_list(data_type))
-
-
-_SQL_TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
-_OWN_SQL_TYPES: Final = {
-    "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"},
-    "postgresql": {"float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"},
-    "greptimedb": {"time": "TIMESTAMP(3)"},
-}
-
-
-def sql_type(engine: str, kind: str) -> str:
-    """The engine's type for a column of integers, floats, booleans, or times (`integer`, `float`, ...)."""
-    return (_SQL_TYPES | _OWN_SQL_TYPES.get(engine, {}))[kind]

@@ -39,16 +39,16 @@ def keyed_fields(measurement: Measurement, fewest: int = FEWEST) -> Iterator[Key
         parts = field.key.split(".")
         for at, part in enumerate(parts):
             below[".".join(parts[:at])].add(part)
-    told: list[str] = []
+    reported: list[str] = []
     for above, names in sorted(below.items(), key=lambda one: (one[0].count("."), one[0])):
-        if len(names) < fewest or _is_in(above, told):
+        if len(names) < fewest or _is_in(above, reported):
             continue
         whole = {kind: sorted(n for n in names if form.fullmatch(n)) for kind, form in _WHOLE.items()}
         others = sorted(names - {n for kind in whole.values() for n in kind})
         families = [KeyedFields(above, f.template, f.members) for f in name_families(others)]
         for found in [*families, *(KeyedFields(above, kind, tuple(members)) for kind, members in whole.items())]:
             if len(found.names) >= fewest:
-                told += found.paths
+                reported += found.paths
                 yield found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tsaudit.analysis.columns.types import sql_type
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice, is_complete
 from tsaudit.engines.sql.parts import Part, fits, folded
 from tsaudit.text import many
@@ -31,7 +31,7 @@ class DuckdbAdvice(SqlAdvice):
                 yield part
 
     def retyped(self, column: str, kind: str) -> Part | None:
-        quoted, to = self.place.quoted([column]), sql_type("duckdb", kind)
+        quoted, to = self.place.quoted([column]), ENGINES["duckdb"].sql_types[kind]
         pieces = [f"ALTER TABLE {self.place.table()}", f"ALTER COLUMN {quoted}", f"TYPE {to}"]
         statement = folded([*pieces, f"USING CAST(NULLIF(trim({quoted}), '') AS {to});"])
         words = f"Convert {column} to {to}. If a value does not convert, the statement fails and changes nothing."

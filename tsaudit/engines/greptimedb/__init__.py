@@ -36,6 +36,7 @@ class Greptimedb(Engine):
     )
     reads_password_apart = True
     default_schema = ""
+    sql_types = {**Engine.sql_types, "time": "TIMESTAMP(3)"}
     divides_by_time = True
     checks_key_types = True
     batched_facts = BATCHED - {"time_extents"}

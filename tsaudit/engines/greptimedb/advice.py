@@ -8,7 +8,6 @@ from datetime import UTC, timedelta
 from functools import cached_property
 from typing import Final
 
-from tsaudit.analysis.columns.types import sql_type
 from tsaudit.engines import writers
 from tsaudit.engines.greptimedb.new_table import NewTable, create
 from tsaudit.engines.greptimedb.statements import APPEND_ONLY, options_clause, set_index, set_option, unset_index
@@ -23,16 +22,17 @@ from tsaudit.engines.greptimedb.tables import (
     primary_key,
     version,
 )
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
-from tsaudit.engines.sql.looks import Looks
+from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
 from tsaudit.engines.sql.parts import Part, fits, lines_of
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
     AddIndex,
+    Diagnose,
     DropIndex,
     DropRepeats,
-    Inspect,
     MakeField,
     MakeTag,
     SetKey,
@@ -58,7 +58,7 @@ class GreptimeAdvice(SqlAdvice):
     """Tables declare their tags, time index, and options."""
 
     handles = SqlAdvice.handles | {DropRepeats, SetKey, SetOption, SetRetention}
-    looks = Looks(
+    diagnostic_queries = DiagnosticQueries(
         recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= now() - INTERVAL '1 day'",
     )
     text_type = "STRING"
@@ -236,7 +236,7 @@ class GreptimeAdvice(SqlAdvice):
                 yield Part(f"Unset the {kind} index on {column}.", (statement,))
 
     def retyped(self, column: str, kind: str) -> Part | None:
-        quoted, to = self.place.quoted([column]), sql_type("greptimedb", kind)
+        quoted, to = self.place.quoted([column]), ENGINES["greptimedb"].sql_types[kind]
         return Part(
             f"Convert {column} to {to}.",
             (f"ALTER TABLE {self.altered_table()} MODIFY COLUMN {quoted} {to};",),
@@ -383,7 +383,7 @@ class GreptimeAdvice(SqlAdvice):
             yield self._replaced[1]
         if self.place.measurement is not None and is_metric(self.place.here):
             # The statements above change how long rows are kept, and nothing else.
-            if not all(isinstance(c, Inspect | SetOption | SetRetention) for c in self.changes):
+            if not all(isinstance(c, Diagnose | SetOption | SetRetention) for c in self.changes):
                 yield Part(f"Stored rows stay as they are.{self.expires()}")
             return
         yield from self.parts_kept()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tsaudit.engines import queries
 from tsaudit.engines.connection import Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import database_facts, measurement_facts, wire
-from tsaudit.engines.greptimedb.asked import Asked, Known
+from tsaudit.engines.greptimedb.catalog_queries import CatalogQueries, Known
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.facts.given import OfMeasurement
 
@@ -24,26 +24,26 @@ def connect(
     """An open connection to the server, which has responded. ConnectorError."""
     address = wire.address(url, username, password)
     timeout_s = float(options.get("connect_timeout_s", 10.0))
-    way = wire.Wire.to(address, timeout_s)
+    transport = wire.Wire.to(address, timeout_s)
     try:
-        yield GreptimeConnection(way, wire.server_version(way, address, timeout_s))
+        yield GreptimeConnection(transport, wire.server_version(transport, address, timeout_s))
     finally:
-        way.close()
+        transport.close()
 
 
 class GreptimeConnection:
     """One connection, and the parts of the catalog read so far."""
 
-    def __init__(self, way: wire.Wire, server_version: str, known: Known | None = None) -> None:
+    def __init__(self, transport: wire.Wire, server_version: str, known: Known | None = None) -> None:
         self.server_version = server_version
-        self._way = way
+        self._transport = transport
         self._known = known or Known()
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/greptimedb/<fact>.sql`, or put the response together; see `connection.Connection`."""
         parameters = given.variables()
         rows = Rows("", iter(()))
-        asked = Asked(self._way, self._known, rows, time.monotonic() + timeout_s)
+        asked = CatalogQueries(self._transport, self._known, rows, time.monotonic() + timeout_s)
         if fact == "databases":
             return rows.reading(asked.stream(queries.render("greptimedb", fact), FACTS[fact].columns, [pa.string()]))
         if parameters.get("measurement") is None:
@@ -62,17 +62,17 @@ class GreptimeConnection:
         """
         rows = RowsOfSeveral("", {})
         given = [one for one in given if not self._known.limit.is_known(one.database, one.measurement)]
-        asked = Asked(self._way, self._known, rows, time.monotonic() + timeout_s)
+        asked = CatalogQueries(self._transport, self._known, rows, time.monotonic() + timeout_s)
         return rows.reading(measurement_facts.answer_together(fact, asked, given, rows))
 
     def reconnect(self) -> GreptimeConnection:
         """Another connection to the same server, which shares what this one knows."""
-        return GreptimeConnection(self._way.again(), self.server_version, self._known)
+        return GreptimeConnection(self._transport.again(), self.server_version, self._known)
 
     def close(self) -> None:
         """Close the connection."""
-        self._way.close()
+        self._transport.close()
 
     def abort(self) -> None:
         """Shut the socket down."""
-        self._way.abort()
+        self._transport.abort()

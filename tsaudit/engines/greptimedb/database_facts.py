@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import FactError
-from tsaudit.engines.greptimedb import catalogue, create_table
-from tsaudit.engines.greptimedb.asked import Asked
-from tsaudit.engines.greptimedb.catalogue import LEGACY_FORMAT, Row, Table
+from tsaudit.engines.greptimedb import catalog, create_table
+from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, Row, Table
+from tsaudit.engines.greptimedb.catalog_queries import CatalogQueries
 from tsaudit.engines.greptimedb.create_table import CreateTable
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.model.facts import FACTS
@@ -36,7 +36,7 @@ _KINDS: Final[Mapping[str, pa.DataType]] = {
 class _Question:
     """A query about the tables of one database."""
 
-    asked: Asked
+    asked: CatalogQueries
     database: str
     named: Sequence[str] | None
     """The tables to examine, because each may need a statement; None for all."""
@@ -48,7 +48,7 @@ class _Question:
         return found if self.named is None else {name: found[name] for name in self.named if name in found}
 
 
-def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+def answer(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """The fact's rows for one database, in one batch."""
     if fact == "stored_rows":
         yield from _stored_rows(asked, parameters)
@@ -69,27 +69,27 @@ def _columns(question: _Question) -> Iterator[Row]:
     key_of = _keys(question.asked, question.database)
     for table in question.tables.values():
         # The position in a key of one column is known without a query.
-        yield from catalogue.column_rows(table, table.tags if len(table.tags) < 2 else key_of(table.name))
+        yield from catalog.column_rows(table, table.tags if len(table.tags) < 2 else key_of(table.name))
 
 
 def _row_estimate(question: _Question) -> Iterator[Row]:
     regions = _regions(question.asked)
     for table in question.tables.values():
-        rows, _, _ = catalogue.region_totals(regions(table))
+        rows, _, _ = catalog.region_totals(regions(table))
         yield {"measurement": table.name, "rows": rows}
 
 
 def _storage(question: _Question) -> Iterator[Row]:
     regions = _regions(question.asked)
     for table in question.tables.values():
-        _, data, index = catalogue.region_totals(regions(table))
+        _, data, index = catalog.region_totals(regions(table))
         yield {"measurement": table.name, "data_bytes": data, "index_bytes": index}
 
 
 def _options(question: _Question) -> Iterator[Row]:
     for name, table in question.tables.items():
         if (defined := _defined(question.asked, question.database, name)) is not None:
-            yield from catalogue.option_rows(table, defined)
+            yield from catalog.option_rows(table, defined)
 
 
 def _effective_options(question: _Question) -> Iterator[Row]:
@@ -110,7 +110,7 @@ def _effective_options(question: _Question) -> Iterator[Row]:
 def _table_retention(question: _Question) -> Iterator[Row]:
     for name in question.tables:
         if (defined := _defined(question.asked, question.database, name)) is not None:
-            yield catalogue.retention_row(name, defined)
+            yield catalog.retention_row(name, defined)
 
 
 def _indexes(question: _Question) -> Iterator[Row]:
@@ -120,7 +120,7 @@ def _indexes(question: _Question) -> Iterator[Row]:
         for row in _key_rows(question.asked)
         if row["table_schema"] == question.database and row["table_name"] in known
     ]
-    return catalogue.index_rows(catalogue.index_members(rows, _keys(question.asked, question.database)))
+    return catalog.index_rows(catalog.index_members(rows, _keys(question.asked, question.database)))
 
 
 def _partitions(question: _Question) -> Iterator[Row]:
@@ -131,10 +131,10 @@ def _partitions(question: _Question) -> Iterator[Row]:
     regions = _regions(question.asked)
     for name, table in question.tables.items():
         if name in found and (defined := _defined(question.asked, question.database, name)) is not None:
-            yield from catalogue.partition_rows(table, defined, found[name], regions(table))
+            yield from catalog.partition_rows(table, defined, found[name], regions(table))
 
 
-def _stored_rows(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+def _stored_rows(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """Rows in files within the window, which is the same for all databases."""
     if "ssts_manifest" not in _views(asked):
         raise FactError(Reason.UNSUPPORTED, "the server does not report its files; GreptimeDB 1.0 and later do")
@@ -173,31 +173,31 @@ def _shared(part: str) -> str:
     return queries.render_file(queries.root() / _ENGINE / f"{part}.sql")
 
 
-def tables_of(asked: Asked) -> Callable[[str], Mapping[str, Table]]:
+def tables_of(asked: CatalogQueries) -> Callable[[str], Mapping[str, Table]]:
     """Database to its tables."""
     if asked.known.tables is None:
         listed = asked.once(statement("measurements"))
-        asked.known.tables = catalogue.tables(listed, asked.once(statement("columns")))
+        asked.known.tables = catalog.tables(listed, asked.once(statement("columns")))
     found = asked.known.tables
     return lambda database: found.get(database, {})
 
 
-def _regions(asked: Asked) -> Callable[[Table], Sequence[Row]]:
+def _regions(asked: CatalogQueries) -> Callable[[Table], Sequence[Row]]:
     """Table to its regions."""
-    found = catalogue.by_table(asked.once(_shared("_regions")))
+    found = catalog.by_table(asked.once(_shared("_regions")))
     return lambda table: found.get(table.id, ())
 
 
-def _views(asked: Asked) -> frozenset[str]:
-    return catalogue.view_names(asked.once(statement("columns")))
+def _views(asked: CatalogQueries) -> frozenset[str]:
+    return catalog.view_names(asked.once(statement("columns")))
 
 
-def _key_rows(asked: Asked) -> list[Row]:
+def _key_rows(asked: CatalogQueries) -> list[Row]:
     view = "statistics" if "statistics" in _views(asked) else "key_column_usage"
     return asked.once(statement("indexes", catalog=view))
 
 
-def _keys(asked: Asked, database: str) -> Callable[[str], Sequence[str]]:
+def _keys(asked: CatalogQueries, database: str) -> Callable[[str], Sequence[str]]:
     """Table to the columns of its primary key, in order."""
     if "statistics" not in _views(asked):
         # Up to 1.0, no view contains the order.
@@ -216,7 +216,7 @@ def _keys(asked: Asked, database: str) -> Callable[[str], Sequence[str]]:
     return lambda name: keys.get(name, ())
 
 
-def _defined(asked: Asked, database: str, name: str) -> CreateTable | None:
+def _defined(asked: CatalogQueries, database: str, name: str) -> CreateTable | None:
     """The definition of the table; None if it was dropped meanwhile."""
     try:
         (row,) = asked.once(statement("options", database=database, measurement=name))

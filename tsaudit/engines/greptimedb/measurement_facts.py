@@ -9,12 +9,12 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tsaudit.engines.connection import RowsOfSeveral
-from tsaudit.engines.greptimedb import catalogue, typed
-from tsaudit.engines.greptimedb.asked import Asked
-from tsaudit.engines.greptimedb.catalogue import Table
+from tsaudit.engines.greptimedb import catalog, typed
+from tsaudit.engines.greptimedb.catalog import Table
+from tsaudit.engines.greptimedb.catalog_queries import CatalogQueries
 from tsaudit.engines.greptimedb.database_facts import statement, tables_of
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
-from tsaudit.engines.sql import together
+from tsaudit.engines.sql import batching
 from tsaudit.model.facts.given import OfMeasurement
 
 
@@ -29,14 +29,14 @@ class _Query:
     """Characters to keep of a string."""
 
 
-def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+def answer(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """The fact's rows for one measurement, as they arrive."""
     query = _query(fact, asked, parameters)
     batches = asked.stream(query.statement, query.names, query.kinds, query.longest)
     if not _lists_metrics(fact, asked, parameters):
         yield from batches
         return
-    names = catalogue.metric_names(asked.once(statement("measurements")))
+    names = catalog.metric_names(asked.once(statement("measurements")))
     place = parameters["tags"].index(METRIC_OF_ROW)
     for batch in batches:
         # Rows of dropped tables remain for a while: only the IDs of the tables are known.
@@ -45,7 +45,7 @@ def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[p
 
 
 def answer_together(
-    fact: str, asked: Asked, given: Sequence[OfMeasurement], rows: RowsOfSeveral
+    fact: str, asked: CatalogQueries, given: Sequence[OfMeasurement], rows: RowsOfSeveral
 ) -> Iterator[pa.RecordBatch]:
     """The same for several, each batch about one of them. All responses have as many columns, of the same types."""
     given = [one for one in given if not _lists_metrics(fact, asked, one.variables())]
@@ -55,16 +55,16 @@ def answer_together(
         rows.statements = 0
         return
     first = queries[0]
-    names, kinds = [together.PLACE, *first.names], [pa.int64(), *first.kinds]
-    batches = asked.stream(together.united(rows.alone.values()), names, kinds, first.longest)
-    yield from together.divided(batches, given, rows)
+    names, kinds = [batching.PLACE, *first.names], [pa.int64(), *first.kinds]
+    batches = asked.stream(batching.united(rows.alone.values()), names, kinds, first.longest)
+    yield from batching.divided(batches, given, rows)
 
 
-def _query(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> _Query:
+def _query(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> _Query:
     return _QUERIES[fact](_bounded(asked, parameters), _table(asked, parameters))
 
 
-def _bounded(asked: Asked, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+def _bounded(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     """The parameters with the bounds of the window in the precision of the time column."""
     table = _table(asked, parameters)
     if table is None or table.time is None:
@@ -73,7 +73,7 @@ def _bounded(asked: Asked, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**parameters, **{b: typed.rounded_up(parameters[b], data_type) for b in ("start", "end")}}
 
 
-def _lists_metrics(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> bool:
+def _lists_metrics(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> bool:
     """Whether the response has IDs of tables in place of the names of metrics."""
     table = _table(asked, parameters)
     is_of_metrics = table is not None and table.engine == "metric" and METRIC_OF_ROW in parameters["tags"]
@@ -112,5 +112,5 @@ _QUERIES: Final[Mapping[str, Callable[[Mapping[str, Any], Table | None], _Query]
 }
 
 
-def _table(asked: Asked, parameters: Mapping[str, Any]) -> Table | None:
+def _table(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Table | None:
     return tables_of(asked)(parameters["database"]).get(parameters["measurement"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from tsaudit.analysis.columns.types import sql_type
 from tsaudit.engines.greptimedb.statements import CLAUSES, options_clause, partitions_clause
 from tsaudit.engines.greptimedb.tables import indexes_on
 from tsaudit.engines.place import Place
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.merged_table import types_of
 from tsaudit.engines.sql.parts import create_table, insert
 
@@ -33,7 +33,9 @@ class NewTable:
 
     def ddl(self, place: Place, name: str) -> str:
         """Creates it."""
-        types = types_of(place.here) | {column: sql_type("greptimedb", kind) for column, kind in self.types.items()}
+        types = types_of(place.here) | {
+            column: ENGINES["greptimedb"].sql_types[kind] for column, kind in self.types.items()
+        }
         kinds = {c: self.indexes.get(c, frozenset(indexes_on(place.here, c))) for c in types}
         partitions = partitions_clause(place, place.here, self.names) if self.is_partitioned else ""
         return create(
@@ -52,7 +54,9 @@ class NewTable:
         for column in types_of(place.here):
             quoted = place.quoted([column])
             value = (
-                f"CAST({quoted} AS {sql_type('greptimedb', self.types[column])})" if column in self.types else quoted
+                f"CAST({quoted} AS {ENGINES['greptimedb'].sql_types[self.types[column]]})"
+                if column in self.types
+                else quoted
             )
             if column == self.time and column != place.here.time_column and place.here.time_column:
                 value = f"coalesce({quoted}, {place.quoted([place.here.time_column])})"

@@ -35,7 +35,7 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         self.received = 0
         """Total number of bytes received."""
         self._most = math.inf
-        self._told_at = -math.inf
+        self._reported_at = -math.inf
         super().__init__(*arguments, **settings)
 
     def connect(self, sock: Any = None) -> None:
@@ -52,7 +52,7 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         # The remaining time applies to everything that is sent.
         self._write_timeout, self._current_timeout = self._left(), _UNKNOWN
         super()._write_bytes(data)
-        self._told_at = -math.inf
+        self._reported_at = -math.inf
 
     def _read_bytes(self, num_bytes: int) -> bytes:
         self.received += num_bytes
@@ -75,10 +75,10 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         data = b""
         while len(data) < size:
             now = time.monotonic()
-            if now - self._told_at > _CLOCK_S or data:
+            if now - self._reported_at > _CLOCK_S or data:
                 self._sock.settimeout(self._left())
                 # PyMySQL must not set it again before the next packet.
-                self._told_at, self._current_timeout = now, self._read_timeout
+                self._reported_at, self._current_timeout = now, self._read_timeout
             piece = self._rfile.read1(size - len(data))
             if not piece:
                 break

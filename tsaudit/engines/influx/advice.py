@@ -16,7 +16,7 @@ from tsaudit.engines.writers import Program, Terms, program_of, step
 from tsaudit.model.change import (
     Change,
     ChangeType,
-    Inspect,
+    Diagnose,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -62,7 +62,7 @@ class InfluxAdvice(Advice):
     handles = frozenset(
         {
             ChangeType,
-            Inspect,
+            Diagnose,
             LeaveOut,
             MakeField,
             MakeTag,
@@ -81,7 +81,7 @@ class InfluxAdvice(Advice):
 
     # --- What a generation adds ---------------------------------------------------------------------------------------
 
-    def query(self, change: Inspect) -> Query | None:
+    def query(self, change: Diagnose) -> Query | None:
         """The query for it; None where there is none."""
         raise NotImplementedError
 
@@ -280,16 +280,16 @@ class InfluxAdvice(Advice):
 
     # --- Parts of steps -----------------------------------------------------------------------------------------------
 
-    def _looks(self) -> Iterator[Inspect]:
-        asked = [change for change in self.changes if isinstance(change, Inspect)]
+    def _looks(self) -> Iterator[Diagnose]:
+        asked = [change for change in self.changes if isinstance(change, Diagnose)]
         yield from asked
         if asked or self.place.measurement is None:
             return
         for change in self.changes:
             if isinstance(change, MakeField):
-                yield Inspect(change.at, "new values", change.tag)
+                yield Diagnose(change.at, "new values", change.tag)
             elif isinstance(change, LeaveOut | SplitColumn) and self.place.here.tag(change.column) is not None:
-                yield Inspect(change.at, "new values", change.column)
+                yield Diagnose(change.at, "new values", change.column)
 
     def _likewise(self, words: str) -> str:
         """The end of a paragraph about the first of several measurements; empty where there is only one."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
 from tsaudit.engines.influx.reach import table_in
-from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
+from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.text import listed
 
 _DATA: Final = re.compile(r"\{\w+\}")
@@ -19,11 +19,11 @@ class Influxdb1Advice(InfluxAdvice):
 
     kept_in = "retention policy"
 
-    def query(self, change: Inspect) -> Query | None:
+    def query(self, change: Diagnose) -> Query | None:
         found = self._of_database(change) if self.place.measurement is None else self._of_measurement(change)
         return Query(*found, "influxql") if found else None
 
-    def _of_measurement(self, change: Inspect) -> tuple[str, str] | None:
+    def _of_measurement(self, change: Diagnose) -> tuple[str, str] | None:
         place = self.place
         column, table = place.quoted([change.column]), place.table()
         if change.what == "new values":
@@ -50,7 +50,7 @@ class Influxdb1Advice(InfluxAdvice):
             )
         return None
 
-    def _of_database(self, change: Inspect) -> tuple[str, str]:
+    def _of_database(self, change: Diagnose) -> tuple[str, str]:
         place = self.place
         known = next((d for d in place.profile.databases if d.name == place.database), None)
         name = known.server_name if known else place.database

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.influx import influxql, streaming, together
+from tsaudit.engines.influx import batching, influxql, streaming
 from tsaudit.engines.influx.influxql import Reader
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import as_batch, database_series, databases, described, retention_rows, summed
@@ -118,9 +118,9 @@ class InfluxConnection:
             nothing = RowsOfSeveral("", {})
             nothing.statements = 0
             return nothing
-        rows = RowsOfSeveral(queries.render(_ENGINE, fact, **_about(part, together.united(taken))), alone)
+        rows = RowsOfSeveral(queries.render(_ENGINE, fact, **_about(part, batching.united(taken))), alone)
         return rows.reading(
-            together.READERS[fact](self._client.series(rows.statement, timeout_s, rows, policy=policy), taken, rows)
+            batching.READERS[fact](self._client.series(rows.statement, timeout_s, rows, policy=policy), taken, rows)
         )
 
     def reconnect(self) -> InfluxConnection:
@@ -228,7 +228,7 @@ class InfluxConnection:
         for batch in answer:
             first.append(batch)
             listed += batch.num_rows
-            if listed > retention.MAX_TOLD_APART:
+            if listed > retention.MAX_DISTINGUISHED:
                 ask.rows.at_most = f"{_LISTED_AS_ONE}; there are too many to look them up by their rows"
                 break
         else:

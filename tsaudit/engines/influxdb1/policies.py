@@ -17,7 +17,7 @@ from tsaudit.model.profile import POLICY_SEPARATOR
 FieldRow = tuple[str, str, str]
 """Measurement, field, and data type."""
 
-MAX_TOLD_APART: Final = 10_000
+MAX_DISTINGUISHED: Final = 10_000
 """Maximum number of a measurement's tag sets to check by their rows, if the index does not separate them by policy. The
 server opens a cursor for each of them in each shard: 0.3 s and 40 MB for 10,000 in four shards; with 100,000, sometimes
 no response within a minute (both on 1.6.7).
@@ -111,11 +111,11 @@ def parts(database: str, contents: Contents, lists: Callable[[str, str], bool]) 
     others = [policy for policy in contents.policies if not policy.is_default and contents.holds(policy.name)]
     for policy in (default, *others):
         name = policy.name if policy else ""
-        ambiguous = bool(others) and not _tells_apart(contents, name, lists)
+        ambiguous = bool(others) and not _distinguishes(contents, name, lists)
         yield Part(database, policy, bool(others), ambiguous)
 
 
-def _tells_apart(contents: Contents, policy: str, lists: Callable[[str, str], bool]) -> bool:
+def _distinguishes(contents: Contents, policy: str, lists: Callable[[str, str], bool]) -> bool:
     """Whether the index lists only the series of the policy, as `tsi1` does and `inmem` does not.
 
     A measurement that the policy does not contain shows it. If there is none, it is not known.

@@ -8,7 +8,7 @@ from typing import Final
 from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
 from tsaudit.engines.influx.reach import delete_rows, not_mapped
 from tsaudit.engines.quoting import quote_flux
-from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
+from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.text import listed
 
 _SCHEMA: Final = 'import "influxdata/influxdb/schema"'
@@ -19,10 +19,10 @@ class Influxdb2Advice(InfluxAdvice):
 
     kept_in = "bucket"
 
-    def query(self, change: Inspect) -> Query | None:
+    def query(self, change: Diagnose) -> Query | None:
         return self._of_bucket(change) if self.place.measurement is None else self._of_measurement(change)
 
-    def _of_bucket(self, change: Inspect) -> Query | None:
+    def _of_bucket(self, change: Diagnose) -> Query | None:
         bucket = self.place.database
         if change.what == "databases":
             pattern = "^" + ".*".join(map(_escaped, change.values)) + "$"
@@ -39,7 +39,7 @@ class Influxdb2Advice(InfluxAdvice):
             return Query(f"See what one of them has, here in {example}.", _piped(lines), "flux")
         return None
 
-    def _of_measurement(self, change: Inspect) -> Query | None:
+    def _of_measurement(self, change: Diagnose) -> Query | None:
         name = self.place.here.name
         if change.what == "new values":
             return self._sources(change.column)

@@ -17,7 +17,7 @@ from influxdb_client.rest import ApiException
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.influx import gauges, influxql, together
+from tsaudit.engines.influx import batching, gauges, influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.annotated_csv import Record
 from tsaudit.engines.influxdb2.buckets import Ask, BucketList, KnownBuckets, shown
@@ -87,7 +87,7 @@ class InfluxConnection:
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
         """The same for several measurements, if InfluxQL knows the bucket; see `connection.QueriesBatches`."""
         rows = RowsOfSeveral("", {})
-        ask = self._ask(fact, timeout_s, rows, together.united(given))
+        ask = self._ask(fact, timeout_s, rows, batching.united(given))
         return rows.reading(self._answered_together(ask, timeout_s, given, rows))
 
     def reconnect(self) -> InfluxConnection:
@@ -131,7 +131,7 @@ class InfluxConnection:
             rows.alone = {one.measurement: render(**{**ask.about, **one.variables(), "several": []}) for one in given}
             rows.statement = render(**ask.about)
             policy = dbrp.policy if ask.fact == "series_listing" else ""
-            yield from together.READERS[ask.fact](self._client.series(rows.statement, ask, policy), given, rows)
+            yield from batching.READERS[ask.fact](self._client.series(rows.statement, ask, policy), given, rows)
 
     def _databases(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))

@@ -9,7 +9,7 @@ from typing import Final
 from tsaudit.engines.influx.advice import InfluxAdvice, Query
 from tsaudit.engines.place import by_source, by_time
 from tsaudit.engines.writers import Terms
-from tsaudit.model.change import Inspect, MergeMeasurements, SetRetention
+from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Step, StepKind
 
 _RECENT: Final = "WHERE time >= now() - INTERVAL '1 day'"
@@ -23,10 +23,10 @@ class Influxdb3Advice(InfluxAdvice):
     copies = False
     kept_in = "database"
 
-    def query(self, change: Inspect) -> Query | None:
+    def query(self, change: Diagnose) -> Query | None:
         return self._of_database(change) if self.place.measurement is None else self._of_table(change)
 
-    def _of_database(self, change: Inspect) -> Query | None:
+    def _of_database(self, change: Diagnose) -> Query | None:
         place = self.place
         if change.what == "databases":
             pattern = "*".join(change.values)
@@ -41,7 +41,7 @@ class Influxdb3Advice(InfluxAdvice):
             return Query(f"See what one of them has, here in {example}.", text, "sql", _COST)
         return None
 
-    def _of_table(self, change: Inspect) -> Query | None:
+    def _of_table(self, change: Diagnose) -> Query | None:
         place = self.place
         column, table = place.quoted([change.column]), place.table()
         if change.what == "new values" and (writers := place.writers_of(change.column)):

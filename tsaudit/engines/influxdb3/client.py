@@ -73,7 +73,7 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
     return f"{product} {version}".strip()
 
 
-class Way(Protocol):
+class Transport(Protocol):
     """How statements are sent to the server."""
 
     def run(
@@ -82,7 +82,7 @@ class Way(Protocol):
         """The response as it arrives, with the named columns; FactError unless it is complete."""
         ...
 
-    def again(self) -> Way:
+    def again(self) -> Transport:
         """The same for another thread."""
         ...
 

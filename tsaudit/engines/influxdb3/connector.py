@@ -18,9 +18,9 @@ from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb3"
-_CATALOGUE: Final = "_internal"
+_CATALOG: Final = "_internal"
 """The database whose system tables list the others; only administrators may read it."""
-_OF_CATALOGUE: Final = frozenset({"databases", "retention"})
+_OF_CATALOG: Final = frozenset({"databases", "retention"})
 _NAMED: Final = frozenset({"databases", "measurements", "columns"})
 """Facts whose rows start with a name."""
 _GRANT: Final = "grant the token read on the database, see sql/influxdb3/grants.md"
@@ -54,9 +54,9 @@ def connect(
 class InfluxConnection:
     """Sends statements in one of two ways, and keeps what is known about the databases so far."""
 
-    def __init__(self, way: client3.Way, databases: Sequence[str], server_version: str) -> None:
+    def __init__(self, transport: client3.Transport, databases: Sequence[str], server_version: str) -> None:
         self.server_version = server_version
-        self._way = way
+        self._transport = transport
         self._databases = tuple(databases)
         self._without_schema_table: set[str] = set()
         self._knows_deleted = True
@@ -85,21 +85,21 @@ class InfluxConnection:
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server, in the same way."""
-        return InfluxConnection(self._way.again(), self._databases, self.server_version)
+        return InfluxConnection(self._transport.again(), self._databases, self.server_version)
 
     def close(self) -> None:
         """Close the connection."""
-        self._way.close()
+        self._transport.close()
 
     def abort(self) -> None:
         """Abort the current statement."""
-        self._way.abort()
+        self._transport.abort()
 
     def answers(self, timeout_s: float) -> bool:
-        """Whether there is any response in this way, even a refusal."""
-        database = self._databases[0] if self._databases else _CATALOGUE
+        """Whether there is any response this way, even a refusal."""
+        database = self._databases[0] if self._databases else _CATALOG
         try:
-            for _ in self._way.run(
+            for _ in self._transport.run(
                 database, "SELECT 1", time.monotonic() + timeout_s, Rows("", iter(())), client3.ListedColumns(("one",))
             ):
                 pass
@@ -157,10 +157,10 @@ class InfluxConnection:
 
     def _send(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         rows.statement = queries.render(_ENGINE, fact, **parameters)
-        of_all = fact in _OF_CATALOGUE or parameters.get("catalog") == "system"
-        database = _CATALOGUE if of_all else parameters["database"]
+        of_all = fact in _OF_CATALOG or parameters.get("catalog") == "system"
+        database = _CATALOG if of_all else parameters["database"]
         try:
-            for batch in self._way.run(database, rows.statement, deadline, rows, _expected(fact, parameters)):
+            for batch in self._transport.run(database, rows.statement, deadline, rows, _expected(fact, parameters)):
                 if fact in _NAMED and batch.num_columns and batch.column(0).null_count:
                     raise FactError(Reason.FAILED, "the response has rows without a name; does it come from InfluxDB?")
                 yield batch

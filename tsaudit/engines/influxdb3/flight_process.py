@@ -210,10 +210,10 @@ def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _stream(batch: pa.RecordBatch) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, batch.schema) as writer:
         writer.write_batch(batch)
-    return sink.getvalue()
+    return stream.getvalue()
 
 
 def _send(out: BinaryIO, kind: bytes, body: bytes | pa.Buffer = b"") -> None:

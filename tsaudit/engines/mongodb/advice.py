@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Final
 
 from tsaudit.engines.advice import Advice
-from tsaudit.engines.mongodb import looks
+from tsaudit.engines.mongodb import diagnostic_queries
 from tsaudit.engines.mongodb.kinds import (
     ItemsToDocuments,
     KeepCounts,
@@ -26,8 +26,8 @@ from tsaudit.model.change import (
     AddIndex,
     Change,
     ChangeType,
+    Diagnose,
     DropIndex,
-    Inspect,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -68,7 +68,7 @@ class MongoAdvice(Advice):
             AddIndex,
             ChangeType,
             DropIndex,
-            Inspect,
+            Diagnose,
             ItemsToDocuments,
             KeepCounts,
             LeaveOut,
@@ -89,10 +89,12 @@ class MongoAdvice(Advice):
     )
 
     def find(self) -> Step | None:
-        asked = [change for change in self.changes if isinstance(change, Inspect)]
+        asked = [change for change in self.changes if isinstance(change, Diagnose)]
         if not asked and self.place.measurement is not None:
-            asked = [Inspect(change.at, "new values", tag) for change, tag in self._tags_that_end()]
-        found = [one for change in asked if (one := looks.query(self.place, change)) is not None][:_MOST_QUERIES]
+            asked = [Diagnose(change.at, "new values", tag) for change, tag in self._tags_that_end()]
+        found = [one for change in asked if (one := diagnostic_queries.query(self.place, change)) is not None][
+            :_MOST_QUERIES
+        ]
         if not found:
             return None
         words = " ".join(dict.fromkeys(words for words, _, _ in found))
@@ -120,7 +122,7 @@ class MongoAdvice(Advice):
         return self._together(StepKind.STORED, found)
 
     def verify(self) -> Step | None:
-        kinds = {type(change) for change in self.changes} - {Inspect}
+        kinds = {type(change) for change in self.changes} - {Diagnose}
         if not kinds:
             return None
         if kinds & {MakeField, MakeTag, LeaveOut, LongerSpan} and self._is_series:
@@ -196,7 +198,7 @@ class MongoAdvice(Advice):
         if tags and self._is_series:
             yield f"Write {listed(tags, _MOST_NAMES)} in the metaField."
         for change in changes:
-            if isinstance(change, Inspect) and change.what == "types":
+            if isinstance(change, Diagnose) and change.what == "types":
                 yield f"Write {change.column} with one type in all documents."
             elif isinstance(change, SplitColumn):
                 parts = {part.name: part.example for part in change.parts}

@@ -13,9 +13,9 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 
 from tsaudit.engines import queries
-from tsaudit.engines.mongodb.asking import ENGINE, Asking, Row
+from tsaudit.engines.mongodb.commands import ENGINE, Query, Row
 from tsaudit.engines.mongodb.documents import as_text, batch
-from tsaudit.engines.mongodb.sampling import in_words, sample_size
+from tsaudit.engines.mongodb.sampling import description, sample_size
 from tsaudit.model.facts import FACTS
 
 _OWN: Final = frozenset({"admin", "config", "local"})
@@ -34,29 +34,29 @@ def _table(fact: str, rows: Sequence[Row]) -> pa.RecordBatch:
     return pa.record_batch([pa.array([row[c] for row in rows]) for c in columns], names=list(columns))
 
 
-def _databases(asking: Asking) -> Iterator[pa.RecordBatch]:
-    names = [d["name"] for d in asking.command(asking.statement())["databases"]]
+def _databases(query: Query) -> Iterator[pa.RecordBatch]:
+    names = [d["name"] for d in query.command(query.statement())["databases"]]
     own = [n for n in names if n not in _OWN and not n.startswith("__mdb_internal")]
     yield pa.record_batch({"database": pa.array(own, pa.string())})
 
 
-def _listed(asking: Asking) -> Iterator[Row]:
+def _listed(query: Query) -> Iterator[Row]:
     """The collections, without the server's own, and without views, which contain no data."""
-    for document in asking.documents(asking.statement()):
+    for document in query.documents(query.statement()):
         kind = document.get("type", "collection")
-        asking.server.kinds[asking.database, document["name"]] = kind
+        query.server.kinds[query.database, document["name"]] = kind
         if not document["name"].startswith("system.") and kind != "view":
             yield document
 
 
-def _measurements(asking: Asking) -> Iterator[pa.RecordBatch]:
-    yield pa.record_batch({"measurement": pa.array([d["name"] for d in _listed(asking)], pa.string())})
+def _measurements(query: Query) -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch({"measurement": pa.array([d["name"] for d in _listed(query)], pa.string())})
 
 
-def _options(asking: Asking) -> Iterator[pa.RecordBatch]:
+def _options(query: Query) -> Iterator[pa.RecordBatch]:
     rows = [
         {"measurement": document["name"], "option": option, "value": value}
-        for document in _listed(asking)
+        for document in _listed(query)
         for option, value in _flat({"type": document.get("type", "collection"), **document.get("options", {})})
     ]
     yield _table("options", rows)
@@ -74,33 +74,33 @@ def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, st
             yield f"{above}{option}", value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _row_estimate(asking: Asking) -> Iterator[pa.RecordBatch]:
+def _row_estimate(query: Query) -> Iterator[pa.RecordBatch]:
     def ask(collection: str) -> Iterator[Row]:
-        if asking.server.kinds.get((asking.database, collection)) == "timeseries":
+        if query.server.kinds.get((query.database, collection)) == "timeseries":
             return  # there, it would read all buckets
-        yield {"measurement": collection, "rows": asking.command(asking.statement(measurement=collection))["n"]}
+        yield {"measurement": collection, "rows": query.command(query.statement(measurement=collection))["n"]}
 
-    yield _table("row_estimate", list(asking.each(ask)))
+    yield _table("row_estimate", list(query.each(ask)))
 
 
-def _storage(asking: Asking) -> Iterator[pa.RecordBatch]:
+def _storage(query: Query) -> Iterator[pa.RecordBatch]:
     def ask(collection: str) -> Iterator[Row]:
-        shards = asking.stats(collection)
+        shards = query.stats(collection)
         data, index = (sum(int(s[k]) for s in shards) for k in ("storageSize", "totalIndexSize"))
         yield {"measurement": collection, "data_bytes": data, "index_bytes": index}
 
-    yield _table("storage", list(asking.each(ask)))
+    yield _table("storage", list(query.each(ask)))
 
 
-def _indexes(asking: Asking) -> Iterator[pa.RecordBatch]:
+def _indexes(query: Query) -> Iterator[pa.RecordBatch]:
     def ask(collection: str) -> Iterator[Row]:
-        specs = list(asking.documents(asking.statement(measurement=collection)))
-        shards = asking.stats(collection)
+        specs = list(query.documents(query.statement(measurement=collection)))
+        shards = query.stats(collection)
         for spec in specs:
             sizes = [s["indexSizes"][spec["name"]] for s in shards if spec["name"] in s.get("indexSizes", {})]
             yield from _columns_of(collection, spec, int(sum(sizes)) if sizes else None)
 
-    yield _table("indexes", list(asking.each(ask)))
+    yield _table("indexes", list(query.each(ask)))
 
 
 def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
@@ -122,10 +122,10 @@ def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
         }
 
 
-def _index_use(asking: Asking) -> Iterator[pa.RecordBatch]:
+def _index_use(query: Query) -> Iterator[pa.RecordBatch]:
     def ask(collection: str) -> Iterator[Row]:
         uses: dict[str, list[Row]] = {}
-        for answer in asking.documents(asking.statement(measurement=collection)):
+        for answer in query.documents(query.statement(measurement=collection)):
             uses.setdefault(answer["name"], []).append(answer["accesses"])
         for name, parts in uses.items():
             # The common start of counting is that of the last shard to start.
@@ -133,32 +133,32 @@ def _index_use(asking: Asking) -> Iterator[pa.RecordBatch]:
             scans = sum(int(part["ops"]) for part in parts)
             yield {"measurement": collection, "index": name, "scans": scans, "counted_since": since}
 
-    yield _table("index_use", list(asking.each(ask)))
+    yield _table("index_use", list(query.each(ask)))
 
 
 _READS: Final = ("queries", "getmore")
 _WRITES: Final = ("insert", "update", "remove")
 
 
-def _activity(asking: Asking) -> Iterator[pa.RecordBatch]:
-    if asking.server.activity is None:
-        totals = asking.command(asking.statement())["totals"]
-        status = asking.command(asking.parsed(queries.render_file(queries.root() / ENGINE / "_uptime.json")))
-        asking.server.activity = totals, status
-    totals, status = asking.server.activity
+def _activity(query: Query) -> Iterator[pa.RecordBatch]:
+    if query.server.activity is None:
+        totals = query.command(query.statement())["totals"]
+        status = query.command(query.parsed(queries.render_file(queries.root() / ENGINE / "_uptime.json")))
+        query.server.activity = totals, status
+    totals, status = query.server.activity
     began = status["localTime"] - timedelta(seconds=float(status["uptime"]), milliseconds=-500)
     since = began.replace(microsecond=0)
     rows = []
     for namespace, counts in totals.items():
         database, _, collection = namespace.partition(".")
-        if database == asking.database and isinstance(counts, Mapping):
+        if database == query.database and isinstance(counts, Mapping):
             reads, writes = (sum(int(counts[k]["count"]) for k in kinds if k in counts) for kinds in (_READS, _WRITES))
             rows.append({"measurement": collection, "reads": reads, "writes": writes, "counted_since": since})
     yield _table("activity", rows)
 
 
-def _database_storage(asking: Asking) -> Iterator[pa.RecordBatch]:
-    stats = asking.command(asking.statement())
+def _database_storage(query: Query) -> Iterator[pa.RecordBatch]:
+    stats = query.command(query.statement())
     # Each shard has its own disk; the fullest one is the first to stop.
     disks = [d for d in (stats, *stats.get("raw", {}).values()) if d.get("fsTotalSize")]
     disk: Row = max(disks[1:] or disks, key=lambda d: d["fsUsedSize"] / d["fsTotalSize"], default={})
@@ -167,31 +167,31 @@ def _database_storage(asking: Asking) -> Iterator[pa.RecordBatch]:
     yield _table("database_storage", [dict(zip(FACTS["database_storage"].columns, whole, strict=True))])
 
 
-def _documents(asking: Asking) -> Iterator[pa.RecordBatch]:
-    total: int | None = asking.about["total"]
-    limit, random = sample_size(total, int(asking.about["limit"]), may_choose=not asking.server.is_ferretdb1)
+def _documents(query: Query) -> Iterator[pa.RecordBatch]:
+    total: int | None = query.about["total"]
+    limit, random = sample_size(total, int(query.about["limit"]), may_choose=not query.server.is_ferretdb1)
     number, waiting, held, read = 0, [], 0, 0
-    with contextlib.closing(asking.documents(asking.statement(limit=limit, random=random), _RAW)) as documents:
+    with contextlib.closing(query.documents(query.statement(limit=limit, random=random), _RAW)) as documents:
         for document in documents:
             waiting.append(document.raw)
             held, read = held + len(document.raw), read + len(document.raw)
-            asking.rows.bytes = read
+            query.rows.bytes = read
             if len(waiting) == _BATCH or held >= _BATCH_BYTES:
                 yield batch(number, waiting)
                 number, waiting, held = number + len(waiting), [], 0
             if read >= MOST_BYTES:
                 break
-    asking.rows.scope = in_words(number + len(waiting), total, limit, random)
+    query.rows.scope = description(number + len(waiting), total, limit, random)
     yield batch(number, waiting)
 
 
-def _buckets(asking: Asking) -> Iterator[pa.RecordBatch]:
-    name = str(asking.about["measurement"])
-    shards = asking.stats(name)
+def _buckets(query: Query) -> Iterator[pa.RecordBatch]:
+    name = str(query.about["measurement"])
+    shards = query.stats(name)
     total = sum(int(s.get("timeseries", {}).get("bucketCount", 0)) for s in shards)
-    limit, random = sample_size(total, int(asking.about["limit"]))
-    found = list(asking.documents(asking.statement(viewless=_is_viewless(asking, name), limit=limit, random=random)))
-    asking.rows.scope = in_words(len(found), total, limit, random).replace("documents", "buckets")
+    limit, random = sample_size(total, int(query.about["limit"]))
+    found = list(query.documents(query.statement(viewless=_is_viewless(query, name), limit=limit, random=random)))
+    query.rows.scope = description(len(found), total, limit, random).replace("documents", "buckets")
     yield pa.record_batch(
         {
             "buckets": pa.array([total] * len(found), pa.int64()),
@@ -201,15 +201,15 @@ def _buckets(asking: Asking) -> Iterator[pa.RecordBatch]:
     )
 
 
-def _is_viewless(asking: Asking, series: str) -> bool:
+def _is_viewless(query: Query, series: str) -> bool:
     """Whether there is no collection of buckets. A listed one exists, whatever the version: it is only removed when an
     upgrade is finished.
     """
-    newer = int(asking.server.build["version"].partition(".")[0]) >= _VIEWLESS
-    return newer and (asking.database, f"system.buckets.{series}") not in asking.server.kinds
+    newer = int(query.server.build["version"].partition(".")[0]) >= _VIEWLESS
+    return newer and (query.database, f"system.buckets.{series}") not in query.server.kinds
 
 
-READERS: Final[Mapping[str, Callable[[Asking], Iterator[pa.RecordBatch]]]] = {
+READERS: Final[Mapping[str, Callable[[Query], Iterator[pa.RecordBatch]]]] = {
     "databases": _databases,
     "measurements": _measurements,
     "options": _options,

@@ -12,8 +12,8 @@ from pymongo.read_preferences import ReadPreference
 
 from tsaudit.engines.connection import ConnectorError, Rows
 from tsaudit.engines.mongodb.answers import READERS
-from tsaudit.engines.mongodb.asking import Asking, Row, Server, in_short
 from tsaudit.engines.mongodb.client import Client
+from tsaudit.engines.mongodb.commands import Query, Row, Server, in_short
 from tsaudit.model.facts import Given
 from tsaudit.net.port_probe import what_listens
 
@@ -58,7 +58,7 @@ class MongoConnection:
         parameters = given.variables()
         rows = Rows("", iter(()))
         rows.statements = 0
-        return rows.reading(READERS[fact](Asking(self._server, fact, rows, timeout_s, parameters)))
+        return rows.reading(READERS[fact](Query(self._server, fact, rows, timeout_s, parameters)))
 
     def reconnect(self) -> MongoConnection:
         """The same client, or a new one after it was closed, with what is known about the server."""

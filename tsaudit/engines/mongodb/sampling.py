@@ -28,7 +28,7 @@ def sample_size(total: int | None, most: int, *, may_choose: bool = True) -> tup
     return max(1, int(0.98 * LARGEST_SHARE * total)), True
 
 
-def in_words(read: int, total: int | None, limit: int, random: bool) -> str:
+def description(read: int, total: int | None, limit: int, random: bool) -> str:
     """Which documents were read, in words. `limit`: how many were requested; if that many were read, there may be more
     than `total` says.
     """

@@ -25,6 +25,7 @@ class Postgresql(SqlEngine):
     )
     reads_password_apart = True
     default_schema = ""
+    sql_types = {**SqlEngine.sql_types, "float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"}
     has_one_database = True
     counts_writes = True
     parameters = {

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.analysis.columns.types import is_integer, is_text, sql_type
+from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.engines.postgresql.dependents import dependents
 from tsaudit.engines.quoting import Qualified, quote_name, quote_text
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.parts import Part, folded
 from tsaudit.model.change import AddIndex, ChangeType, LeaveOut, SetRetention
@@ -157,7 +158,7 @@ class PostgresqlAdvice(SqlAdvice):
     def retyped(self, column: str, kind: str) -> Part | None:
         if (self.place.here.options or {}).get(_HYPERTABLE) == "true":
             return None  # Compressed chunks keep their types.
-        quoted, to = self.place.quoted([column]), sql_type("postgresql", kind)
+        quoted, to = self.place.quoted([column]), ENGINES["postgresql"].sql_types[kind]
         # The default of a text converts to no other type.
         dropped = f"ALTER COLUMN {quoted} DROP DEFAULT,"
         pieces = [f"ALTER TABLE {self.place.table()}", dropped, f"ALTER COLUMN {quoted}", f"TYPE {to}"]

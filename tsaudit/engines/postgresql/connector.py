@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.postgresql.query_plan import scan_estimate
-from tsaudit.engines.sql import together
+from tsaudit.engines.sql import batching
 from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
@@ -154,13 +154,13 @@ class PostgresqlConnection:
         """
         given = [one for one in given if one.subject not in self._divided]
         alone = {one.measurement: self._statement(fact, one) for one in given}
-        rows = RowsOfSeveral(together.united(alone.values()), alone)
+        rows = RowsOfSeveral(batching.united(alone.values()), alone)
         if not given:
             rows.statements = 0
             return rows
         read = functools.partial(_read_rows, statement=rows.statement, as_text=True)
         batches = self._stream(read, timeout_s, _LOCK_TIMEOUT_TOGETHER_S)
-        return rows.reading(together.divided(batches, given, rows))
+        return rows.reading(batching.divided(batches, given, rows))
 
     def reconnect(self) -> PostgresqlConnection:
         """Another connection to the same database."""

@@ -12,7 +12,8 @@ from tsaudit.analysis.columns import types as column_types
 from tsaudit.engines import writers
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.quoting import Qualified
-from tsaudit.engines.sql.looks import Looks, query
+from tsaudit.engines.registry import ENGINES
+from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries, query
 from tsaudit.engines.sql.merged_table import MergedTable, free, merged_table, types_of
 from tsaudit.engines.sql.parts import (
     MOST_OF_PLAN,
@@ -29,8 +30,8 @@ from tsaudit.model.change import (
     AddIndex,
     Change,
     ChangeType,
+    Diagnose,
     DropIndex,
-    Inspect,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -60,7 +61,7 @@ class SqlAdvice(Advice):
             AddIndex,
             ChangeType,
             DropIndex,
-            Inspect,
+            Diagnose,
             LeaveOut,
             MakeField,
             MakeTag,
@@ -70,7 +71,7 @@ class SqlAdvice(Advice):
             SplitMeasurement,
         }
     )
-    looks: ClassVar[Looks] = Looks()
+    diagnostic_queries: ClassVar[DiagnosticQueries] = DiagnosticQueries()
     text_type: ClassVar[str] = "TEXT"
     folds_case: ClassVar[bool] = True
     """Whether names that differ in case only are one."""
@@ -180,10 +181,10 @@ class SqlAdvice(Advice):
     # --- The steps --------------------------------------------------------------------------------------------------
 
     def find(self) -> Step | None:
-        looks = [c for c in self.changes if isinstance(c, Inspect)]
-        looks += [Inspect(c.at, "new values", _column_of(c)) for c in self._of_tags]
-        for look in looks:
-            if (found := query(self.place, look, self.looks)) is not None:
+        wanted = [c for c in self.changes if isinstance(c, Diagnose)]
+        wanted += [Diagnose(c.at, "new values", _column_of(c)) for c in self._of_tags]
+        for one in wanted:
+            if (found := query(self.place, one, self.diagnostic_queries)) is not None:
                 return Step(StepKind.FIND, found[0], found[1], "sql", cost=found[2])
         return None
 
@@ -216,7 +217,7 @@ class SqlAdvice(Advice):
         yield from (replace(part, words="", loses="") for part in parts)
 
     def verify(self) -> Step | None:
-        if all(isinstance(change, Inspect) for change in self.changes):
+        if all(isinstance(change, Diagnose) for change in self.changes):
             return None
         text = self.declared()
         words = list(dict.fromkeys(self._figures())) or ["The next audit should no longer report this."]
@@ -484,7 +485,7 @@ class SqlAdvice(Advice):
                 yield Part(f"Add {_all(names)} to {here.name}.", statements, locks=self.alter_locks)
             elif isinstance(change, ChangeType) and change.column in self._columns and not self._retyped(change):
                 name = f"{change.column}_{change.to}"
-                statement = add(name, column_types.sql_type(self.place.profile.engine, change.to))
+                statement = add(name, ENGINES[self.place.profile.engine].sql_types[change.to])
                 others = listed([repr(value) for value in change.exceptions], _MOST_NAMES)
                 why = f"{others} do not convert" if change.exceptions else "no statement converts them safely"
                 yield Part(

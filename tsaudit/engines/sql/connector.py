@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.opening import missing_driver
-from tsaudit.engines.sql import together
+from tsaudit.engines.sql import batching
 from tsaudit.engines.sql.file_kinds import HEAD_BYTES, what_else
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
@@ -95,9 +95,9 @@ class SqlConnection:
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
         """The same for several tables; see `connection.QueriesBatches`. Not on SQLite, whose columns have no types."""
         alone = {one.measurement: self._statement(fact, one) for one in given}
-        rows = RowsOfSeveral(together.united(alone.values()), alone)
+        rows = RowsOfSeveral(batching.united(alone.values()), alone)
         batches = self._stream(rows.statement, fact in _TEXT_FACTS, timeout_s)
-        return rows.reading(together.divided(batches, given, rows))
+        return rows.reading(batching.divided(batches, given, rows))
 
     def _statement(self, fact: str, given: Given) -> str:
         return queries.render(self._name, fact, catalog=self._catalog, **given.variables())

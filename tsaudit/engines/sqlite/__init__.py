@@ -16,6 +16,7 @@ class Sqlite(FileEngine):
     keywords = ("sqlite/keywords.txt",)
     file_magic = (0, b"SQLite format 3\0")
     enforces_types = False
+    sql_types = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"}
     not_applicable = {**FileEngine.not_applicable, "C7": "C3 covers values that do not fit the column's type"}
 
     def label(self, column: str, data_type: str, label: str) -> str | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.sql.advice import SqlAdvice
-from tsaudit.engines.sql.looks import Looks
+from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
 
 
 class SqliteAdvice(SqlAdvice):
     """No statement changes the type of a column; each one locks the whole file for other writers."""
 
     alter_locks = "all writers of the file"
-    looks = Looks(
+    diagnostic_queries = DiagnosticQueries(
         columns=lambda place: f"PRAGMA table_info({quote_text('sqlite', place.here.name)})",
         tables=lambda _: "SELECT name FROM sqlite_master WHERE type = 'table'",
     )

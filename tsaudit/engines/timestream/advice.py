@@ -13,9 +13,9 @@ from typing import ClassVar, Final
 
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql import looks
+from tsaudit.engines.sql import diagnostic_queries
+from tsaudit.engines.timestream.diagnostic_queries import DIAGNOSTIC_QUERIES
 from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, OneRecord, PartitionBy
-from tsaudit.engines.timestream.looks import LOOKS
 from tsaudit.engines.timestream.tables import (
     ENFORCEMENT,
     KEY,
@@ -29,7 +29,7 @@ from tsaudit.engines.writers import Program, Terms, step
 from tsaudit.model.change import (
     Change,
     ChangeType,
-    Inspect,
+    Diagnose,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -75,7 +75,7 @@ class TimestreamAdvice(Advice):
             ChangeType,
             EncryptRejected,
             EnforceKey,
-            Inspect,
+            Diagnose,
             LeaveOut,
             MakeField,
             MakeTag,
@@ -90,10 +90,14 @@ class TimestreamAdvice(Advice):
     )
 
     def find(self) -> Step | None:
-        asked = [change for change in self.changes if isinstance(change, Inspect)]
+        asked = [change for change in self.changes if isinstance(change, Diagnose)]
         if not asked and self.place.measurement is not None:
-            asked = [Inspect(change.at, "new values", tag) for change, tag in self._tags_that_end()]
-        found = [one for change in asked if (one := looks.query(self.place, change, LOOKS)) is not None]
+            asked = [Diagnose(change.at, "new values", tag) for change, tag in self._tags_that_end()]
+        found = [
+            one
+            for change in asked
+            if (one := diagnostic_queries.query(self.place, change, DIAGNOSTIC_QUERIES)) is not None
+        ]
         if not found:
             return None
         words, queries, costs = zip(*found[:_MOST_QUERIES], strict=True)
@@ -160,7 +164,7 @@ class TimestreamAdvice(Advice):
         )
 
     def verify(self) -> Step | None:
-        kinds = {type(change) for change in self.changes} - {Inspect}
+        kinds = {type(change) for change in self.changes} - {Diagnose}
         if not kinds:
             return None
         if kinds <= {SetRetention}:

@@ -29,7 +29,7 @@ _ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "fiel
 _MEASURE_NAME: Final = "MEASURE_NAME"
 """Neither: tsaudit treats the measure name separately."""
 _FOREVER_DAYS: Final = 73_000
-_ON_ITS_WAY_OUT: Final = "DELETING"
+_BEING_DELETED: Final = "DELETING"
 _CANCEL_S: Final = 1.5
 _MOST_LISTED: Final = 100_000
 """An account has at most 50,000 tables."""
@@ -152,7 +152,7 @@ class TimestreamConnection:
 
     def _list_tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         listed = self._pages("measurements", "Tables", rows, deadline, parameters)
-        tables = [table for table in listed if table.get("TableStatus") != _ON_ITS_WAY_OUT]
+        tables = [table for table in listed if table.get("TableStatus") != _BEING_DELETED]
         self._tables = parameters["database"], tables
         yield pa.record_batch({"measurement": pa.array([table["TableName"] for table in tables], pa.string())})
 
@@ -239,9 +239,9 @@ class TimestreamConnection:
         for table, row in self._of_each_table("measure_names", rows, deadline, parameters):
             name, data_type, dimensions = list(row.values())[:3]
             # Documented as an array of rows; the service's own examples show the same as JSON.
-            told = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
+            listed = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
             described = {"measurement": table, "measure_name": name, "data_type": data_type}
-            keys = sorted(one["dimension_name"] for one in told)
+            keys = sorted(one["dimension_name"] for one in listed)
             yield pa.RecordBatch.from_pylist([described | {"dimensions": keys}], names)
 
     def _of_each_table(

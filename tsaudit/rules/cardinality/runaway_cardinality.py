@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tsaudit.analysis.cardinality.contributions import made_fields
-from tsaudit.model.change import Change, Inspect
+from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
@@ -252,7 +252,7 @@ def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change
     """Where tag values cost memory, out of the index; elsewhere only whoever writes them is worth to be found."""
     if cause.tag is None:
         return ()
-    look = Inspect(Subject(measurement.database, measurement.name), "new values", cause.tag)
+    look = Diagnose(Subject(measurement.database, measurement.name), "new values", cause.tag)
     is_costly = case.engine.indexes_tag_values and cause.is_removable
     return (look, *made_fields(measurement, cause.tag)) if is_costly else (look,)
 

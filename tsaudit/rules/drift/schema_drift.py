@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
@@ -171,8 +171,8 @@ def _good_news(
     )
 
 
-def _look(case: Case, subject: Subject) -> Inspect:
+def _look(case: Case, subject: Subject) -> Diagnose:
     """The columns of the table; or which tables there are, if it was removed."""
     place = Subject(subject.database, subject.measurement)
     is_there = any(subject_of(measurement) == place for measurement in case.measurements)
-    return Inspect(place, "schema") if is_there else Inspect(Subject(subject.database), "measurements")
+    return Diagnose(place, "schema") if is_there else Diagnose(Subject(subject.database), "measurements")

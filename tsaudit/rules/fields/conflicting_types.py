@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.columns.types import distinct_types
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -60,7 +60,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
             message=f"Field {field.key} is stored as {types}.",
             fix=f"Find the writer that sends {field.key} as another type than the others, and have all send one. What "
             "is stored as the wrong type stays until it expires or is converted; until then name the type in queries.",
-            changes=(Inspect(subject_of(measurement), "types", field.key, tuple(found)),),
+            changes=(Diagnose(subject_of(measurement), "types", field.key, tuple(found)),),
             observed=float(len(found)),
             unit="types",
             main_contributor=field.key,

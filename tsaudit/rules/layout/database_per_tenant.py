@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
@@ -157,7 +157,7 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
         severity=Severity.WARNING if near else Severity.NOTE,
         message=f"{message}.",
         fix=_designs(case, len(members)),
-        changes=(Inspect(Subject(members[0].name), "databases", values=tuple(template.split("{id}"))),),
+        changes=(Diagnose(Subject(members[0].name), "databases", values=tuple(template.split("{id}"))),),
         observed=float(observed) if limit else float(len(members)),
         limit=limit,
         unit=limit.unit if limit else "databases",

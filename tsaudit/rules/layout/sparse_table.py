@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from tsaudit.analysis.shapes.keyed_fields import named_fields
-from tsaudit.model.change import Change, Inspect, SplitMeasurement
+from tsaudit.model.change import Change, Diagnose, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
@@ -128,7 +128,7 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
             since=began,
             limit=case.limit("max_rise", measurement),
             fix=f"If the source was meant to stop sending {risen[1]}, nothing has to be done.",
-            changes=(Inspect(subject_of(measurement), "sources", risen[1]),),
+            changes=(Diagnose(subject_of(measurement), "sources", risen[1]),),
         )
     elif empty:
         share = nulls[empty[0]].value

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.model.change import Inspect, MergeMeasurements
+from tsaudit.model.change import Diagnose, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import SERIES_KINDS, Count, Database, Measurement
 from tsaudit.model.subject import Subject
@@ -145,7 +145,7 @@ def _finding(
         f"{database.name}: rights cannot tell tenants apart. Where queries name the tenant, {key} is best the "
         f"first {words.tag} of keys and indexes. Write one that needs more to a {words.database} of its own, such "
         f"as {database.name.replace('/', '_')}_tenant, and copy there what is stored.",
-        changes=(Inspect(Subject(database.name), "tenants", key),),
+        changes=(Diagnose(Subject(database.name), "tenants", key),),
         observed=len(holding) / len(inside),
         limit=case.limit("min_share"),
         unit="share of the measurements",

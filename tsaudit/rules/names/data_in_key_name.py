@@ -32,7 +32,7 @@ _BUILT_IN: Final = frozenset(
     guidelines=("B4",),
     requires={"field_types"},
     uses={"tag_keys"},
-    moot={"mongodb": "a separate rule covers the fields of documents, whose names may be data by design"},
+    not_applicable={"mongodb": "a separate rule covers the fields of documents, whose names may be data by design"},
     thresholds=(
         Threshold("min_names", 2, "names", "our default: one name is not a pattern"),
         Threshold(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.model.change import Inspect, Rename
+from tsaudit.model.change import Diagnose, Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.new_names import distinct
@@ -54,7 +54,7 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
                     fix="If queries filter by the field rather than by the tag, rename the tag instead.",
                     changes=(
                         Rename(subject_of(measurement), field.key, names[field.key], role="field"),
-                        Inspect(subject_of(measurement), "both", field.key),
+                        Diagnose(subject_of(measurement), "both", field.key),
                     ),
                     main_contributor=field.key,
                     evidence=(Evidence("type of the field", " and ".join(field.types)),),

@@ -19,7 +19,7 @@ from tsaudit.text.forecasts import limit_reached
     severity=Severity.WARNING,
     guidelines=("H5",),
     requires={"stored_bytes"},
-    moot={
+    not_applicable={
         "mongodb": "disk-fills-up watches the disk itself",
         "influxdb2 Cloud": "the service does not report bytes",
         "influxdb3 Cloud Serverless": "the service does not report bytes",

@@ -18,7 +18,7 @@ from tsaudit.text import count, listed, size
     guidelines=("E8",),
     requires={"indexes"},
     uses={"null_counts", "row_estimate", "storage", "partitions"},
-    moot={
+    not_applicable={
         "duckdb": "it keeps the smallest and largest time of each part of the column automatically",
         "greptimedb": "it stores rows by time automatically",
     },

@@ -63,10 +63,10 @@ def unsuitable_full_text_index(case: Case) -> Iterator[Finding]:
             continue
         for field in measurement.fields:
             if any(map(is_text, field.types)) and field.sample and field.distinct is not None:
-                yield from _judge(case, measurement, field)
+                yield from _evaluate(case, measurement, field)
 
 
-def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement, field: Field) -> Iterator[Finding]:
     from tsaudit.analysis.shapes import shapes
 
     words, kinds = _words(field), indexes_on(measurement, field.key)

@@ -43,7 +43,7 @@ from tsaudit.text import count, listed, number
             "our default: in a smaller table, each part of a file is read quickly anyway",
         ),
     ),
-    moot=dict.fromkeys(
+    not_applicable=dict.fromkeys(
         ("duckdb", "sqlite", "postgresql"), "one kind of index is used for columns with few and with many values"
     ),
 )

@@ -87,14 +87,14 @@ def _precedes(case: Case, measurement: Measurement, lag: TimeLag) -> bool:
 
 def _finding(case: Case, measurement: Measurement, index: str, field: Field, found: list[Field]) -> Finding:
     assert field.lag is not None
-    told = bool(_OF_ARRIVAL.search(index)) or (bool(_OF_EVENT.search(field.key)) and not _OF_EVENT.search(index))
+    is_known = bool(_OF_ARRIVAL.search(index)) or (bool(_OF_EVENT.search(field.key)) and not _OF_EVENT.search(index))
     limit = case.limit("min_before_ratio", measurement)
     return Finding(
         subject=subject_of(measurement, index),
-        severity=Severity.WARNING if told else Severity.NOTE,
+        severity=Severity.WARNING if is_known else Severity.NOTE,
         message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
         f"rows read, with a median of {number(round(field.lag.median_s, 3))} s: "
-        + ("the index is the arrival time." if told else "it may be the time of the sample."),
+        + ("the index is the arrival time." if is_known else "it may be the time of the sample."),
         changes=(SetKey(subject_of(measurement), time=field.key),),
         fix=f"Do so if {field.key} is when a sample was taken or an event happened.",
         observed=field.lag.before_ratio,

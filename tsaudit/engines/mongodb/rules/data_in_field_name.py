@@ -48,10 +48,10 @@ def data_in_field_name(case: Case) -> Iterator[Finding]:
       https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
     - $objectToArray: https://www.mongodb.com/docs/manual/reference/operator/aggregation/objectToArray/
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if measurement.documents is not None:
         for found in keyed_fields(measurement, round(case.limit("min_names", measurement).value)):
             yield _finding(case, measurement, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
@@ -62,21 +62,21 @@ def disk_fills_up(case: Case) -> Iterator[Finding]:
         if kept is not None and kept.disk_bytes and kept.disk_used_bytes is not None:
             disks.setdefault((kept.disk_used_bytes, kept.disk_bytes), []).append(database)
     for (used, total), sharing in disks.items():
-        yield from _judge(case, sharing, used, total)
+        yield from _evaluate(case, sharing, used, total)
 
 
-def _judge(case: Case, sharing: list[Database], used: int, total: int) -> Iterator[Finding]:
+def _evaluate(case: Case, sharing: list[Database], used: int, total: int) -> Iterator[Finding]:
     from tsaudit.analysis.growth import detection as growth
 
     database = max(sharing, key=lambda d: (_grown(case, d), d.name))
     points = (*case.timeline.of("disk_used_bytes", Subject(database.name)), Point(case.profile.day, float(used)))
     days, values = [p.day for p in points], [p.value for p in points]
-    judged = growth.detect(days, values) if len(points) > 1 else None
-    grows = judged is not None and judged.kind == "growth"
+    evaluated = growth.detect(days, values) if len(points) > 1 else None
+    grows = evaluated is not None and evaluated.kind == "growth"
     forecast = growth.forecast(days, values, float(total), unit="bytes") if grows else None
     severity = _severity(case, used / total, forecast)
     if severity:
-        yield _finding(case, database, sharing, used, total, severity, forecast, judged)
+        yield _finding(case, database, sharing, used, total, severity, forecast, evaluated)
 
 
 def _grown(case: Case, database: Database) -> float:
@@ -102,7 +102,7 @@ def _finding(
     total: int,
     severity: Severity,
     forecast: Forecast | None,
-    judged: Growth | None,
+    evaluated: Growth | None,
 ) -> Finding:
     message = f"{percent(used / total)} of the disk's {size(total)} are used"
     if forecast and forecast.days is not None:
@@ -115,7 +115,7 @@ def _finding(
         message=f"{message}.",
         fix="Then let what grows expire (TTL index), summarize it, or add disk. The space of deleted documents is not "
         "returned to the disk; that of dropped collections is.",
-        changes=(Inspect(Subject(database.name), "sizes"),),
+        changes=(Diagnose(Subject(database.name), "sizes"),),
         observed=used / total,
         limit=case.limit("max_used_share"),
         unit="of the disk",
@@ -127,7 +127,7 @@ def _finding(
             ),
             Evidence("databases on it", ", ".join(sorted(d.name for d in sharing)[:20])),
         ),
-        since=judged.onset if judged else None,
+        since=evaluated.onset if evaluated else None,
         forecast=forecast,
         facts=("database_storage",),
     )

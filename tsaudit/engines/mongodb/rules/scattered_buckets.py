@@ -64,10 +64,10 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
     - Choosing the metaField: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-considerations/
     - Buckets: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-bucketing/
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     buckets = measurement.buckets
     if buckets is None or buckets.median_rows is None:
         return

@@ -59,10 +59,10 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
     - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
     - Limitations: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-limitations/
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     rows, options = measurement.rows, measurement.options
     if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.engines.mongodb.kinds import ItemsToDocuments
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Documents, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -50,10 +50,10 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
     - Unbounded arrays: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/unbounded-arrays/
     - Limits: https://www.mongodb.com/docs/manual/reference/limits/#bson-documents
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     documents = measurement.documents
     if documents is None:
         return
@@ -111,7 +111,7 @@ def _large(case: Case, measurement: Measurement, documents: Documents) -> Findin
         severity=Severity.CRITICAL,
         message=f"The largest document has {size(documents.max_bytes)}; the server rejects more than 16 MiB.",
         fix="Keep what makes them large in documents of its own (GridFS for files).",
-        changes=(Inspect(subject_of(measurement), "large rows"),),
+        changes=(Diagnose(subject_of(measurement), "large rows"),),
         observed=float(documents.max_bytes),
         limit=case.limit("max_document_bytes", measurement),
         unit="bytes",

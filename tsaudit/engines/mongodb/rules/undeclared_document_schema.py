@@ -64,10 +64,10 @@ def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     - Handling of existing documents:
       https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
     """
-    yield from case.once_for_family(lambda measurement: _judge(case, measurement))
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     options, documents = measurement.options, measurement.documents
     if options is None or documents is None or options.get("type") == "timeseries" or _is_validated(options):
         return

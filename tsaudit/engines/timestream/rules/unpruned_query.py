@@ -61,7 +61,7 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         place = measurement.database, measurement.name
         reading = [_Query(query, read.filters_of(*place)) for query, read in queries if place in read.tables]
-        if reading and (finding := _judge(measurement, reading)):
+        if reading and (finding := _evaluate(measurement, reading)):
             found = True
             yield replace(finding, evidence=(*finding.evidence, *_left_out(unreadable)))
     if unreadable and not found:
@@ -81,10 +81,10 @@ def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
     """Queries that may read the table as well."""
     if not unreadable:
         return ()
-    return (Evidence("not judged", f"could not parse {'; '.join(unreadable[:3])}"),)
+    return (Evidence("not evaluated", f"could not parse {'; '.join(unreadable[:3])}"),)
 
 
-def _judge(measurement: Measurement, reading: Sequence[_Query]) -> Finding | None:
+def _evaluate(measurement: Measurement, reading: Sequence[_Query]) -> Finding | None:
     key = (measurement.options or {}).get(KEY, "")
     names = measurement.measure_names
     several = names is not None and names.count.value > 1

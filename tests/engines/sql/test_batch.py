@@ -21,7 +21,7 @@ from tests.servers import Postgresql
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import RowsOfSeveral
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql import together
+from tsaudit.engines.sql import batching
 from tsaudit.model.facts.given import OfNullCounts
 
 Made = Callable[..., Target]
@@ -118,7 +118,7 @@ def test_table_of_many_rows_is_asked_alone(made: Made) -> None:
 def test_failure_of_a_statement_about_several_is_no_gap(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     target = made(ALIKE[:20])
     whole = collected(target)
-    monkeypatch.setattr(together, "united", lambda _: "SELECT nothing")
+    monkeypatch.setattr(batching, "united", lambda _: "SELECT nothing")
     broken = collected(target)
     assert figures(broken) == figures(whole)
 
@@ -205,7 +205,7 @@ def test_tables_with_partitions_are_asked_alone(postgresql: Postgresql) -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3, 100, 101])
 def test_statements_are_united_in_their_order_and_nested_evenly(number: int) -> None:
-    whole = together.united([f"SELECT {place} AS n WHERE {place} <> 1" for place in range(number)])
+    whole = batching.united([f"SELECT {place} AS n WHERE {place} <> 1" for place in range(number)])
     depth = deepest = 0
     for sign in whole:
         depth += (sign == "(") - (sign == ")")
@@ -240,7 +240,7 @@ def test_response_is_taken_apart_by_table(tables: list[list[str | None]], size: 
     ]
     rows = RowsOfSeveral("", {})
     found: dict[str, list[str | None]] = {}
-    for batch in together.divided(iter(cut), given_, rows):
+    for batch in batching.divided(iter(cut), given_, rows):
         assert batch.schema.names == ["name"]
         found.setdefault(rows.measurement, []).extend(batch.column(0).to_pylist())
     assert found == {str(place): values for place, values in enumerate(tables)}

@@ -9,38 +9,38 @@ from typing import Any, Final
 
 from tsaudit.engines.mongodb.mongosh import collection, script, text
 from tsaudit.engines.place import Place, by_source, by_time
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 
 _A_DAY: Final = timedelta(days=1)
 Found = tuple[str, str, str]
 """Words, the command, and what it costs."""
 
 
-def query(place: Place, change: Inspect) -> Found | None:
+def query(place: Place, change: Diagnose) -> Found | None:
     """What shows it; None where there is no query for it."""
     found = (_OF_DATABASE if place.measurement is None else _OF_COLLECTION).get(change.what)
     return found(place, change) if found else None
 
 
-def _sizes(place: Place, _: Inspect) -> Found:
+def _sizes(place: Place, _: Diagnose) -> Found:
     database = f"db.getSiblingDB({text(place.database)})"
     size = f"{{ name: name, bytes: {database}.getCollection(name).totalSize() }}"
     largest = "sort((a, b) => b.bytes - a.bytes).slice(0, 10)"
     return "Find the largest collections.", f"{database}.getCollectionNames().map(name => ({size})).{largest}", ""
 
 
-def _collections(place: Place, _: Inspect) -> Found:
+def _collections(place: Place, _: Diagnose) -> Found:
     command = f"db.getSiblingDB({text(place.database)}).getCollectionNames()"
     return f"List the collections of {place.database}.", command, ""
 
 
-def _databases(_: Place, change: Inspect) -> Found:
+def _databases(_: Place, change: Diagnose) -> Found:
     pattern = f"^{'.*'.join(map(re.escape, change.values))}$"
     asked = {"listDatabases": 1, "nameOnly": True, "filter": {"name": {"$regex": pattern}}}
     return "See which databases these are.", f"db.adminCommand({script(asked)})", ""
 
 
-def _tenants(place: Place, change: Inspect) -> Found | None:
+def _tenants(place: Place, change: Diagnose) -> Found | None:
     having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
     if (example := next(having, None)) is None:
         return None
@@ -48,19 +48,19 @@ def _tenants(place: Place, change: Inspect) -> Found | None:
     return f"See what one of them has, here in {example.name}.", found, "reads all documents without an index"
 
 
-def _large(place: Place, _: Inspect) -> Found:
+def _large(place: Place, _: Diagnose) -> Found:
     stages = [{"$project": {"bytes": {"$bsonSize": "$$ROOT"}}}, {"$sort": {"bytes": -1}}, {"$limit": 5}]
     return "Find the largest documents.", _aggregate(place, stages), "reads all documents"
 
 
-def _types(place: Place, change: Inspect) -> Found | None:
+def _types(place: Place, change: Diagnose) -> Found | None:
     if not change.values:
         return None
     finds = [f"{_here(place)}.find({script({change.column: {'$type': kind}})}).limit(5)" for kind in change.values[:4]]
     return f"See some documents for each type of {change.column}.", ";\n".join(finds), ""
 
 
-def _new_values(place: Place, change: Inspect) -> Found:
+def _new_values(place: Place, change: Diagnose) -> Found:
     recent, cost = _recent(place)
     if writers := place.writers_of(change.column):
         by = {key.replace(".", "_"): f"${key}" for key in writers}
@@ -76,7 +76,7 @@ def _new_values(place: Place, change: Inspect) -> Found:
     return by_time(change.column), _aggregate(place, stages), cost
 
 
-def _sources(place: Place, change: Inspect) -> Found:
+def _sources(place: Place, change: Diagnose) -> Found:
     recent, cost = _recent(place)
     by: Any = {tag.key.replace(".", "_"): f"${tag.key}" for tag in place.here.tags} or None
     filled = {"$sum": {"$cond": [{"$eq": [{"$type": f"${change.column}"}, "missing"]}, 0, 1]}}
@@ -84,7 +84,7 @@ def _sources(place: Place, change: Inspect) -> Found:
     return f"Find the sources that stopped sending {change.column}.", _aggregate(place, stages), cost
 
 
-def _schema(place: Place, _: Inspect) -> Found:
+def _schema(place: Place, _: Diagnose) -> Found:
     stages: list[Any] = [
         {"$sample": {"size": 100}},
         {"$project": {"field": {"$objectToArray": "$$ROOT"}}},
@@ -111,7 +111,7 @@ def _aggregate(place: Place, stages: Sequence[Any]) -> str:
     return f"{_here(place)}.aggregate({script(list(stages))})"
 
 
-_Look = Callable[[Place, Inspect], Found | None]
+_Look = Callable[[Place, Diagnose], Found | None]
 _OF_DATABASE: Final[Mapping[str, _Look]] = {
     "sizes": _sizes,
     "measurements": _collections,

@@ -10,7 +10,7 @@ from typing import Final
 from tsaudit.analysis.columns.types import is_number
 from tsaudit.engines.place import Place, by_source, by_time
 from tsaudit.engines.quoting import quote_text
-from tsaudit.model.change import Inspect
+from tsaudit.model.change import Diagnose
 
 _ENDS: Final = ("begins with", "ends with")
 _A_DAY: Final = timedelta(days=1)
@@ -32,7 +32,7 @@ def _text(day: datetime) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class DiagnosticQueries:
     """How one database is asked what it has."""
 
     recent: Callable[[Place], str] = newest_day
@@ -53,31 +53,31 @@ def _standard(place: Place, view: str, listed: str) -> str:
     return f"SELECT {listed} FROM information_schema.{view} WHERE {' AND '.join(where)}"  # noqa: S608 -- shown
 
 
-def query(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
+def query(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[str, str, str] | None:
     """Words, a statement, and what it reads; None if there is no statement for it."""
-    found = _of_database(place, change, looks) if place.measurement is None else _of_table(place, change, looks)
-    return found and (found[0], f"{found[1]}{looks.end}", found[2])
+    found = _of_database(place, change, own) if place.measurement is None else _of_table(place, change, own)
+    return found and (found[0], f"{found[1]}{own.end}", found[2])
 
 
-def _of_database(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
+def _of_database(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[str, str, str] | None:
     if change.what == "measurements":
-        return f"List the tables of {place.database}.", looks.tables(place), ""
-    if change.what == "databases" and looks.databases:
+        return f"List the tables of {place.database}.", own.tables(place), ""
+    if change.what == "databases" and own.databases:
         named = " and ".join(f"{how} {part}" for how, part in zip(_ENDS, change.values, strict=False) if part)
-        return f"List the databases{f': the name of each of these {named}' if named else ''}.", looks.databases, ""
+        return f"List the databases{f': the name of each of these {named}' if named else ''}.", own.databases, ""
     having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
     if change.what == "tenants" and (example := next(having, None)) is not None:
-        recent = _recent(replace(place, measurement=example), looks)
+        recent = _recent(replace(place, measurement=example), own)
         chosen = f"{f'{recent} AND' if recent else 'WHERE'} {place.quoted([change.column])} = '...' LIMIT 20"
         text = f"SELECT * FROM {place.table(example.name)} {chosen}"  # noqa: S608 -- shown, never run
         return f"See what one of them has, here in {example.name}.", text, _cost(recent)
     return None
 
 
-def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
+def _of_table(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[str, str, str] | None:
     here, column, table = place.here, place.quoted([change.column]), place.table()
     time = place.quoted([here.time_column]) if here.time_column else ""
-    recent = _recent(place, looks)
+    recent = _recent(place, own)
     rows = f"FROM {table} {recent}".rstrip()
     is_label = any(tag.label_of and tag.key == change.column for tag in here.tags)
     if is_label:
@@ -98,12 +98,12 @@ def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, st
         text = f"SELECT {by}count(*) AS total, count({column}) AS filled\n{rows}{group}"
         return f"Find the sources that stopped sending {change.column}.", text, _cost(recent)
     if change.what == "schema":
-        return f"See which columns {here.name} has.", looks.columns(place), ""
+        return f"See which columns {here.name} has.", own.columns(place), ""
     return None
 
 
-def _recent(place: Place, looks: Looks) -> str:
-    condition = looks.recent(place) if place.here.time_column else ""
+def _recent(place: Place, own: DiagnosticQueries) -> str:
+    condition = own.recent(place) if place.here.time_column else ""
     return f"WHERE {condition}" if condition else ""
 
 

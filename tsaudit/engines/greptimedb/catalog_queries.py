@@ -11,7 +11,7 @@ import pyarrow as pa
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.file_limit import FileLimit
 from tsaudit.engines.greptimedb import typed
-from tsaudit.engines.greptimedb.catalogue import Row, Table
+from tsaudit.engines.greptimedb.catalog import Row, Table
 from tsaudit.model.profile import Reason
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ class Known:
     limit: FileLimit = field(default_factory=FileLimit)
 
 
-class Asked:
+class CatalogQueries:
     """Sends the statements for one query before its deadline, and records them in `rows`."""
 
-    def __init__(self, way: Wire, known: Known, rows: Rows, deadline: float) -> None:
+    def __init__(self, transport: Wire, known: Known, rows: Rows, deadline: float) -> None:
         self.known = known
-        self._way = way
+        self._transport = transport
         self._rows = rows
         self._deadline = deadline
 
@@ -46,7 +46,7 @@ class Asked:
         """The response as it arrives, with these names and types. `longest`: characters to keep of a string."""
         self._rows.statement = statement
         try:
-            for block in self._way.run(statement, self._deadline):
+            for block in self._transport.run(statement, self._deadline):
                 columns = list(zip(*block.rows, strict=True)) or [()] * len(names)
                 arrays = [typed.array(values, kind, longest) for values, kind in zip(columns, kinds, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, names=list(names))
@@ -60,7 +60,7 @@ class Asked:
         if statement not in self.known.answers:
             self._rows.statements += 1
             try:
-                blocks = list(self._way.run(statement, self._deadline))
+                blocks = list(self._transport.run(statement, self._deadline))
             except FactError as error:
                 raise _with_grant(error) from error
             self.known.answers[statement] = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.engines.sql.looks import Looks
+from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
 
-LOOKS: Final = Looks(
+DIAGNOSTIC_QUERIES: Final = DiagnosticQueries(
     recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= ago(1d)",
     columns=lambda place: f"DESCRIBE {place.table()}",
     tables=lambda place: f"SHOW TABLES FROM {place.quoted([place.database])}",

@@ -77,7 +77,7 @@ class Server:
         return f"FerretDB {self.ferretdb}" if self.ferretdb else str(self.build["version"])
 
 
-class Asking:
+class Query:
     """A query for one fact. `about`: the parameters of the query."""
 
     def __init__(self, server: Server, fact: str, rows: Rows, timeout_s: float, about: Mapping[str, Any]) -> None:
