@@ -13,7 +13,6 @@ from tsaudit import run
 from tsaudit.collect import collect as collect_profile
 from tsaudit.config import file as config_file
 from tsaudit.config import problem_messages
-from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
 from tsaudit.evaluation import evaluate as evaluate_profile
@@ -22,6 +21,7 @@ from tsaudit.history.database import patience
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile, utc_now
+from tsaudit.policy import limit_policy, rule_policy
 from tsaudit.rule import Rule
 
 if TYPE_CHECKING:

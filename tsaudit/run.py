@@ -16,7 +16,6 @@ from typing import Final
 
 from tsaudit import alerts, not_audited, report
 from tsaudit.collect import collect
-from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
 from tsaudit.degraded_rules import degraded_rules, outcomes_of
@@ -33,6 +32,7 @@ from tsaudit.model.profile import Profile, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
+from tsaudit.policy import limit_policy, rule_policy
 from tsaudit.secrets import mask
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many

@@ -18,12 +18,12 @@ from tsaudit import __version__, guidelines
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import json_schema
-from tsaudit.config.plans import PLANS
 from tsaudit.config.settings import Incidents
 from tsaudit.engines.registry import ENGINES
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
+from tsaudit.policy import PLANS
 from tsaudit.rules import all_rules
 from tsaudit.rules.applicability import why_not
 

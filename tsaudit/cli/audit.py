@@ -139,10 +139,10 @@ class _Printer:
 def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     """The verdicts on a stored profile, with the limits of its target if it is in the configuration."""
     from tsaudit.config import file as config_file
-    from tsaudit.config.plans import limit_policy, rule_policy
     from tsaudit.evaluation import evaluate as evaluate
     from tsaudit.model.jsonfile import from_json
     from tsaudit.model.profile import Profile
+    from tsaudit.policy import limit_policy, rule_policy
 
     try:
         profile = from_json(Profile, file.read_bytes())

@@ -61,7 +61,7 @@ def _rule(word: str) -> Rule:
 def _evaluated(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[EvaluatedDay]:
     """All targets' days, one target after the other. A usage error for a named target without audits."""
     from tsaudit.backtest import backtest as evaluated_days
-    from tsaudit.config.plans import limit_policy
+    from tsaudit.policy import limit_policy
 
     found: list[EvaluatedDay] = []
     chosen = options.chosen(settings, names)

@@ -47,8 +47,8 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     """
     from tsaudit.config import distributed_deployment, insecure_connections
     from tsaudit.config import file as config_file
-    from tsaudit.config.plans import rule_policy
     from tsaudit.config.unused_routes import unused_routes
+    from tsaudit.policy import rule_policy
 
     file = config_file.find(config)
     settings = config_file.load(file)

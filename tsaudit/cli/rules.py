@@ -56,7 +56,7 @@ def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: in
 
 def _of_target(form: str, name: str, config: str | None) -> None:
     from tsaudit.config import file as config_file
-    from tsaudit.config.plans import rule_policy
+    from tsaudit.policy import rule_policy
     from tsaudit.rules import all_rules
     from tsaudit.rules.applicability import severity_on
 
@@ -116,7 +116,7 @@ def _warn() -> None:
 
 
 def _plans(form: str) -> None:
-    from tsaudit.config.plans import PLANS
+    from tsaudit.policy import PLANS
 
     heads = ("plan", "limit", "value", "source")
     rows = [

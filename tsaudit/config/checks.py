@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from tsaudit import plugins
-from tsaudit.config.plans import PLANS
 from tsaudit.config.settings import Path, inconsistencies
 from tsaudit.model.finding import RULELESS_CODES
+from tsaudit.policy import PLANS
 from tsaudit.rule import plain, takes_in
 from tsaudit.rules import all_rules, unusable
 from tsaudit.text import nearest

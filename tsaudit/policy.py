@@ -1,4 +1,4 @@
-"""Plans (named sets of limits), and how a configuration's limits are resolved."""
+"""Which limits, and which rules, hold for a target: plans (named sets of limits), and what the configuration sets."""
 
 from __future__ import annotations
 

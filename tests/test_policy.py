@@ -8,10 +8,10 @@ import pytest
 from pydantic import SecretStr
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.config.plans import PLANS, check_limits, limit_policy
 from tsaudit.config.settings import MeasurementOverride, Settings, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Limit, Severity
+from tsaudit.policy import PLANS, check_limits, limit_policy
 from tsaudit.rules import all_rules
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality
 
