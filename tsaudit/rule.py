@@ -292,7 +292,9 @@ class Rule:
 
     def applies_to(self, engine: str) -> bool:
         """Whether the engine is one of `engines`; loads no other engine."""
-        if engine in self.not_applicable or not (self.only is None or self.only(ENGINES[engine])):
+        if engine not in ENGINES or engine in self.not_applicable:
+            return False
+        if self.only is not None and not self.only(ENGINES[engine]):
             return False
         return _is_able(engine, self.guidelines, self.requires)
 

@@ -57,7 +57,7 @@ class Influxdb1Advice(InfluxAdvice):
         database = place.quoted([name])
         if change.what == "databases":
             return f"See how many series {name} has; the others likewise.", f"SHOW SERIES CARDINALITY ON {database}"
-        if change.what == "customers":
+        if change.what == "tenants":
             policy = place.quoted([known.own_name]) if known and known.policy_of else ""
             example = next((m for m in place.profile.measurements if m.database == place.database), None)
             source = table_in(place.profile, place.database, example.name) if example else ""

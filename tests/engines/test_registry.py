@@ -1,0 +1,70 @@
+"""Engines are found by name: looking one up imports its package only."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tsaudit.engines.registry import ENGINES
+from tsaudit.rules import all_rules, rules_for
+
+_IMPORTED = """
+import json, sys
+{}
+print(json.dumps(sorted({{name.split(".")[2] for name in sys.modules if name.startswith("tsaudit.engines.")}})))
+"""
+
+
+def _imported(code: str, *arguments: str) -> set[str]:
+    """The modules of `tsaudit.engines` that a process has imported when it has run the code."""
+    done = subprocess.run(
+        [sys.executable, "-c", _IMPORTED.format(code), *arguments], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout))
+
+
+def test_names_are_known_without_any_package() -> None:
+    found = _imported(
+        "from tsaudit.engines.registry import ENGINES\nassert len(ENGINES) >= 9 and 'oracle' not in list(ENGINES)"
+    )
+    assert not found & set(ENGINES)
+
+
+def test_engine_is_looked_up_without_the_other_packages() -> None:
+    found = _imported("from tsaudit.engines.registry import ENGINES\nassert ENGINES['sqlite'].name == 'sqlite'")
+    assert found & set(ENGINES) == {"sqlite"}
+    assert "influx" not in found
+
+
+def test_sqlite_file_is_measured_and_evaluated_without_the_other_packages(tmp_path: Path) -> None:
+    """Neither its facts nor its rules need to know another engine."""
+    code = (
+        "from tsaudit.config.settings import Target\nfrom tsaudit import evaluate, measure\n"
+        "profile = measure(Target(name='t', engine='sqlite', url=sys.argv[1]))\n"
+        "assert [m.name for m in profile.measurements] == ['cpu']\nassert evaluate(profile).verdict"
+    )
+
+    with sqlite3.connect(tmp_path / "x.db") as connection:
+        connection.execute("CREATE TABLE cpu (time text, host text, v real)")
+        connection.execute("INSERT INTO cpu VALUES ('2026-01-01 00:00:00', 'a', 1.0)")
+    connection.close()
+    found = _imported(code, f"sqlite:///{tmp_path / 'x.db'}")
+    assert found & set(ENGINES) == {"sqlite"}
+    assert "influx" not in found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rules_for_an_engine_are_those_that_apply_to_it(engine: str) -> None:
+    found = [rule for rule in rules_for(engine) if rule.applies_to(engine)]
+    assert found == [rule for rule in all_rules() if rule.applies_to(engine)]
+
+
+def test_unknown_engine_is_none_of_them() -> None:
+    assert "oracle" not in ENGINES
+    with pytest.raises(KeyError):
+        ENGINES["oracle"]
