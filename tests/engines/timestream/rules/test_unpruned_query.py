@@ -105,5 +105,5 @@ def test_query_that_cannot_be_parsed_is_no_pass() -> None:
     assert alone.outcome is Outcome.ERROR
     assert "q1: line 1, column" in alone.reason
     (finding,) = judged(bad, odd).findings
-    assert [e.label for e in finding.evidence] == ["q0", "not judged"]
+    assert [e.label for e in finding.evidence] == ["q0", "not evaluated"]
     assert finding.evidence[1].value.startswith("could not parse q1: line 1, column")
