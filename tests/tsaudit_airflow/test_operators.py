@@ -384,7 +384,7 @@ def test_notifier_when_it_is_that_of_email_mails_the_summary_escaped(
         extra = {"disable_ssl": True, "disable_tls": True, "from_email": "airflow@example.com"}
         connection = {"conn_type": "smtp", "host": "127.0.0.1", "port": server.server_address[1], "extra": extra}
         monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", json.dumps(connection))
-        example["tell"]({"task": SimpleNamespace(audits={"m": one})})
+        example["notify"]({"task": SimpleNamespace(audits={"m": one})})
         server.shutdown()
     mail = server.mail  # type: ignore[attr-defined]
     assert (mail["To"], mail["Subject"]) == ("dba@example.com", "Audit")
