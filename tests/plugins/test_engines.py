@@ -128,6 +128,12 @@ def test_measuring_that_breaks_is_one_line(
     assert other["error"] is None
 
 
+def test_entry_point_may_name_the_class(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PACKAGE))
+    install("acme", {"tsaudit.engines": {"acmedb": "acme_tsaudit:Acmedb"}})
+    assert (ENGINES["acmedb"].name, ENGINES["acmedb"].package, ENGINES.problems) == ("acmedb", "acme 1.0", ())
+
+
 def test_rules_of_ours_judge_it_by_what_it_declares(acme: None, tsaudit: Command) -> None:
     result = evaluate(measure(load_settings("tsaudit.yaml").targets[0]))
     found = {r.code: [f.message for f in r.findings] for r in result.results if r.findings}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib
 import threading
@@ -93,10 +94,11 @@ def _of_other_packages() -> tuple[dict[str, Engine], tuple[Problem, ...]]:
     loaded, problems = plugins.load(plugins.ENGINES)
     broken = list(problems)
     for one in loaded:
-        if reason := _unfit(one.value, one.name):
+        value = _made(one.value)
+        if reason := _unfit(value, one.name):
             broken.append(Problem(one.package, plugins.ENGINES, one.name, reason))
-        elif isinstance(one.value, Engine):
-            found[one.name] = copy.copy(one.value)
+        elif isinstance(value, Engine):
+            found[one.name] = copy.copy(value)
             found[one.name].package = one.package
     broken = [_taken(problem) if problem.name in _OWN else problem for problem in broken]
     for name in set(_OWN) & found.keys():
@@ -105,6 +107,14 @@ def _of_other_packages() -> tuple[dict[str, Engine], tuple[Problem, ...]]:
         if problem.name not in _OWN:
             found[problem.name] = _broken(problem)
     return dict(sorted(found.items())), tuple(sorted(broken))
+
+
+def _made(value: object) -> object:
+    """The engine of an entry point that names its class; what cannot be made stays a class, which is no engine."""
+    if isinstance(value, type) and issubclass(value, Engine):
+        with contextlib.suppress(Exception):
+            return value()
+    return value
 
 
 def _broken(problem: Problem) -> Engine:
