@@ -20,6 +20,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, Rows
 from tsaudit.engines.opening import with_connection
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Profile, Reason
 from tsaudit.net.watchdog import Deadline
@@ -132,16 +133,15 @@ def test_list_of_names_without_end_is_cut() -> None:
 def _connecting(
     monkeypatch: pytest.MonkeyPatch, connection: Connection, before: Callable[[], object] = lambda: None
 ) -> None:
-    class Connector:
-        @contextmanager
-        def connect(
-            self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-        ) -> Iterator[Connection]:
-            before()
-            yield connection
-            connection.close()
+    @contextmanager
+    def connect(
+        url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> Iterator[Connection]:
+        before()
+        yield connection
+        connection.close()
 
-    monkeypatch.setattr(connectors, "_connector", lambda engine: Connector())
+    monkeypatch.setattr(ENGINES[_target().engine], "connect", connect)
 
 
 def test_connecting_counts_and_is_cut_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

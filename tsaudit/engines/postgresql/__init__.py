@@ -10,7 +10,7 @@ from typing import Any, Final
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import LocalServer
-from tsaudit.engines.sql import SqlEngine
+from tsaudit.engines.sql import BATCHED, SqlEngine
 
 
 class Postgresql(SqlEngine):
@@ -27,6 +27,7 @@ class Postgresql(SqlEngine):
     default_schema = ""
     sql_types = {**SqlEngine.sql_types, "float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"}
     has_one_database = True
+    batched_facts = BATCHED
     counts_writes = True
     parameters = {
         "timescaledb": "the schema of the TimescaleDB extension; empty without it",

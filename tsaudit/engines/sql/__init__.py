@@ -10,14 +10,13 @@ from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine
 
 BATCHED: Final = frozenset({"time_extents", "row_sample", "series_listing", "null_counts"})
-"""The facts that `batch` makes one statement of for several tables."""
+"""The facts that `batching` makes one statement of for several tables, whose columns have types."""
 
 
 class SqlEngine(Engine):
     """A database whose tables are declared in SQL, without saying which columns are tags."""
 
     infers_roles = True
-    batched_facts = BATCHED
     own_guidelines = frozenset({"E8"})
     not_applicable = {
         **dict.fromkeys(("D6", "D7"), "the engine is built to join tables"),
