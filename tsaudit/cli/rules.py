@@ -134,12 +134,11 @@ def _plans(form: str) -> None:
 def explain(rule: str, in_browser: bool) -> None:
     """Print the page of a rule, or open it in the browser."""
     from tsaudit.cli.rule_texts import rule_texts
-    from tsaudit.model.finding import RULELESS_CODES
 
     wanted = rule.lower().replace("_", "-")
     texts = rule_texts()
     page = next((text for text in texts if wanted in (text.code.lower(), text.name)), None)
-    code = page.code if page else next((c for c, name in RULELESS_CODES.items() if wanted in (c.lower(), name)), None)
+    code = page.code if page else _code_without_rule(wanted)
     if code is None:
         from tsaudit.cli.near_rules import near
 
@@ -149,6 +148,13 @@ def explain(rule: str, in_browser: bool) -> None:
         _open(code)
         return
     click.echo("\n".join(_lines(page) if page else _without_rule(code)))
+
+
+def _code_without_rule(wanted: str) -> str | None:
+    # Imported only here: it loads half of the model.
+    from tsaudit.model.finding import RULELESS_CODES
+
+    return next((code for code, name in RULELESS_CODES.items() if wanted in (code.lower(), name)), None)
 
 
 def _open(code: str) -> None:

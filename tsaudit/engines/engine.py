@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.advice import Advice
-from tsaudit.engines.connection import Connection
 from tsaudit.engines.language import Language, Qualified
-from tsaudit.model.profile import Index, Measurement, Profile
+
+if TYPE_CHECKING:
+    from tsaudit.engines.advice import Advice
+    from tsaudit.engines.connection import Connection
+    from tsaudit.model.profile import Index, Measurement, Profile
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
@@ -266,6 +268,8 @@ class Engine:
 
     def advice(self) -> type[Advice]:
         """How its users make the changes of a plan; `Advice` itself handles no change."""
+        from tsaudit.engines.advice import Advice
+
         return Advice
 
     def problem(self) -> str:

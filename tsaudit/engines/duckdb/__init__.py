@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.advice import Advice
 from tsaudit.engines.sql import BATCHED, FileEngine
-from tsaudit.model.profile import Index
+
+if TYPE_CHECKING:
+    from tsaudit.engines.advice import Advice
+    from tsaudit.model.profile import Index
 
 
 class Duckdb(FileEngine):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.advice import Advice
-from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine, LocalServer, Words
 from tsaudit.engines.sql import BATCHED
-from tsaudit.model.profile import Measurement, Profile
+
+if TYPE_CHECKING:
+    from tsaudit.engines.advice import Advice
+    from tsaudit.engines.connection import Connection
+    from tsaudit.model.profile import Measurement, Profile
 
 
 class Greptimedb(Engine):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.advice import Advice
-from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import LocalServer, Statements, Words
 from tsaudit.engines.influx import TELEGRAF, InfluxEngine
+
+if TYPE_CHECKING:
+    from tsaudit.engines.advice import Advice
+    from tsaudit.engines.connection import Connection
 
 
 class Influxdb1(InfluxEngine):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.advice import Advice
-from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine, Statements, Words
 from tsaudit.engines.influx import TELEGRAF
+
+if TYPE_CHECKING:
+    from tsaudit.engines.advice import Advice
+    from tsaudit.engines.connection import Connection
 
 
 class Influxdb3(Engine):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine
+
+if TYPE_CHECKING:
+    from tsaudit.engines.connection import Connection
 
 BATCHED: Final = frozenset({"time_extents", "row_sample", "series_listing", "null_counts"})
 """The facts that `batching` makes one statement of for several tables, whose columns have types."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.advice import Advice
 from tsaudit.engines.sql import FileEngine
+
+if TYPE_CHECKING:
+    from tsaudit.engines.advice import Advice
 
 
 class Sqlite(FileEngine):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.advice import Advice
-from tsaudit.engines.connection import Connection
 from tsaudit.engines.engine import Engine, Statements, Words
+
+if TYPE_CHECKING:
+    from tsaudit.engines.advice import Advice
+    from tsaudit.engines.connection import Connection
 
 
 class Timestream(Engine):
