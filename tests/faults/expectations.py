@@ -160,6 +160,8 @@ _NOTHING: Final = frozenset({Outcome.NOT_AUDITED})
 _PARTS: Final = frozenset({Outcome.GAPS, Outcome.NOT_AUDITED})
 """Gaps, as long as something else of the target could be read."""
 _GONE: Final = _PARTS | {Outcome.PARTLY}
+_CUT: Final = frozenset({Outcome.GAPS, Outcome.PARTLY, Outcome.COMPLETE})
+"""Of a file that changes in the middle: something of it was read."""
 _WHOLE: Final = frozenset({Outcome.COMPLETE})
 
 
@@ -226,7 +228,7 @@ FILES: Final = (
     _file("left-journal", "write-ahead log left by a crashed writer", "", _WHOLE, "what is in the log counts"),
     _file("deleted", "deleted during the audit", "", _WHOLE, "the open file still exists"),
     _file("replaced", "replaced by another file during the audit", "", _WHOLE, "the open file still exists"),
-    _file("overwritten", "overwritten with random bytes during the audit", _SHORT, _GONE | _WHOLE, _READ_ALREADY),
-    _file("truncated", "truncated during the audit", _SHORT, _GONE | _WHOLE, _READ_ALREADY),
+    _file("overwritten", "overwritten with random bytes during the audit", _SHORT, _CUT, _READ_ALREADY),
+    _file("truncated", "truncated during the audit", _SHORT, _CUT, _READ_ALREADY),
     _file("rights-lost", "permission to read it revoked during the audit", "", _WHOLE, "the file is already open"),
 )
