@@ -169,6 +169,11 @@ BROKEN = {
     "cannot be imported": ("import nowhere_to_be_found", "", "No module named 'nowhere_to_be_found'"),
     "leaves when imported": ("raise SystemExit('bye')", "", "SystemExit: bye"),
     "is no engine": ("ENGINE = 7", "", "expected an Engine, got int"),
+    "class cannot be made": (
+        ENGINE.format("def __init__(self): raise KeyError('license')").replace("ENGINE = Acme()", "ENGINE = Acme"),
+        "",
+        "KeyError: 'license'",
+    ),
     "has another name": (ENGINE.format("").replace("acmedb", "other"), "", "the engine is named `other`"),
     "has no such folder": (ENGINE.format("sql_folders = (__import__('pathlib').Path('/no'),)"), "", "no folder /no"),
     "does not connect": (ENGINE.format("").replace("def connect", "def open"), "", "it has no method `connect`"),

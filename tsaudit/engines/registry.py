@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import importlib
 import threading
@@ -94,8 +93,13 @@ def _of_other_packages() -> tuple[dict[str, Engine], tuple[Problem, ...]]:
     loaded, problems = plugins.load(plugins.ENGINES)
     broken = list(problems)
     for one in loaded:
-        value = _made(one.value)
-        if reason := _unfit(value, one.name):
+        try:
+            # An entry point may name the class, too.
+            value = one.value() if isinstance(one.value, type) and issubclass(one.value, Engine) else one.value
+            reason = _unfit(value, one.name)
+        except (Exception, SystemExit) as error:
+            value, reason = None, plugins.why(error)
+        if reason:
             broken.append(Problem(one.package, plugins.ENGINES, one.name, reason))
         elif isinstance(value, Engine):
             found[one.name] = copy.copy(value)
@@ -107,14 +111,6 @@ def _of_other_packages() -> tuple[dict[str, Engine], tuple[Problem, ...]]:
         if problem.name not in _OWN:
             found[problem.name] = _broken(problem)
     return dict(sorted(found.items())), tuple(sorted(broken))
-
-
-def _made(value: object) -> object:
-    """The engine of an entry point that names its class; what cannot be made stays a class, which is no engine."""
-    if isinstance(value, type) and issubclass(value, Engine):
-        with contextlib.suppress(Exception):
-            return value()
-    return value
 
 
 def _broken(problem: Problem) -> Engine:

@@ -70,7 +70,7 @@ class Greptimedb(Engine):
     def has_given_columns(self, measurement: Measurement) -> bool:
         from tsaudit.engines.greptimedb import tables
 
-        return tables.is_metric(measurement) or bool(tables.option(measurement, "table_data_model"))
+        return tables.has_given_columns(measurement)
 
     def has_labels_as_key(self, measurement: Measurement) -> bool:
         from tsaudit.engines.greptimedb import tables
