@@ -164,7 +164,7 @@ def _names_engine(node: ast.expr, named: Set[str]) -> bool:
     return isinstance(node, ast.Name) and node.id in named
 
 
-def test_nothing_outside_the_rooms_decides_by_the_name_of_an_engine() -> None:
+def test_nothing_outside_the_packages_decides_by_the_name_of_an_engine() -> None:
     """What is true of an engine, its package declares: see `tsaudit.engines.engine.Engine`."""
     outside = [
         path

@@ -202,8 +202,8 @@ class Case:
         return tuple(m for m in self.profile.inside(database) if self.evaluates(m))
 
     def once_for_family(self, found_in: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
-        """The findings about each measurement that the rule judges; for collections of one family only once, about the
-        newest one they apply to.
+        """The findings about each measurement that the rule is about; for collections of one family only once, about
+        the newest one they apply to.
 
         The family is then the subject, so the subject stays the same when the next period begins.
         """
