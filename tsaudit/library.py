@@ -200,7 +200,7 @@ def evaluate(profile: Profile, *, settings: Settings | None = None, rules: Itera
     """Evaluate the profile by itself: rules that compare with earlier days find nothing to compare with.
 
     `settings`: limits and switches of its target of the profile's name; None, or no such target, for the defaults.
-    `rules`: those to evaluate_profile by; None for all there are, those of plug-ins included.
+    `rules`: those to evaluate; None for all there are, those of plug-ins included.
     """
     target = next((t for t in settings.targets if t.name == profile.target), None) if settings else None
     if settings is None or target is None:
