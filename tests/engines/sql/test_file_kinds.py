@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsaudit.engines.connection import ConnectorError
-from tsaudit.engines.sql.connector import connect
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.file_kinds import what_else
 
 TABLE = pa.table({"time": [1, 2], "host": ["a", "b"]})
@@ -92,7 +92,7 @@ KINDS: dict[str, tuple[Callable[[Path], object], str]] = {
 def refusal(path: Path, engine: str) -> str:
     with (
         pytest.raises(ConnectorError) as caught,
-        connect(f"{engine}:///{path}", username=None, password=None, options={"engine": engine}),
+        ENGINES[engine].connect(f"{engine}:///{path}", username=None, password=None, options={}),
     ):
         raise AssertionError("it was opened")
     return str(caught.value)
@@ -124,7 +124,7 @@ def test_database_of_another_engine_names_it(
 def test_database_of_the_engine_is_opened(engine: str, make: Callable[[Path], object], tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     make(path)
-    with connect(f"{engine}:///{path}", username=None, password=None, options={"engine": engine}) as connection:
+    with ENGINES[engine].connect(f"{engine}:///{path}", username=None, password=None, options={}) as connection:
         assert connection.server_version
 
 

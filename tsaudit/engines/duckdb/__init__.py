@@ -8,6 +8,7 @@ from tsaudit.engines.sql import BATCHED, FileEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
+    from tsaudit.engines.sql.connector import FileDriver
     from tsaudit.model.profile import Index
 
 
@@ -34,6 +35,11 @@ class Duckdb(FileEngine):
         if len(index.columns) > 1:
             return "DuckDB uses no index on several columns to answer a query"
         return "DuckDB finds a time range by the range it keeps for each part of the column" if on_time else ""
+
+    def driver(self) -> FileDriver:
+        from tsaudit.engines.duckdb.driver import DRIVER
+
+        return DRIVER
 
     def label(self, column: str, data_type: str, label: str) -> str | None:
         kind = data_type.upper()

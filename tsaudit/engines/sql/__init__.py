@@ -10,6 +10,7 @@ from tsaudit.engines.engine import Engine
 
 if TYPE_CHECKING:
     from tsaudit.engines.connection import Connection
+    from tsaudit.engines.sql.connector import FileDriver
 
 BATCHED: Final = frozenset({"time_extents", "row_sample", "series_listing", "null_counts"})
 """The facts that `batching` makes one statement of for several tables, whose columns have types."""
@@ -30,7 +31,7 @@ class SqlEngine(Engine):
 
 
 class FileEngine(SqlEngine):
-    """A database in one file."""
+    """A database in one file, whose address is `example_url` with another path."""
 
     is_a_file = True
     not_applicable = {
@@ -44,4 +45,9 @@ class FileEngine(SqlEngine):
     ) -> AbstractContextManager[Connection]:
         from tsaudit.engines.sql import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        del username, password  # files have no logins
+        return connector.connect(self, url, options)
+
+    def driver(self) -> FileDriver:
+        """How its driver opens a file and reads a response."""
+        raise NotImplementedError

@@ -8,6 +8,7 @@ from tsaudit.engines.sql import FileEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
+    from tsaudit.engines.sql.connector import FileDriver
 
 
 class Sqlite(FileEngine):
@@ -20,6 +21,11 @@ class Sqlite(FileEngine):
     enforces_types = False
     sql_types = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"}
     not_applicable = {**FileEngine.not_applicable, "C7": "C3 covers values that do not fit the column's type"}
+
+    def driver(self) -> FileDriver:
+        from tsaudit.engines.sqlite.driver import DRIVER
+
+        return DRIVER
 
     def label(self, column: str, data_type: str, label: str) -> str | None:
         # It stores JSON as text.

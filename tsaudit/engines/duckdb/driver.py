@@ -1,0 +1,53 @@
+"""How DuckDB's driver opens a file and reads a response."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+import sqlalchemy as sa
+
+from tsaudit.engines.sql.connector import BATCH_ROWS, FileDriver
+
+
+def _read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
+    del lock_s  # it does not wait at all
+    config = {
+        # An audit neither downloads extensions nor leaves temporary files next to the database.
+        "autoinstall_known_extensions": "false",
+        "temp_directory": str(Path(tempfile.gettempdir(), "tsaudit-duckdb")),
+        # By default, DuckDB takes all processors, and keeps what it has read until that is most of the memory.
+        "threads": 2,
+        "memory_limit": "256MB",
+    }
+    return sa.URL.create("duckdb", database=str(path)), {"read_only": True, "config": config}
+
+
+def _batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
+    # The relation streams; a cursor's Arrow output would keep the whole response in memory.
+    del as_text  # columns have one type here, and query files cast to text if needed
+    found = raw.sql(statement)
+    # DuckDB before 1.5 has another name for it.
+    read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader
+    reader, first = read(BATCH_ROWS), True
+    try:
+        for batch in reader:
+            first = False
+            yield batch
+        if first:
+            yield pa.RecordBatch.from_pylist([], schema=reader.schema)
+    finally:
+        reader.close()
+
+
+DRIVER: Final = FileDriver(
+    opening="SELECT version(), current_database()",
+    read_only=_read_only,
+    batches=_batches,
+    # Its record batch reader raises Arrow's errors.
+    errors=(duckdb.Error, pa.ArrowException),
+)
