@@ -1,1 +1,1 @@
-"""Databases that nothing was tuned on: made from public documentation alone, audited once, published as they came out."""
+"""Databases that nothing was tuned on: made from public documentation alone, audited once, and published as is."""

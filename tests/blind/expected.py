@@ -1,7 +1,7 @@
 """What a database of a blind set is, and what an expert expects to hear about it.
 
-Whoever writes one knows the public documentation of a program and what a fault costs on its engine, and has not seen the
-rules: an expectation names a place and a cause in the field's words, never a rule.
+Whoever writes one knows the public documentation of a program and what a fault costs on its engine, and has not seen
+the rules: an expectation names a place and a cause in the field's words, never a rule.
 """
 
 from __future__ import annotations
