@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+from tsaudit.config.harm import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RuleResult
@@ -28,7 +29,9 @@ class EvaluatedDay:
     """Why the rule could not be evaluated completely; otherwise empty."""
 
 
-def backtest(rule: Rule, store: Store, target: str, policy: LimitPolicy, days: int) -> Iterator[EvaluatedDay]:
+def backtest(
+    rule: Rule, store: Store, target: str, policy: LimitPolicy, days: int, harm: Harm | None = None
+) -> Iterator[EvaluatedDay]:
     """The rule on every audited day among the last `days` up to the newest, oldest first; nothing is written.
 
     Each day uses its own profile and the stored days before it, as its audit did. Days whose profile was deleted have
@@ -37,12 +40,14 @@ def backtest(rule: Rule, store: Store, target: str, policy: LimitPolicy, days: i
     audited = store.past_days(target)
     for day in audited:
         if day > audited[-1] - timedelta(days=days):
-            yield _evaluated(rule, store, target, policy, day)
+            yield _evaluated(rule, store, target, policy, day, harm)
 
 
-def _evaluated(rule: Rule, store: Store, target: str, policy: LimitPolicy, day: date) -> EvaluatedDay:
+def _evaluated(
+    rule: Rule, store: Store, target: str, policy: LimitPolicy, day: date, harm: Harm | None
+) -> EvaluatedDay:
     profile: Profile | None = store.profile(target, day)
     if profile is None:
         return EvaluatedDay(target, day, None, _NO_PROFILE)
-    (result,) = evaluate(profile, store.timeline(target, before=day), policy, [rule]).results
+    (result,) = evaluate(profile, store.timeline(target, before=day), policy, [rule], harm=harm).results
     return EvaluatedDay(target, day, result, result.reason)

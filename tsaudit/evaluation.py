@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import not_audited, plugins
+from tsaudit.config.harm import Harm
+from tsaudit.harm import decided
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
@@ -35,12 +37,14 @@ def evaluate(
     rules: Iterable[Rule] | None = None,
     now: datetime | None = None,
     switches: RulePolicy | None = None,
+    harm: Harm | None = None,
 ) -> AuditResult:
     """Run all rules on the profile. A rule that fails is an `error` result; the others continue.
 
     What was not audited, the whole target or a database, is a result as well, unless `rules` are given: `None` stands
     for all rules. If nothing could be measured, it is the only result, because rules could not add anything.
-    `switches`: rules that the configuration switches off, or gives another severity; None for none.
+    `switches`: rules that the configuration switches off, or gives another severity; None for none. `harm`: from which
+    cost on a finding is a warning, or critical; None for the defaults.
     """
     chosen = rules_for(profile.engine) if rules is None else tuple(rules)
     if rules is None and not_audited.unseen(profile) is not None:
@@ -49,7 +53,8 @@ def evaluate(
     plugin_time = Deadline(_PLUGIN_S)
     families: dict[frozenset[str], tuple[NameFamily, ...]] = {}
     cases = (Case(rule, profile, days, limits, families) for rule in chosen)
-    results = [_apply(case, switched, plugin_time) for case in cases]
+    results = decided([_apply(case, switched, plugin_time) for case in cases], harm or Harm())
+    results = [_with_severities(result, switched) for result in results]
     results = one_per_cause(profile, chosen, results)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
@@ -162,12 +167,10 @@ values grow without bound.
 
 def _found(case: Case, switches: RulePolicy) -> tuple[Finding, ...]:
     rule = case.rule
-    found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
-    kept = [finding for finding in found if finding is not None]
+    kept = [finding for finding in rule.check(case) if _setting(rule, switches, finding) != "off"]
     kept = kept if rule.family in _LEAVE_SERIES else list(with_series(case.profile, kept))
     tags = {(m.database, m.name, t.key): t for m in case.measurements for t in m.tags if t.metrics} if kept else {}
-    named = (_in_metric(tags.get(astuple(finding.subject)), finding) for finding in kept)
-    return tuple(sorted(named, key=lambda finding: worst_first(rule.code, finding)))
+    return tuple(_in_metric(tags.get(astuple(finding.subject)), finding) for finding in kept)
 
 
 def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
@@ -211,9 +214,16 @@ def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:
     return switches.setting(rule.code, rule.name, gap.measurement) != "off"
 
 
-def _with_severity(rule: Rule, switches: RulePolicy, finding: Finding) -> Finding | None:
-    """The finding with the configured severity; None if the rule is switched off."""
-    setting = switches.setting(rule.code, rule.name, finding.subject.measurement)
-    if setting is None or setting == "on":
-        return finding
-    return None if setting == "off" else replace(finding, severity=Severity(setting))
+def _setting(rule: Rule | RuleResult, switches: RulePolicy, finding: Finding) -> str | None:
+    return switches.setting(rule.code, rule.name, finding.subject.measurement)
+
+
+def _with_severities(result: RuleResult, switches: RulePolicy) -> RuleResult:
+    """The result with the severities that the configuration sets, worst first."""
+    if not result.findings:
+        return result
+    findings = []
+    for finding in result.findings:
+        setting = _setting(result, switches, finding)
+        findings.append(finding if setting in (None, "on") else replace(finding, severity=Severity(setting)))
+    return replace(result, findings=tuple(sorted(findings, key=lambda one: worst_first(result.code, one))))

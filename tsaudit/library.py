@@ -21,7 +21,7 @@ from tsaudit.history.database import patience
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile, utc_now
-from tsaudit.policy import limit_policy, rule_policy
+from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.rule import Rule
 
 if TYPE_CHECKING:
@@ -206,7 +206,8 @@ def evaluate(profile: Profile, *, settings: Settings | None = None, rules: Itera
     if settings is None or target is None:
         return evaluate_profile(profile, rules=rules)
     policy, switches = limit_policy(settings, target), rule_policy(settings, target)
-    return evaluate_profile(profile, policy=policy, rules=rules, switches=switches)
+    harm = harm_policy(settings, target)
+    return evaluate_profile(profile, policy=policy, rules=rules, switches=switches, harm=harm)
 
 
 def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:

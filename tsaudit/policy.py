@@ -1,4 +1,4 @@
-"""Which limits, and which rules, hold for a target: plans (named sets of limits), and what the configuration sets."""
+"""Which limits, rules, and prices of harm hold for a target: plans (named sets of limits), and the configuration."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.config.harm import Harm
 from tsaudit.config.settings import Settings, Target
 from tsaudit.rule import LimitPolicy, RulePolicy
 from tsaudit.rules import all_rules
@@ -72,6 +73,12 @@ def rule_policy(settings: Settings, target: Target) -> RulePolicy:
     """What the configuration says about rules on the target."""
     by_pattern = {pattern: override.rules for pattern, override in target.measurements.items()}
     return RulePolicy(settings.rules, target.rules, by_pattern)
+
+
+def harm_policy(settings: Settings, target: Target) -> Harm:
+    """From which cost on a finding is a warning, or critical, on the target."""
+    own = {name: getattr(target.harm, name) for name in target.harm.model_fields_set}
+    return settings.harm.model_copy(update=own)
 
 
 def check_limits(settings: Settings) -> None:

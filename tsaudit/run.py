@@ -32,7 +32,7 @@ from tsaudit.model.profile import Profile, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
-from tsaudit.policy import limit_policy, rule_policy
+from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.secrets import mask
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
@@ -305,7 +305,8 @@ def _evaluate(
     target: Target, settings: Settings, timeline: Timeline, profile: Profile | None, failure: str | None, day: date
 ) -> AuditResult:
     if profile is not None:
-        return evaluate(profile, timeline, limit_policy(settings, target), switches=rule_policy(settings, target))
+        switches, harm = rule_policy(settings, target), harm_policy(settings, target)
+        return evaluate(profile, timeline, limit_policy(settings, target), switches=switches, harm=harm)
     nothing = not_audited.result_of([not_audited.whole(failure or "")])
     return AuditResult(target.name, target.engine, "", day, utc_now(), VERSION, (nothing,))
 

@@ -142,7 +142,7 @@ def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     from tsaudit.evaluation import evaluate as evaluate
     from tsaudit.model.jsonfile import from_json
     from tsaudit.model.profile import Profile
-    from tsaudit.policy import limit_policy, rule_policy
+    from tsaudit.policy import harm_policy, limit_policy, rule_policy
 
     try:
         profile = from_json(Profile, file.read_bytes())
@@ -157,7 +157,8 @@ def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     target = next((t for t in settings.targets if t.name == profile.target), None)
     if target is None:
         return profile, evaluate(profile)
-    return profile, evaluate(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
+    switches, harm = rule_policy(settings, target), harm_policy(settings, target)
+    return profile, evaluate(profile, policy=limit_policy(settings, target), switches=switches, harm=harm)
 
 
 def _first_problem(error: ValueError) -> str:

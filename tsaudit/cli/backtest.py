@@ -61,14 +61,15 @@ def _rule(word: str) -> Rule:
 def _evaluated(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[EvaluatedDay]:
     """All targets' days, one target after the other. A usage error for a named target without audits."""
     from tsaudit.backtest import backtest as evaluated_days
-    from tsaudit.policy import limit_policy
+    from tsaudit.policy import harm_policy, limit_policy
 
     found: list[EvaluatedDay] = []
     chosen = options.chosen(settings, names)
     with progress.shown(total=len(chosen)) as watched:
         for target in chosen:
             of_target = []
-            for one in evaluated_days(rule, store, target.name, limit_policy(settings, target), days):
+            limits, harm = limit_policy(settings, target), harm_policy(settings, target)
+            for one in evaluated_days(rule, store, target.name, limits, days, harm):
                 of_target.append(one)
                 watched.say(target.name, f"evaluated {one.day}")
             watched.end(target.name)

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator, model_va
 
 from tsaudit.config import cron
 from tsaudit.config.base import Model
+from tsaudit.config.harm import Harm
 from tsaudit.config.slack import Slack
 from tsaudit.config.types import Duration, EngineName, Finite, NotifierSettings, RuleSetting, Secret
 from tsaudit.model.profile import TableKind
@@ -128,6 +129,8 @@ class Target(Model):
     """Rules switched off or on for this target, or given another severity."""
     limits: Limits = {}
     """Limits for this target."""
+    harm: Harm = Harm()
+    """From which cost on a finding in this target is a warning, or critical, where it differs from the general one."""
     measurements: dict[str, MeasurementOverride] = {}
     """Pattern of measurement names to settings; the first that matches applies."""
     owner: str | None = None
@@ -244,6 +247,8 @@ class Settings(Model):
     """Rules switched off, or given another severity, for all targets."""
     limits: Limits = {}
     """Limits for all targets."""
+    harm: Harm = Harm()
+    """From which cost on a finding is a warning, or critical."""
     targets: tuple[Target, ...] = Field(min_length=1)
     """What to audit."""
 

@@ -12,6 +12,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.text import nearest, printable
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SIZES: Final = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _LONGEST: Final = timedelta(days=36_500)
 
 
@@ -23,6 +24,16 @@ def _duration(value: Any) -> Any:
     if match is None:
         raise ValueError("expected a duration such as 30d, 12h, 15m, 90s, or 2w")
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+
+def _size(value: Any) -> Any:
+    """`100MB` or `2TB` as a number of bytes; anything but text is left to pydantic."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"([0-9]{1,15})\s*(|B|kB|MB|GB|TB)", value)
+    if match is None:
+        raise ValueError("expected a size such as 500MB, 20GB, or 1TB")
+    return int(match[1]) * _SIZES[match[2]]
 
 
 def _at_most_longest(value: timedelta) -> timedelta:
@@ -45,6 +56,13 @@ Duration = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,8}\s*[smhdw]$", "examples": ["30d", "12h"]}),
 ]
 """A length of time, written as `30d`, `12h`, `15m`, `90s`, or `2w`."""
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    Field(ge=0),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,15}\s*(B|kB|MB|GB|TB)?$", "examples": ["100MB", "2TB"]}),
+]
+"""A number of bytes, written as `100MB`, `2TB`, or `500000000`; a kB is 1,000 bytes."""
 Reaction = Annotated[str, AfterValidator(_reaction)]
 """The name of an emoji in Slack, with or without colons; may be empty."""
 Finite = Annotated[float, Field(allow_inf_nan=False)]

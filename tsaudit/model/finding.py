@@ -10,6 +10,7 @@ from datetime import date, datetime
 from typing import Final
 
 from tsaudit.model.change import AnyChange
+from tsaudit.model.impact import Basis, Impact
 from tsaudit.model.plan import Plan, Requested
 from tsaudit.model.profile import Gap, Profile, Source
 from tsaudit.model.subject import Subject
@@ -144,6 +145,12 @@ class Finding:
     """
     severity_reason: str = field(default="", kw_only=True)
     """Why it is as severe as it is, in a few words; empty where the observed figure and its limit show it."""
+    impact: Impact | None = field(default=None, kw_only=True)
+    """What it costs, from which the policy decides the severity; None: nothing that could be priced."""
+    basis: Basis = field(default=Basis.MEASURED, kw_only=True)
+    """What it rests on."""
+    consequence: str = field(default="", kw_only=True)
+    """One sentence: what happens if nothing is done; empty if it has no impact."""
     per_day: float | None = field(default=None, kw_only=True)
     """By how much `observed` grows a day at the present rate; None if it does not grow, or this is not known."""
     fix: str = ""

@@ -46,7 +46,7 @@ class FileEngine(SqlEngine):
         from tsaudit.engines.sql import connector
 
         del username, password  # files have no logins
-        return connector.connect(self, url, options)
+        return connector.connect(self, self.driver, url, options)
 
     def driver(self) -> FileDriver:
         """How its driver opens a file and reads a response."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import missing_driver
 from tsaudit.engines.sql import batching
 from tsaudit.engines.sql.file_kinds import HEAD_BYTES, what_else
@@ -24,9 +25,6 @@ from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
 from tsaudit.net.watchdog import OutOfTimeError, bounded
-
-if TYPE_CHECKING:
-    from tsaudit.engines.sql import FileEngine
 
 BATCH_ROWS: Final = 10_000
 _LOCK_S: Final = 5.0
@@ -50,11 +48,16 @@ class FileDriver:
 
 
 @contextmanager
-def connect(engine: FileEngine, url: str, options: Mapping[str, Any]) -> Iterator[SqlConnection]:
-    """A read-only connection to the file that the SQLAlchemy URL names. Never creates a file. ConnectorError."""
+def connect(
+    engine: Engine, driver_of: Callable[[], FileDriver], url: str, options: Mapping[str, Any]
+) -> Iterator[SqlConnection]:
+    """A read-only connection to the file that the SQLAlchemy URL names. Never creates a file. ConnectorError.
+
+    `driver_of`: loads the driver, which may not be installed.
+    """
     path = _file(engine, url)
     try:
-        driver = engine.driver()
+        driver = driver_of()
         address, arguments = driver.read_only(path, min(_LOCK_S, options.get("connect_timeout_s", 10.0) / 2))
         alchemy = sa.create_engine(address, connect_args=arguments)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
@@ -132,7 +135,7 @@ class SqlConnection:
             raise FactError(Reason.FAILED, _one_line(error)) from error
 
 
-def _file(engine: FileEngine, url: str) -> Path:
+def _file(engine: Engine, url: str) -> Path:
     scheme = engine.example_url.partition(":")[0]
     wanted = f"{scheme}:///path"
     try:

@@ -1,0 +1,149 @@
+"""The policy: which cost is a warning, which is critical, and that nothing else is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import a_finding, a_rule_result
+from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Settings, Target
+from tsaudit.harm import decided, severity_of
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.subject import Subject
+from tsaudit.policy import harm_policy
+
+NOTE, WARNING, CRITICAL = Severity
+HARM = Harm()
+MB = 1_000_000
+
+
+def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
+    return Impact(currency, now, **changes)
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        (impact(Currency.REJECTED, 0), NOTE),
+        (impact(Currency.REJECTED, 1, whole=1_000_000), WARNING),
+        (impact(Currency.REJECTED, 1_000, whole=1_000_000), CRITICAL),
+        (impact(Currency.REJECTED, 1, whole=1_000_000, goes_on=True), CRITICAL),
+        (impact(Currency.OVERWRITTEN, 1, whole=1_000, goes_on=True), WARNING),
+        (impact(Currency.OVERWRITTEN, 10, whole=1_000), CRITICAL),
+        (impact(Currency.LIMIT, 79, whole=100), NOTE),
+        (impact(Currency.LIMIT, 80, whole=100), WARNING),
+        (impact(Currency.LIMIT, 95, whole=100), CRITICAL),
+        (impact(Currency.LIMIT, 10, whole=100, days_left=90), WARNING),
+        (impact(Currency.LIMIT, 10, whole=100, days_left=91), NOTE),
+        (impact(Currency.LIMIT, 10, whole=100, days_left=14), CRITICAL),
+        (impact(Currency.LIMIT, 100, whole=100, is_enforced=None), WARNING),
+        (impact(Currency.LIMIT, 100, whole=100, is_enforced=False), NOTE),
+        (impact(Currency.LIMIT, 50, whole=100, is_reached=True), CRITICAL),
+        (impact(Currency.SERIES, 999, whole=1_000), NOTE),
+        (impact(Currency.SERIES, 1_000, whole=20_000), WARNING),
+        (impact(Currency.SERIES, 1_000, whole=20_100), NOTE),
+        (impact(Currency.SERIES, 10, whole=100, per_day=11), WARNING),
+        (impact(Currency.SERIES, 10, whole=100, per_day=11, kept_days=30), NOTE),
+        (impact(Currency.SERIES, 1_000_000, unit_bytes=600, memory_bytes=500 * MB), CRITICAL),
+        (impact(Currency.SERIES, 1_000_000, unit_bytes=600, memory_bytes=700 * MB), WARNING),
+        (impact(Currency.SERIES, 1_000_000, unit_bytes=600), WARNING),
+        (impact(Currency.FAMILY, 999), NOTE),
+        (impact(Currency.FAMILY, 10, per_day=11), WARNING),
+        (impact(Currency.BYTES, 99 * MB, whole=200 * MB), NOTE),
+        (impact(Currency.BYTES, 100 * MB, whole=200 * MB), WARNING),
+        (impact(Currency.BYTES, 100 * MB, whole=2_100 * MB), NOTE),
+        (impact(Currency.BYTES, 1 * MB, whole=10 * MB, per_day=0.3 * MB), WARNING),
+        (impact(Currency.BYTES, 1 * MB, whole=10 * MB, per_day=0.3 * MB, kept_days=30), NOTE),
+        (impact(Currency.BYTES, 1, days_left=14), CRITICAL),
+        (impact(Currency.MONEY, 9, whole=10), NOTE),
+        (impact(Currency.MONEY, 10, whole=100), WARNING),
+        (impact(Currency.MECHANISM), WARNING),
+        (impact(Currency.MECHANISM, days_left=14), CRITICAL),
+        (impact(Currency.MECHANISM, days_left=14, is_enforced=False), WARNING),
+        (impact(Currency.ANSWERS), WARNING),
+        (impact(Currency.READS, 999_999), NOTE),
+        (impact(Currency.READS, 1_000_000), WARNING),
+    ],
+)
+def test_table(cost: Impact, expected: Severity) -> None:
+    assert severity_of(cost, HARM) is expected
+
+
+def of(*findings: Finding, harm: Harm = HARM) -> list[Finding]:
+    return list(decided([a_rule_result(findings=findings)], harm)[0].findings)
+
+
+def priced(
+    cost: Impact | None, *, at: Subject = Subject("main", "cpu", "id"), basis: Basis = Basis.MEASURED
+) -> Finding:
+    return a_finding(subject=at, severity=CRITICAL, impact=cost, basis=basis)
+
+
+def test_without_an_impact_a_finding_keeps_its_severity() -> None:
+    assert of(priced(None))[0].severity is CRITICAL
+
+
+@given(st.sampled_from(Currency), st.floats(0, 1e12), st.floats(0, 1e12), st.booleans())
+def test_what_rests_on_a_guess_is_a_note(currency: Currency, now: float, per_day: float, goes_on: bool) -> None:
+    cost = Impact(currency, now, per_day=per_day, goes_on=goes_on, days_left=0, is_reached=True)
+    assert of(priced(cost, basis=Basis.INFERRED))[0].severity is NOTE
+
+
+@given(st.sampled_from(Currency), st.floats(0, 1e9), st.floats(1, 1e9), st.floats(0, 1e6), st.floats(1, 10))
+def test_what_costs_more_is_never_less_severe(
+    currency: Currency, now: float, whole: float, per_day: float, times: float
+) -> None:
+    less = Impact(currency, now, whole=whole + now, per_day=per_day)
+    more = Impact(currency, now * times, whole=whole + now, per_day=per_day * times)
+    assert severity_of(less, HARM).rank <= severity_of(more, HARM).rank
+
+
+def test_one_tag_in_many_measurements_is_one_cost() -> None:
+    places = [Subject("main", f"m{i}", "id") for i in range(10)]
+    findings = of(*(priced(impact(Currency.SERIES, 200, whole=4_000), at=place) for place in places))
+    assert {finding.severity for finding in findings} == {WARNING}
+    assert {finding.severity_reason for finding in findings} == {"2,000 avoidable series, 50% of the database"}
+    alone = of(priced(impact(Currency.SERIES, 200, whole=4_000)))
+    assert alone[0].severity is NOTE
+
+
+def test_what_a_table_wastes_is_one_cost_and_a_small_part_of_it_stays_a_note() -> None:
+    large = [priced(impact(Currency.BYTES, 60 * MB, whole=200 * MB), at=Subject("main", "cpu", c)) for c in "ab"]
+    small = priced(impact(Currency.BYTES, 5 * MB, whole=200 * MB), at=Subject("main", "cpu", "c"))
+    assert [finding.severity for finding in of(*large, small)] == [WARNING, WARNING, NOTE]
+
+
+def test_guesses_are_not_part_of_a_sum() -> None:
+    cost = impact(Currency.SERIES, 600, whole=1_000)
+    sure = priced(cost, at=Subject("main", "a", "id"))
+    guessed = priced(cost, at=Subject("main", "b", "id"), basis=Basis.INFERRED)
+    assert {finding.severity for finding in of(sure, guessed)} == {NOTE}
+
+
+@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("per_day", [0.0, 5_000_000.0])
+@pytest.mark.parametrize("basis", [Basis.DECLARED, Basis.INFERRED])
+def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per_day: float, basis: Basis) -> None:
+    cost = Impact(currency, 5_000_000_000, whole=6_000_000_000, per_day=per_day, days_left=5, unit_bytes=600)
+    (finding,) = of(priced(cost, basis=basis))
+    assert finding.consequence.endswith(".")
+    assert bool(finding.severity_reason) is (finding.severity is not NOTE)
+
+
+@pytest.mark.parametrize("days", [0, 1, 30, 365, 3_650])
+def test_what_is_removed_again_does_not_add_up(days: int) -> None:
+    assert impact(Currency.BYTES, 100, per_day=10, kept_days=30).after(days) == min(100 + 10 * days, 300)
+    assert impact(Currency.BYTES, 500, per_day=10, kept_days=30).after(days) == 500
+
+
+def test_target_overrides_what_the_file_says_for_all() -> None:
+    target = Target(name="shop", engine="duckdb", url="duckdb:///x.duckdb", harm={"min_bytes": "1GB"})
+    settings = Settings(targets=(target,), harm={"min_bytes": 5, "min_series": 7, "horizon": "30d"})
+    harm = harm_policy(settings, target)
+    assert (harm.min_bytes, harm.min_series, harm.horizon) == (10**9, 7, timedelta(days=30))

@@ -1,0 +1,114 @@
+"""What a finding costs, in words: why it is as severe as it is, and what happens if nothing is done."""
+
+from __future__ import annotations
+
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.text.numbers import many, number, percent, quantity, size
+
+
+def reason(impact: Impact, days: float) -> str:
+    """Why it is a warning or critical, in a few words. `days`: how far ahead it was judged."""
+    match impact.currency:
+        case Currency.LIMIT:
+            return _limit(impact)
+        case Currency.MECHANISM:
+            return f"{_in_days(impact.days_left)} left" if impact.days_left is not None else "it does not do its work"
+        case Currency.ANSWERS:
+            return "queries return wrong or incomplete answers"
+        case Currency.REJECTED | Currency.OVERWRITTEN:
+            share = f", {percent(impact.share)} of those {_checked(impact)}" if impact.share is not None else ""
+            again = ", as on the day before" if impact.goes_on else ""
+            return f"{_amount(impact, impact.now)}{share}{again}"
+        case _:
+            parts = [_amount(impact, impact.now), *_share(impact)]
+            if _grows(impact, days):
+                parts.append(f"{_amount(impact, impact.after(days))} in {_in_days(days)}")
+            return ", ".join(parts)
+
+
+def consequence(impact: Impact, days: float) -> str:
+    """One sentence: what happens if nothing is done."""
+    match impact.currency:
+        case Currency.REJECTED:
+            return "Points keep being lost until the cause is gone."
+        case Currency.OVERWRITTEN:
+            return "Rows keep overwriting each other, and what they held is lost."
+        case Currency.LIMIT:
+            return _beyond_the_limit(impact)
+        case Currency.MECHANISM:
+            return _without_it(impact)
+        case Currency.ANSWERS:
+            return "Queries keep returning wrong or incomplete answers; the cost does not grow."
+        case Currency.READS:
+            return f"Each day, about {_amount(impact, impact.now)}."
+        case _:
+            if not _grows(impact, days):
+                return f"Nothing more: the {_amount(impact, impact.now)} stay, and do not grow."
+            memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
+            return f"{_amount(impact, impact.after(days)).capitalize()} in {_in_days(days)}{memory}."
+
+
+def _grows(impact: Impact, days: float) -> bool:
+    return impact.after(days) >= 1.1 * impact.now and impact.after(days) - impact.now >= 1
+
+
+def _in_days(days: float | None) -> str:
+    return "a year" if days == 365 else many(round(days or 0), "day")
+
+
+def _amount(impact: Impact, value: float) -> str:
+    rounded = float(f"{value:.3g}")
+    match impact.currency:
+        case Currency.BYTES:
+            return f"{size(value)} that could be saved"
+        case Currency.MONEY:
+            return f"${number(round(value))} a month that could be saved"
+        case Currency.SERIES:
+            return f"{number(rounded)} avoidable series"
+        case Currency.FAMILY:
+            return f"{number(rounded)} {impact.unit or 'names'} of one family"
+        case Currency.READS:
+            return f"{number(rounded)} rows read in vain a day"
+        case Currency.OVERWRITTEN:
+            return f"{many(value, 'row')} overwritten"
+        case _:
+            return f"{many(value, 'point')} rejected or dropped"
+
+
+def _share(impact: Impact) -> list[str]:
+    of = {Currency.SERIES: "the database", Currency.BYTES: "the table", Currency.MONEY: "the bill"}
+    if impact.share is None or impact.currency not in of or not impact.now:
+        return []
+    return [f"{percent(min(impact.share, 1.0))} of {of[impact.currency]}"]
+
+
+def _checked(impact: Impact) -> str:
+    return "written" if impact.currency is Currency.REJECTED else "read"
+
+
+def _limit(impact: Impact) -> str:
+    if impact.is_reached:
+        return "the limit is reached, and writes are rejected"
+    parts = [f"{percent(impact.share)} of the limit"] if impact.share is not None else []
+    if impact.days_left is not None:
+        parts.append(f"reached in about {_in_days(impact.days_left)}")
+    return ", ".join(parts)
+
+
+def _beyond_the_limit(impact: Impact) -> str:
+    what = f"beyond {quantity(impact.whole, impact.unit)}" if impact.whole else "beyond the limit"
+    if impact.is_enforced is False:
+        return f"Nothing is rejected {what}: this server does not enforce the limit."
+    if impact.is_reached:
+        return f"The server keeps rejecting what goes {what}."
+    when = f" in about {_in_days(impact.days_left)}" if impact.days_left is not None else ""
+    if impact.is_enforced is None:
+        return f"If this server enforces the limit, it rejects what goes {what}{when}."
+    return f"The server rejects what goes {what}{when}."
+
+
+def _without_it(impact: Impact) -> str:
+    if impact.days_left is None:
+        return "It stays without effect until somebody mends it."
+    then = "rows are rejected" if impact.is_enforced else "rows land where they do not belong"
+    return f"In {_in_days(impact.days_left)}, {then}."
