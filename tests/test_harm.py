@@ -79,10 +79,9 @@ def of(*findings: Finding, harm: Harm = HARM) -> list[Finding]:
     return list(decided([a_rule_result(findings=findings)], harm)[0].findings)
 
 
-def priced(
-    cost: Impact | None, *, at: Subject = Subject("main", "cpu", "id"), basis: Basis = Basis.MEASURED
-) -> Finding:
-    return a_finding(subject=at, severity=CRITICAL, impact=cost, basis=basis)
+def priced(cost: Impact | None, *, at: Subject | None = None, basis: Basis = Basis.MEASURED) -> Finding:
+    place = at or Subject("main", "cpu", "id")
+    return a_finding(subject=place, severity=CRITICAL, impact=cost, basis=basis)
 
 
 def test_without_an_impact_a_finding_keeps_its_severity() -> None:
