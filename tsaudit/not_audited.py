@@ -118,7 +118,7 @@ def result_of(found: Sequence[Missed]) -> RuleResult:
         family="coverage",
         guidelines=(),
         outcome=Outcome.ERROR,
-        findings=tuple(Finding(m.subject, Severity.WARNING, m.message, m.fix) for m in found),
+        findings=tuple(Finding(m.subject, m.message, severity=Severity.WARNING, fix=m.fix) for m in found),
         reason=_listed(m.cause if m.subject == Subject() else f"{m.subject.database}: {m.cause}" for m in found),
         why=WHY,
     )

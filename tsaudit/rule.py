@@ -18,6 +18,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.facts import offered, sources_of
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -258,7 +259,9 @@ class Rule:
     name: str
     title: str
     severity: Severity
-    """Of most of its findings; a finding may be less or more severe."""
+    """The worst that its findings can be."""
+    costs: frozenset[Currency]
+    """The currencies of the impacts that its findings may have."""
     guidelines: tuple[str, ...]
     requires: frozenset[str]
     """Facts without which it cannot be evaluated."""
@@ -331,7 +334,8 @@ def rule(
     *,
     code: str,
     title: str,
-    severity: Severity,
+    severity: Severity | None = None,
+    costs: Collection[Currency] = (),
     guidelines: tuple[str, ...] = (),
     requires: set[str],
     thresholds: tuple[Threshold, ...] = (),
@@ -344,6 +348,7 @@ def rule(
 ) -> Callable[[Check], Rule]:
     """Turn a function into the Rule with its name (`_` becomes `-`); its docstring is the rule's page.
 
+    `costs`: the currencies of the impacts that its findings may have; a rule without any returns only notes.
     `family`: only needed if the code's letters do not stand for it. `engines`: the names of those it applies to, or a
     function that says it of an engine; None for all that offer the facts it `requires`. `kinds`: the kinds of tables it
     judges, None for all. Rules of other packages need no guidelines.
@@ -354,7 +359,8 @@ def rule(
             code=code,
             name=check.__name__.replace("_", "-"),
             title=title,
-            severity=severity,
+            severity=severity or worst_of(costs),
+            costs=frozenset(costs),
             guidelines=guidelines,
             requires=frozenset(requires),
             thresholds=thresholds,
@@ -369,6 +375,13 @@ def rule(
         )
 
     return decorate
+
+
+def worst_of(costs: Collection[Currency]) -> Severity:
+    """The worst severity that findings with impacts of these currencies can have."""
+    if not costs:
+        return Severity.NOTE
+    return Severity.WARNING if set(costs) <= {Currency.FAMILY, Currency.ANSWERS, Currency.READS} else Severity.CRITICAL
 
 
 def _is_one_of(names: frozenset[str]) -> Callable[[Engine], bool]:

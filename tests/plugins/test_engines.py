@@ -220,7 +220,7 @@ def left_out(case: Case) -> Iterator[Finding]:
     """Wants a column gone."""
     for m in case.measurements:
         at = Subject(m.database, m.name)
-        yield Finding(at, Severity.WARNING, "Nobody needs it.", "", changes=(LeaveOut(at, "shop"),))
+        yield Finding(at, "Nobody needs it.", severity=Severity.WARNING, changes=(LeaveOut(at, "shop"),))
 
 
 def test_changes_are_said_as_by_the_engine_whose_class_it_extends(acme: None, tsaudit: Command) -> None:

@@ -31,7 +31,7 @@ def _rule(code: str, **follows_from: Reach) -> Rule:
 def _at(place: str, severity: Severity = WARN, **changes: object) -> Finding:
     """`place`: measurement, or measurement.column."""
     measurement, _, column = place.partition(".")
-    return replace(Finding(Subject("main", measurement, column), severity, f"{place} is bad."), **changes)
+    return replace(Finding(Subject("main", measurement, column), f"{place} is bad.", severity=severity), **changes)
 
 
 def _result(code: str, *findings: Finding) -> RuleResult:

@@ -226,10 +226,18 @@ class Engine:
     """IDs of guidelines that do not matter here, each with the reason: part of a sentence."""
     indexes_tag_values: bool = True
     """Each further tag value costs memory or a place in an index, however little is written."""
+    has_costly_series: bool = False
+    """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
+    series_price: str = ""
+    """What `series_bytes` rests on, with its source; empty without a price."""
     divides_by_time: bool = False
     """It separates rows by time itself, so partitioning by time has no further effect."""
     checks_key_types: bool = False
     """It has its own rules about the types of key columns."""
+
+    def series_bytes(self, measurement: Measurement) -> float | None:  # noqa: ARG002 -- for subclasses
+        """Memory of one series of the measurement, as measured on a server; None if nobody measured it."""
+        return None
 
     def names_itself(self, column: str) -> bool:  # noqa: ARG002 -- for subclasses
         """Whether the engine itself gave the column its name."""

@@ -172,7 +172,8 @@ def _finding(row: Row[Any], packers: Packers) -> Finding:
     found = unpacked(Finding, packers.of(row.target, row.day), row.finding)
     if found is None:
         message = "Found by another version of tsaudit; this one cannot read its details."
-        return Finding(subject_from(row.subject), Severity(row.severity), message, fix="Audit the target again.")
+        severity = Severity(row.severity)
+        return Finding(subject_from(row.subject), message, severity=severity, fix="Audit the target again.")
     return found
 
 

@@ -136,9 +136,10 @@ class Finding:
     """One problem: what, where, by how much, and what to change."""
 
     subject: Subject
-    severity: Severity
     message: str
     """One sentence with the figures in it."""
+    severity: Severity = field(default=Severity.NOTE, kw_only=True)
+    """Decided by the policy (`tsaudit.harm`) from `impact` and `basis`."""
     headline: str = field(default="", kw_only=True)
     """What is wrong, what causes it, and since when, in a few words and without its place; empty: the message says it
     briefly enough, or is shortened.

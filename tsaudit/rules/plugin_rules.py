@@ -70,6 +70,7 @@ def result_of(problems: Iterable[Problem]) -> RuleResult | None:
     if not lines:
         return None
     more = f"; and {len(lines) - 1} more, which `tsaudit version` lists" if len(lines) > 1 else ""
+    said = f"Not all rules could be evaluated: {lines[0]}{more}"
     return RuleResult(
         code=PLUGIN_CODE,
         name=RULELESS_CODES[PLUGIN_CODE],
@@ -77,7 +78,7 @@ def result_of(problems: Iterable[Problem]) -> RuleResult | None:
         family="coverage",
         guidelines=(),
         outcome=Outcome.ERROR,
-        findings=(Finding(Subject(), Severity.WARNING, f"Not all rules could be evaluated: {lines[0]}{more}", FIX),),
+        findings=(Finding(Subject(), said, severity=Severity.WARNING, fix=FIX),),
         reason="; ".join(lines),
         why=WHY,
     )

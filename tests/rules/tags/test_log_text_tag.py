@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_measurement, a_profile, a_tag, values_over_time
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.profile import ValuesKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.log_text_tag import log_text_tag as rule
@@ -92,5 +92,4 @@ def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
     endless, ending, unknown = watched("unbounded"), watched("bounded"), watched("unknown")
     assert endless.message.endswith("in 3 series. It gains 310 values a day and is not leveling off.")
     assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
-    assert (endless.severity, ending.severity, unknown.severity) == (Severity.WARNING, Severity.NOTE, Severity.WARNING)
     assert ending.evidence[-1].label == "values over time" != unknown.evidence[-1].label

@@ -7,7 +7,8 @@ from typing import Any
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Outcome
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.mutable_tag import mutable_tag as rule
@@ -77,15 +78,14 @@ def _outcome(*seen: TagChanges, **limits: float) -> Outcome:
 def test_finding_when_read() -> None:
     (finding,) = run_rule(rule, a_profile(_measurement(_seen()), engine="influxdb1")).findings
     assert finding.message == "Tag colour changes over time for the same machine: 6 times in 5 of 20 sources."
-    assert finding.severity is Severity.WARNING
     assert [e.value for e in finding.evidence] == [
         "machine",
         "5 of 20",
         "6; 240 expected by chance",
         "10 instead of 20",
     ]
-    (finding,) = run_rule(rule, a_profile(_measurement(_seen(), left=11), engine="influxdb1")).findings
-    assert finding.severity is Severity.NOTE
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.now) == (Currency.SERIES, 10)
 
 
 def test_limits_when_just_reached_and_just_over() -> None:

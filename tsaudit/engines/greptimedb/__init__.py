@@ -39,6 +39,7 @@ class Greptimedb(Engine):
     reads_password_apart = True
     default_schema = ""
     sql_types = {**Engine.sql_types, "time": "TIMESTAMP(3)"}
+    has_costly_series = True
     divides_by_time = True
     checks_key_types = True
     batched_facts = BATCHED - {"time_extents"}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.language import Language
+
+if TYPE_CHECKING:
+    from tsaudit.model.profile import Measurement
 
 TELEGRAF: Final = r"\bdest = \"<name>\""
 """How settings of Telegraf name the measurement that they write: a form of `engine.Statements`."""
@@ -17,6 +20,11 @@ class InfluxEngine(Engine):
     icon = "influxdb"
     measuring = "tsaudit.engines.influx.measuring"
     has_series_index = True
+    has_costly_series = True
+    series_price = (
+        "600 B of heap for each series, 110 B for each further tag, 300 B if it differs in nearly all series: measured "
+        "on InfluxDB 1.6.7 with the index in memory; 60% to 85% of it with the index on disk"
+    )
     language = Language.INFLUXQL
     keywords = ("influx/keywords.txt",)
     takes_line_protocol = True
@@ -30,3 +38,9 @@ class InfluxEngine(Engine):
         "E4": "A6 covers the same",
         "H4": "F3 covers the same",
     }
+
+    def series_bytes(self, measurement: Measurement) -> float | None:
+        series = measurement.series.value if measurement.series else 0
+        differing = [t for t in measurement.tags if t.values is not None and t.values.value > series / 2]
+        further = max(len(measurement.tags) - 1, 0)
+        return 600.0 + 110 * max(further - len(differing), 0) + 300 * len(differing)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.model.change import ColumnPart, SplitColumn
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number
@@ -22,7 +22,6 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
 @rule(
     code="TAG003",
     title="A value contains several attributes",
-    severity=Severity.WARNING,
     guidelines=("B3",),
     requires={"tag_values"},
     uses={"field_values"},
@@ -79,7 +78,6 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
     figure = column.values if isinstance(column, Tag) else column.distinct
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.WARNING,
         message=f"Values of {role} {column.key} contain {number(len(parts))} attributes each: {listed(list(parts))}.",
         fix=f"What is stored under {column.key} can be taken apart, or stays until it expires.",
         changes=(
@@ -115,7 +113,6 @@ def _taken_apart(measurement: Measurement, column: Tag | Field, composite: Compo
     figure = column.values if isinstance(column, Tag) else column.distinct
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.NOTE,
         message=f"Values of {role} {column.key} repeat {names}.",
         fix=f"Stop writing {column.key} once no key and no query needs it.",
         observed=len(own),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement, TableKind
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import number, percent, values_of
@@ -26,7 +26,6 @@ _MOST: Final = 0.5
 @rule(
     code="TAG009",
     title="A column of categories contains IDs",
-    severity=Severity.WARNING,
     guidelines=("A6", "B3"),
     engines=lambda engine: engine.infers_roles,
     requires={"field_types", "field_values"},
@@ -96,7 +95,6 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     limit = case.limit("max_categories", measurement)
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARNING,
         message=f"Column {field.key} has {values_of(field.distinct)}, most of them with an ID, beside those that come "
         f"again and again in {percent(field.frequent_ratio.value)} of the rows.",
         fix=f"Keep the category in {field.key}, and write the ID to a column of its own.",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.analysis.columns.types import is_integer, is_text
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Limit
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
@@ -16,7 +18,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
 @rule(
     code="TAG002",
     title="A tag contains an unbounded number of IDs",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES, Currency.LIMIT},
     guidelines=("A6", "E4", "G5"),
     follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_values"},
@@ -96,11 +98,19 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     for measurement in case.measurements:
-        for tag in measurement.tags:
-            if case.engine.checks_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type)):
-                continue  # The engine's own rule says more of these.
-            if tag.values is not None and (reason := _reason(case, measurement, tag)):
-                yield _finding(case, measurement, tag, *reason)
+        reasons = {tag.key: _reason(case, measurement, tag) for tag in _evaluated(case, measurement)}
+        found = [tag for tag in measurement.tags if reasons.get(tag.key)]
+        for tag in found:
+            if reason := reasons[tag.key]:
+                yield _finding(case, measurement, tag, found, *reason)
+
+
+def _evaluated(case: Case, measurement: Measurement) -> Iterator[Tag]:
+    for tag in measurement.tags:
+        # The engine's own rule says more of other types.
+        is_own = case.engine.checks_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type))
+        if tag.values is not None and not is_own:
+            yield tag
 
 
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
@@ -152,7 +162,30 @@ def _recurring(tag: Tag) -> str:
     return f"only {percent(tag.recurring)}" if tag.recurring else "none"
 
 
-def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
+def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]) -> Impact | None:
+    """What the tag costs: a server that limits the values of one tag rejects what goes beyond."""
+    assert tag.values is not None
+    limit = case.limit("engine_values", measurement)
+    series = costs.of_series(case, measurement, [one.key for one in found])
+    if not limit.value:
+        return series
+    used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0
+    days = max(limit.value - used, 0) / per_day if per_day else None
+    near = used >= _NEAR * limit.value or (days is not None and days <= _SOON_DAYS)
+    # More values than the limit prove that the server does not enforce it.
+    enforced = False if used > limit.value else costs.is_enforced(limit)
+    toward = costs.toward_limit(used, limit.value, limit.unit, per_day=per_day, days_left=days, is_enforced=enforced)
+    return toward if near and enforced is not False else series
+
+
+_NEAR = 0.8
+_SOON_DAYS = 90
+
+
+def _finding(
+    case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag], reason: str, observed: float, limit: Limit
+) -> Finding:
+    """`found`: all tags of the measurement that are reported, which cost something together."""
     assert tag.values is not None
     newest = ended_on(case, tag)
     series = measurement.series.value if measurement.series else 0
@@ -170,7 +203,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.NOTE if newest else Severity.WARNING,
+        impact=None if newest else _impact(case, measurement, tag, found),
         message=f"Tag {tag.key} has {reason}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix="Use tags for what many rows share.",
         changes=made_fields(measurement, tag.key),

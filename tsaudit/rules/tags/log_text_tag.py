@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
@@ -30,7 +32,7 @@ _MIXED = "texts that contain times or UUIDs"
 @rule(
     code="TAG001",
     title="A tag contains log messages or other free text",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES},
     guidelines=("A5",),
     follows_from={"TAG008": Reach.SUBJECT},
     requires={"tag_values"},
@@ -114,7 +116,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         endless = f" {ended_words(case, newest)}"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.NOTE if ends == "bounded" or newest else Severity.WARNING,
+        impact=None if newest else costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} contains {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,

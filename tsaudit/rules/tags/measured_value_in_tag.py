@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.analysis.columns.types import is_integer, is_text
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent
@@ -27,7 +29,7 @@ _NAMES_A_PART = re.compile(
 @rule(
     code="TAG006",
     title="A tag contains a measured value",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES},
     guidelines=("C2",),
     requires={"tag_values", "tag_changes"},
     uses={"series_listing"},
@@ -88,9 +90,9 @@ def measured_value_in_tag(case: Case) -> Iterator[Finding]:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
-        for tag in measurement.tags:
-            if reading := _reading(case, measurement, tag):
-                yield _finding(case, measurement, tag, reading)
+        readings = [(tag, reading) for tag in measurement.tags if (reading := _reading(case, measurement, tag))]
+        impact = costs.of_series(case, measurement, [tag.key for tag, _ in readings])
+        yield from (_finding(case, measurement, tag, reading, impact) for tag, reading in readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def _per_source(measurement: Measurement, tag: Tag) -> float | None:
     return sets.series / left if sets and left else None
 
 
-def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) -> Finding:
+def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading, impact: Impact | None) -> Finding:
     assert tag.values is not None
     evidence = [Evidence("distinct values", count(tag.values))]
     if reading.per_source is not None:
@@ -157,7 +159,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
     words = "whole numbers" if reading.kind == "integer" else "numbers"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARNING,
+        impact=impact,
         message=f"Tag {tag.key} contains {words} that vary over time: {many(tag.values.value, 'value')}.",
         changes=made_fields(measurement, tag.key, to=reading.kind),
         observed=tag.values.value,

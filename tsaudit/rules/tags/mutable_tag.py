@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
@@ -14,7 +16,7 @@ from tsaudit.text import listed, many, number
 @rule(
     code="TAG007",
     title="A tag changes over time for the same source",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES},
     guidelines=("C6",),
     follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_changes"},
@@ -50,12 +52,6 @@ from tsaudit.text import listed, many, number
             0.5,
             "share of the values",
             "our default: a value used mostly by one source identifies it, like a part or a process that was replaced",
-        ),
-        Threshold(
-            "warn_series_ratio",
-            2,
-            "series divided by the series left without it",
-            "our default: the tag has doubled the series",
         ),
     ),
 )
@@ -118,7 +114,6 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
     sets = measurement.tag_sets
     left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
     ratio = sets.series / left if sets and left else 1.0
-    limit = case.limit("warn_series_ratio", measurement)
     source = listed(seen.by)
     evidence = [
         Evidence("a source is identified by", source),
@@ -129,14 +124,13 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         evidence.append(Evidence("series without it", f"{number(left)} instead of {number(sets.series)}"))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARNING if ratio >= limit.value else Severity.NOTE,
+        impact=costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
         fix=f"Then each {source} keeps one series.",
         changes=made_fields(measurement, tag.key),
         observed=ratio,
-        limit=limit,
-        unit=limit.unit,
+        unit="series for each that is left without it",
         main_contributor=tag.key,
         share=share_of_tag(tag.key, sets),
         samples=tag.sample[:3],
