@@ -51,7 +51,7 @@ def hit(number):
     line = f"{number} {os.environ.get('PYTEST_CURRENT_TEST', '').rpartition(' ')[0]}\\n"
     if line not in _seen:
         _seen.add(line)
-        with open(os.environ["TSAUDIT_HITS"], "a") as file:
+        with open(HITS, "a") as file:
             file.write(line)
 """
 
@@ -197,7 +197,7 @@ def draw(folder: Path) -> None:
     (folder / "mutants.json").write_text(json.dumps([asdict(one) for one in mutants], indent=1))
     for copy in ("clean", "marked"):
         _copy(folder / copy)
-    (folder / "marked" / "tsaudit" / "_hits.py").write_text(_HITS)
+    (folder / "marked" / "tsaudit" / "_hits.py").write_text(f"HITS = {str(folder / 'hits')!r}\n{_HITS}")
     by_file: dict[str, dict[int, list[int]]] = {}
     for number, one in enumerate(mutants):
         by_file.setdefault(one.file, {}).setdefault(one.line, []).append(number)
@@ -220,7 +220,7 @@ def _copy(to: Path) -> None:
 
 def _pytest(where: Path, *arguments: str, timeout_s: float | None = None) -> int:
     """The exit code; 1 where it took too long."""
-    env = os.environ | {"PYTHONPATH": str(where), "TSAUDIT_HITS": str(where.parent / "hits")}
+    env = os.environ | {"PYTHONPATH": str(where)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *arguments]
     with (where.parent / "log").open("a") as log:
@@ -233,8 +233,12 @@ def _pytest(where: Path, *arguments: str, timeout_s: float | None = None) -> int
 
 
 def record(folder: Path) -> None:
-    (folder / "hits").unlink(missing_ok=True)
+    for name in ("hits", "log"):
+        (folder / name).unlink(missing_ok=True)
     _pytest(folder / "marked", "-n", "3", "--dist", "worksteal")
+    # What fails in the copy without a fault, such as a test that needs the repository, would notice every one.
+    failed = [line.split(" ")[1] for line in (folder / "log").read_text().splitlines() if line.startswith("FAILED ")]
+    (folder / "failed").write_text("\n".join(failed))
     first = folder / "first"
     listed = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "not full", "-p", "no:cacheprovider"],
@@ -265,7 +269,8 @@ def _mutants(folder: Path) -> list[Mutant]:
 
 def _tests_of(folder: Path, number: int) -> set[str]:
     pairs = (line.partition(" ") for line in (folder / "hits").read_text().splitlines())
-    return {test for hit, _, test in pairs if hit == str(number) and test}
+    failed = set((folder / "failed").read_text().splitlines())
+    return {test for hit, _, test in pairs if hit == str(number) and test} - failed
 
 
 def _killed_by(folder: Path, mutant: Mutant, first: set[str], others: set[str]) -> str:
