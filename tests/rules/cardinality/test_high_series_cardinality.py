@@ -23,7 +23,6 @@ CASES = (
         breaks=dataset(table("cpu", hosts(60, region="eu"))),
         keeps=dataset(table("cpu", hosts(20, region="eu"))),
         subject=Subject("", "cpu"),
-        severity=Severity.CRITICAL,
         main_contributor="host",
         limits={"high-series-cardinality.max_series": 50},
     ),
@@ -31,7 +30,6 @@ CASES = (
         breaks=dataset(table("cpu", hosts(40)), table("disk", hosts(40))),
         keeps=dataset(table("cpu", hosts(20)), table("disk", hosts(20))),
         subject=Subject(""),
-        severity=Severity.CRITICAL,
         limits={"high-series-cardinality.max_series": 60},
     ),
 )
@@ -42,10 +40,10 @@ def test_silence_when_below_the_warning_share() -> None:
     assert run_rule(rule, a_profile(a_measurement(series=799)), LIMIT).outcome is Outcome.PASS
 
 
-def test_warning_when_at_the_warning_share_and_at_the_limit() -> None:
-    for series in (800, 1000):
+def test_warning_when_at_the_warning_share_and_critical_before_the_limit_is_reached() -> None:
+    for series, severity in ((800, Severity.WARNING), (949, Severity.WARNING), (950, Severity.CRITICAL)):
         (finding,) = run_rule(rule, a_profile(a_measurement(series=series)), LIMIT).findings
-        assert finding.severity is Severity.WARNING
+        assert finding.severity is severity
         assert finding.subject == Subject("main", "cpu")
 
 
@@ -57,14 +55,27 @@ def test_critical_when_just_over_a_limit_somebody_set() -> None:
     assert finding.limit.origin == "target"
 
 
-def test_warning_when_over_our_own_default() -> None:
-    (finding,) = run_rule(rule, a_profile(a_measurement(series=1_000_001))).findings
-    assert finding.severity is Severity.WARNING
+@pytest.mark.parametrize("engine", ["duckdb", "influxdb2"])
+def test_note_when_over_a_number_that_nobody_set(engine: str) -> None:
+    (finding,) = run_rule(rule, a_profile(a_measurement(series=1_000_001), engine=engine)).findings
+    assert (finding.severity, finding.impact) == (Severity.NOTE, None)
 
 
-def test_critical_when_over_the_limit_of_the_engine() -> None:
-    (finding,) = run_rule(rule, a_profile(a_measurement(series=1_000_001), engine="influxdb1")).findings
-    assert finding.severity is Severity.CRITICAL
+@pytest.mark.parametrize(
+    ("series", "severity", "is_enforced"),
+    [
+        (800_000, Severity.WARNING, None),
+        (1_000_000, Severity.WARNING, None),
+        # A server that held the limit would have rejected the last one.
+        (1_000_001, Severity.NOTE, False),
+    ],
+)
+def test_limit_of_the_engine_that_the_server_may_not_enforce(
+    series: int, severity: Severity, is_enforced: bool | None
+) -> None:
+    (finding,) = run_rule(rule, a_profile(a_measurement(series=series), engine="influxdb1")).findings
+    assert finding.impact is not None
+    assert (finding.severity, finding.impact.is_enforced) == (severity, is_enforced)
     assert finding.limit is not None
     assert finding.limit.origin == "engine influxdb1"
 
@@ -167,7 +178,7 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     ("series", "error", "severity", "said"),
     [
         (1500, 30.0, Severity.CRITICAL, "About 1,500 series (estimated, ± 60), 150% of the limit of 1,000"),
-        (1030, 30.0, Severity.WARNING, "too close to tell whether it is exceeded"),
+        (1030, 30.0, Severity.CRITICAL, "too close to tell whether it is exceeded"),
         (770, 30.0, Severity.WARNING, "About 770 series (estimated, ± 60)"),
         (700, 30.0, None, ""),
     ],
@@ -185,10 +196,11 @@ def test_estimate_when_its_error_reaches_the_limit_is_no_pass(
 @pytest.mark.parametrize(
     ("options", "version", "severity"),
     [
-        ({"sst_format": "primary_key"}, "1.1.4", Severity.CRITICAL),
-        ({}, "0.17.2", Severity.CRITICAL),
-        ({"sst_format": "flat"}, "1.1.4", Severity.WARNING),
-        ({}, "1.0.2", Severity.WARNING),
+        # The vendor's number is a recommendation: the server takes more.
+        ({"sst_format": "primary_key"}, "1.1.4", Severity.NOTE),
+        ({}, "0.17.2", Severity.NOTE),
+        ({"sst_format": "flat"}, "1.1.4", Severity.NOTE),
+        ({}, "1.0.2", Severity.NOTE),
     ],
 )
 def test_limit_of_a_table_by_the_format_of_its_files(options: dict[str, str], version: str, severity: Severity) -> None:
@@ -205,7 +217,7 @@ def test_no_limit_of_a_table_when_it_is_of_the_metric_engine() -> None:
     metric = a_table(options={"engine": "metric", "sst_format": "primary_key"}, series=500_000)
     assert not findings(rule, metric)
     (finding,) = findings(rule, dataclasses.replace(metric, series=a_count(1_000_001)))
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.NOTE
 
 
 def _estimated(name: str, series: int, error: float, **changes: Any) -> Measurement:
@@ -236,7 +248,7 @@ def test_error_of_the_count_that_the_database_keeps() -> None:
     profile = a_profile(a_measurement(database="x"), a_measurement(database="y"), databases=own)
     for limit, subjects, severity in (
         (8_500, [Subject()], Severity.CRITICAL),  # 6,800 is 80% of it, and 6,000 + 800 reaches just that
-        (11_500, [Subject()], Severity.WARNING),  # 12,000 ± 1,000 may be below it
+        (11_500, [Subject()], Severity.CRITICAL),  # 12,000 ± 1,000 may be below it
         (16_250, [Subject()], Severity.WARNING),  # 80% of it are 13,000
         (16_260, [], None),
     ):

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Limit
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
@@ -29,19 +31,15 @@ _UNKNOWN = "Find the measurement that grew and the tag that multiplies its serie
 @rule(
     code="CAR001",
     title="Too many series for the limit",
-    severity=Severity.CRITICAL,
+    costs={Currency.LIMIT},
     guidelines=("A1", "E1"),
     requires={"series_listing"},
     uses={"database_series", "options"},
     kinds=SERIES_KINDS,
-    thresholds=(
-        MAX_SERIES,
-        COUNT_FIELDS,
-        Threshold("warning_ratio", 0.8, "share of the limit", "our default: leaves time to act before writes fail"),
-    ),
+    thresholds=(MAX_SERIES, COUNT_FIELDS),
 )
 def high_series_cardinality(case: Case) -> Iterator[Finding]:
-    """Databases and measurements with a series count near or above `max_series`.
+    """Databases and measurements with a series count near or above a limit: of the server, of a plan, or of the owner.
 
     A series is one combination of tag values of a measurement. With `count_fields: 1`, as in the plans of InfluxDB
     Cloud, it is one combination and one field. Each measurement is compared with the limit, then each database, then
@@ -51,10 +49,11 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
 
     A time-series engine keeps an index entry for every series, even if nothing is written to it anymore. Above the
     limit, new series are rejected (InfluxDB 1.x returns an error, InfluxDB Cloud accounts are throttled). Well below
-    it, memory grows, startup slows down, and queries over all series time out. Above a limit set by the engine, a plan,
-    or the configuration, the finding is critical; above our own default, it is a warning. For files in the format
-    before 1.0, GreptimeDB's vendor documents a maximum of 100 thousand key values per table, which counts as an engine
-    limit. For the current format it documents none, so the same number is a warning.
+    it, memory grows, startup slows down, and queries over all series time out.
+
+    Where the server, a plan, or the configuration sets the limit, the finding is as severe as the limit is near. A
+    limit that this server may not enforce, such as that of InfluxDB 1.x, which holds only for the index in memory, is a
+    warning at most; more series than the limit prove that it is not enforced. A number that nobody set is a note.
 
     ## Example
 
@@ -144,17 +143,28 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 
 def _already_said(case: Case, wider: Finding, found: Sequence[Finding]) -> bool:
+    """Whether a finding about a part of the whole is about as bad: as near to the limit, or beyond help."""
+    enough = min(_nearness(wider), case.harm.limit_critical)
     return any(
-        f.severity.rank >= wider.severity.rank and case.profile.is_within(f.subject.database, wider.subject.database)
+        (_nearness(f) >= enough or _nearness(wider) < case.harm.limit_critical)
+        and (f.impact is not None or wider.impact is None)
+        and case.profile.is_within(f.subject.database, wider.subject.database)
         for f in found
     )
+
+
+def _nearness(finding: Finding) -> float:
+    """How much of its limit is used."""
+    assert finding.observed is not None
+    assert finding.limit is not None
+    return finding.observed / finding.limit.value if finding.limit.value else math.inf
 
 
 def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     limit = series_limit(case, scope.inside[0] if scope.subject.measurement else None)
     series = scope.series
     # If the true number may be above the limit, report it: it was not shown to be below.
-    if not series or series + scope.margin < limit.value * case.limit("warning_ratio").value:
+    if not series or series + scope.margin < limit.value * case.harm.limit_warning:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
@@ -163,10 +173,9 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     if largest and contribution and largest.tag_sets:
         share = share_of(contribution, largest.tag_sets) * sizes[0][0] / series
         cause = f"; tag {contribution.tag} of {largest.name} causes {percent(share)} of them"
-    exceeded = series - scope.margin > limit.value
     return Finding(
         subject=scope.subject,
-        severity=_severity(limit, exceeded),
+        impact=_impact(case, scope, series, limit),
         message=f"{_message(case, scope, series, limit)}{cause}.",
         fix="" if largest and contribution else _UNKNOWN,
         changes=made_fields(largest, contribution.tag, *contribution.together_with) if largest and contribution else (),
@@ -185,12 +194,16 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     )
 
 
-def _severity(limit: Limit, exceeded: bool) -> Severity:
-    if _is_of_other_engine(limit):
-        return Severity.NOTE
-    # The limit comes from the engine, a plan, or the configuration, and is not our default.
-    is_set = not limit.source.startswith("our default")
-    return Severity.CRITICAL if exceeded and is_set else Severity.WARNING
+def _impact(case: Case, scope: _Scope, series: int, limit: Limit) -> Impact | None:
+    if limit.origin == "default" or _is_of_other_engine(limit):
+        return None
+    # More series than the limit prove that the server does not enforce it.
+    is_beyond = series - scope.margin > limit.value
+    enforced = costs.is_enforced(limit)
+    enforced = False if enforced is None and is_beyond else enforced
+    # An estimate that may be near the limit was not shown to be far from it.
+    used = series if series >= case.harm.limit_warning * limit.value else series + scope.margin
+    return costs.toward_limit(used, limit.value, limit.unit, is_enforced=enforced)
 
 
 def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Diagnose
-from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Forecast, Limit
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
@@ -30,38 +32,32 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
 @rule(
     code="CAR004",
     title="Series count is growing without bound",
-    severity=Severity.CRITICAL,
+    costs={Currency.LIMIT, Currency.SERIES},
     guidelines=("A4",),
     requires={"series_listing", "tag_values"},
     uses={"database_series"},
     kinds=SERIES_KINDS,
     thresholds=(
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
-        Threshold("critical_days", 14, "days to the limit", "our default: the time it takes to deploy a change"),
-        Threshold("critical_factor", 10, "times the series before", "our default: an order of magnitude"),
-        Threshold(
-            "critical_min_series", 10_000, "series", "our default: a fleet that is still being set up stays below this"
-        ),
-        Threshold("warn_factor", 2, "times the series before", "our default: more than a fleet grows on its own"),
+        Threshold("min_factor", 2, "times the series before", "our default: more than a fleet grows on its own"),
         Threshold(
             "dating_share", 0.5, "of the new series", "our default: if most new series have it, it dates the growth"
         ),
-        Threshold("step_days", 14, "days", "our default: after that, the new level counts as normal"),
         Threshold("filling_days", 31, "days", "our default: until then, data fills up to a retention of a month"),
+        Threshold("step_days", 2, "days", "our default: a rename or a rollout is news for as long as it can be undone"),
     ),
 )
 def runaway_cardinality(case: Case) -> Iterator[Finding]:
     """Growing series counts: since when, how fast, which tag causes it, and when the limit will be reached.
 
     The daily history of the counts separates growth from steps and noise (`docs/growth.md`). Growth is over when the
-    level has stopped rising for 12 days. A finding is critical if the limit will probably be reached within
-    `critical_days`, or if there are more than `critical_factor` times as many series as before. It is a warning if the
-    limit is within sight or the count has doubled, and a note otherwise. A rise that has lasted since the first
-    audit is a note for `filling_days` unless the count doubles: data may be filling up to its retention. An open
-    incident stays open while the count grows, however slowly. A jump is reported on its second day, a burst of one day
-    never. With less than seven days of history, only a tenfold increase is reported, as provisional. The limit is the
-    one of high-series-cardinality. The days of an earlier incident of this rule that was resolved are left out of the
-    history.
+    level has stopped rising for 12 days. Growth costs what it adds: series that a tag adds whose values do not come
+    again, or the days that are left until the limit of high-series-cardinality is reached, where a server, a plan, or
+    the configuration sets one. Growth of sources that stay, such as a fleet, counts only toward such a limit; elsewhere
+    it is a note, and so is a rise that has lasted since the first audit, for `filling_days`: data may be filling up to
+    their retention. A jump is reported on its second day, and costs something for `step_days`; a burst of one day is
+    never reported. With less than seven days of history, only an increase to ten times as many is reported, as
+    provisional. The days of an earlier incident of this rule that was resolved are left out of the history.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
@@ -105,8 +101,10 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
 
 
 def _unless_said(case: Case, wider: Finding | None, found: Sequence[Finding]) -> list[Finding]:
+    """The finding about a whole, unless one about a part costs something or the whole costs nothing either."""
     if wider is None or any(
-        f.severity.rank >= wider.severity.rank and case.profile.is_within(f.subject.database, wider.subject.database)
+        (f.impact is not None or wider.impact is None)
+        and case.profile.is_within(f.subject.database, wider.subject.database)
         for f in found
     ):
         return []
@@ -164,10 +162,7 @@ def _evaluate(
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
     forecast = growth.forecast(days, values, reached, unit=unit) if reached else None
     course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
-    severity = _severity(case, course, measurement)
-    if severity and limit is None:
-        severity = Severity.NOTE
-    return _finding(case, subject, limit, course, severity, measurement) if severity else None
+    return _finding(case, subject, limit, course, measurement) if _is_worth_a_word(case, course, measurement) else None
 
 
 def _fields_per_series(case: Case, subject: Subject) -> float:
@@ -183,26 +178,70 @@ def _before(points: Sequence[Point], evaluated: Growth) -> Point:
     return earlier[-1] if earlier else points[0]
 
 
-def _severity(case: Case, course: _Course, measurement: Measurement | None) -> Severity | None:
-    def limit(name: str) -> float:
-        return case.limit(name, measurement).value
+_TENFOLD = 10
+"""Times the series before that no noise explains."""
 
-    tenfold = course.factor >= limit("critical_factor")
+
+def _is_worth_a_word(case: Case, course: _Course, measurement: Measurement | None) -> bool:
     if course.growth.kind == "unknown":
-        return Severity.WARNING if tenfold else None
+        return course.factor >= _TENFOLD
     if course.growth.kind == "step":
-        recent = course.age <= limit("step_days")
-        return Severity.WARNING if course.factor >= limit("warn_factor") and recent else None
-    if course.growth.kind != "growth":
+        return course.factor >= case.limit("min_factor", measurement).value and course.age <= _STEP_SHOWN_DAYS
+    return course.growth.kind == "growth"
+
+
+_STEP_SHOWN_DAYS = 14
+"""Until then, a new level is still a note."""
+
+
+def _impact(
+    case: Case, course: _Course, limit: Limit | None, measurement: Measurement | None, cause: Cause | None
+) -> Impact | None:
+    """Days to a limit that somebody set, where they are few; else the series that a tag adds without need."""
+    is_young = course.growth.onset is None and course.age < case.limit("filling_days", measurement).value
+    if is_young and course.factor < case.limit("min_factor", measurement).value:
         return None
-    days = course.forecast.days if course.forecast else None
-    near = days is not None and days <= limit("critical_days")
-    if near or (tenfold and course.now.value >= limit("critical_min_series")):
-        return Severity.CRITICAL
-    doubled = course.factor >= limit("warn_factor")
-    if not doubled and course.growth.onset is None and course.age < limit("filling_days"):
-        return Severity.NOTE
-    return Severity.WARNING if doubled or days is not None else Severity.NOTE
+    if limit is not None and limit.origin != "default" and not limit.origin.startswith("engine timestream"):
+        forecast = course.forecast
+        toward = costs.toward_limit(
+            course.now.value,
+            forecast.limit if forecast else limit.value,
+            limit.unit,
+            per_day=course.added,
+            days_left=forecast.days if forecast else None,
+            is_enforced=costs.is_enforced(limit),
+        )
+        if forecast is not None and forecast.days is not None and forecast.days <= case.harm.warning_days:
+            return toward
+    if not case.engine.has_costly_series or measurement is None:
+        return None
+    is_step = course.growth.kind == "step"
+    if is_step and course.age > case.limit("step_days", measurement).value:
+        return None
+    if course.growth.kind == "growth" and not _is_leak(measurement, cause):
+        return None
+    part = cause.share if cause and cause.share is not None else 1.0
+    return Impact(
+        Currency.SERIES,
+        now=max(course.now.value - course.before.value, 0.0) * part,
+        whole=costs.database_series(case, measurement),
+        per_day=course.added * part,
+        kept_days=costs.kept_days(case, measurement),
+        unit_bytes=case.engine.series_bytes(measurement),
+        how=f"series that came since {course.since}; {case.engine.series_price}",
+    )
+
+
+def _is_leak(measurement: Measurement, cause: Cause | None) -> bool:
+    """Whether the series came with values of a tag that do not come again: growth of what stays is what a server is
+    for.
+    """
+    from tsaudit.analysis.cardinality import fleets
+
+    if cause is None:
+        return False
+    tag = next((tag for tag in measurement.tags if tag.key == cause.tag), None)
+    return tag is not None and cause.is_removable and not fleets.is_fleet(tag)
 
 
 def _finding(
@@ -210,7 +249,6 @@ def _finding(
     subject: Subject,
     limit: Limit | None,
     course: _Course,
-    severity: Severity,
     measurement: Measurement | None,
 ) -> Finding:
     if measurement:
@@ -221,10 +259,9 @@ def _finding(
     since = cause.began if cause and cause.began and most else course.since
     return Finding(
         subject=subject,
-        severity=severity,
+        impact=_impact(case, course, limit, measurement, cause),
         message=_message(course, since, cause.words if cause else ""),
         headline=_headline(course, since, cause.brief if cause else ""),
-        severity_reason=_reason(case, course, severity, measurement),
         per_day=course.added if course.growth.growth_per_day else None,
         fix=cause.fix if cause else _UNKNOWN,
         changes=_changes(case, measurement, cause) if cause and measurement else (),
@@ -267,15 +304,6 @@ def _pace(course: _Course) -> Iterator[Evidence]:
         doubles = f"doubling in {number(round(doubling, 1))} days at the present rate"
         pace = "" if growth.shape == "undecided" else f"{growth.shape}, "
         yield Evidence("trend", f"{pace}{added}, {doubles}")
-
-
-def _reason(case: Case, course: _Course, severity: Severity, measurement: Measurement | None) -> str:
-    """Why a count that may be far below its limit is reported: how many times it has multiplied."""
-    days, near = course.forecast.days if course.forecast else None, case.limit("critical_days", measurement).value
-    is_near = days is not None and days <= near
-    if severity is Severity.NOTE or is_near or course.factor < case.limit("warn_factor", measurement).value:
-        return ""
-    return f"{number(round(course.factor, 1) if course.factor < 10 else round(course.factor))} times the series before"
 
 
 def _headline(course: _Course, since: date, brief: str) -> str:
