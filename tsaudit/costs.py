@@ -115,6 +115,33 @@ def database_series(case: Case, measurement: Measurement) -> int | None:
     return None
 
 
+def of_family(case: Case, database: str, names: int) -> Impact | None:
+    """What a family of measurements costs, of which one would do; None where they cost nothing worth counting."""
+    engine = case.engine
+    if engine.has_costly_measurements:
+        how = "measurements, each of which takes memory in every shard, and which no query reads together"
+        return Impact(Currency.FAMILY, now=names, unit=f"{engine.words.measurement}s", how=how)
+    if engine.measurement_bytes is None:
+        return None
+    whole = _database_bytes(case, database)
+    avoidable = (names - 1) * engine.measurement_bytes
+    return Impact(
+        Currency.BYTES,
+        now=avoidable,
+        whole=None if whole is None else max(whole, avoidable),
+        how=engine.measurement_price,
+    )
+
+
+def _database_bytes(case: Case, database: str) -> float | None:
+    storages = [m.storage for m in case.profile.measurements if m.database == database]
+    held = [(one.data_bytes or 0) + (one.index_bytes or 0) for one in storages if one is not None]
+    if held and len(held) == len(storages):
+        return float(sum(held))
+    whole = case.profile.storage
+    return float(whole.data_bytes + (whole.index_bytes or 0)) if whole and whole.data_bytes else None
+
+
 def toward_limit(
     used: float,
     limit: float,

@@ -230,6 +230,12 @@ class Engine:
     """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
     series_price: str = ""
     """What `series_bytes` rests on, with its source; empty without a price."""
+    has_costly_measurements: bool = False
+    """Each measurement takes memory in an index, so that a family of a thousand is a cost."""
+    measurement_bytes: float | None = None
+    """Bytes on disk of a measurement with hardly any rows; None if it takes none worth counting."""
+    measurement_price: str = ""
+    """What `measurement_bytes` rests on."""
     divides_by_time: bool = False
     """It separates rows by time itself, so partitioning by time has no further effect."""
     checks_key_types: bool = False

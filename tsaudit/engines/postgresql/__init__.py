@@ -19,6 +19,8 @@ class Postgresql(SqlEngine):
     """PostgreSQL and TimescaleDB."""
 
     name = "postgresql"
+    measurement_bytes = 26_000
+    measurement_price = "26 kB of disk for each table with an index, 4 files: measured on PostgreSQL 15"
     example_url = "postgresql://tsaudit@localhost:5432/{name}"
     extra = "postgresql"
     keywords = ("postgresql/keywords.txt",)

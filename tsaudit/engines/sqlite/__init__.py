@@ -18,6 +18,8 @@ class Sqlite(FileEngine):
     example_url = "sqlite:///{name}.db"
     keywords = ("sqlite/keywords.txt",)
     file_magic = (0, b"SQLite format 3\0")
+    measurement_bytes = 8_400
+    measurement_price = "8.4 kB of disk for each table with an index: measured on SQLite 3.40"
     enforces_types = False
     sql_types = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"}
     not_applicable = {**FileEngine.not_applicable, "C7": "C3 covers values that do not fit the column's type"}

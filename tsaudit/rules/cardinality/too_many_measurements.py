@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit import costs
 from tsaudit.model.change import Change, MergeMeasurements
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Limit
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Selection
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule
@@ -23,7 +25,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 @rule(
     code="CAR005",
     title="Too many measurements",
-    severity=Severity.WARNING,
+    costs={Currency.LIMIT, Currency.FAMILY, Currency.BYTES},
     guidelines=("A7",),
     follows_from={"NAM002": Reach.SUBJECT},
     requires={"measurements"},
@@ -61,7 +63,6 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
                 "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
             },
         ),
-        Threshold("critical_ratio", 0.9, "share of the engine's limit", "our default: the next release may fail"),
         Threshold("max_family", 50, "names", "our default: a list of things you run, not of things you measure"),
         Threshold("max_alike", 4, "tables", "our default: what is the same five times is a list"),
     ),
@@ -69,8 +70,9 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 def too_many_measurements(case: Case) -> Iterator[Finding]:
     """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
 
-    A finding is critical near the product's maximum number of tables: `engine_measurements` in one database, or
-    `server_measurements` in all databases, as InfluxDB 3 Core and Enterprise count them. Collections of documents count
+    A family costs memory on InfluxDB 1 and 2, and space for each table in SQL databases. The product's maximum number
+    of tables is a limit that rejects writes: `engine_measurements` in one database, or `server_measurements` in all
+    databases, as InfluxDB 3 Core and Enterprise count them. Everything else is a note. Collections of documents count
     if their names are in no family, because NAM002 and DOC001 report the others. If only some databases or
     measurements are audited, the count is a lower bound. If a server has as many databases as the product allows
     (`server_databases`), that is a note.
@@ -134,7 +136,6 @@ def _of_collections(case: Case, database: str, names: list[str], families: list[
         beside = f" beside {number(len(known))} in families" if known else ""
         yield Finding(
             subject=Subject(database),
-            severity=Severity.WARNING,
             message=f"{number(len(rest))} collections{beside}, more than {number(limit.value)}.",
             fix="If they contain the same kind of documents, such as those of different customers or devices, write "
             "them to one collection with a field for what the names say, and drop what is no longer written.",
@@ -151,12 +152,12 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
     """Limits on all databases together; at most one finding, because only one per subject is kept."""
     tables, databases = case.limit("server_measurements"), case.limit("server_databases")
     names = sum(counts.values())
-    if tables.value and names >= tables.value * case.limit("critical_ratio").value:
+    if tables.value and names >= tables.value * case.harm.limit_warning:
         each = ((database, family) for database, found in families.items() for family in found)
         largest = max(each, key=lambda one: len(one[1].members), default=None)
         yield Finding(
             subject=Subject(),
-            severity=Severity.CRITICAL,
+            impact=costs.toward_limit(names, tables.value, tables.unit),
             message=f"{_at_least(case)}{number(names)} measurements in {many(len(counts), 'database')}, "
             f"{percent(names / tables.value)} of the {number(tables.value)} that the product allows in "
             "total.",
@@ -174,7 +175,6 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
     elif databases.value and len(counts) >= databases.value:
         yield Finding(
             subject=Subject(),
-            severity=Severity.NOTE,
             message=f"{_at_least(case)}{many(len(counts), 'database')}, the maximum that the product allows: "
             "creating another one will fail.",
             fix="Keep together what needs no retention and no rights of its own; delete databases that nobody uses.",
@@ -195,7 +195,7 @@ def _at_least(case: Case) -> str:
 def _exceeded(case: Case, names: int) -> Limit | None:
     """The engine's limit if the count is near it; otherwise the recommended limit if it is exceeded."""
     engine, recommended = case.limit("engine_measurements"), case.limit("max_measurements")
-    if engine.value and names >= engine.value * case.limit("critical_ratio").value:
+    if engine.value and names >= engine.value * case.harm.limit_warning:
         return engine
     return recommended if names > recommended.value else None
 
@@ -206,7 +206,7 @@ def _whole(database: str, names: int, families: list[NameFamily], limit: Limit) 
     in_families = sum(len(f.members) for f in families)
     return Finding(
         subject=Subject(database),
-        severity=Severity.CRITICAL if near else Severity.WARNING,
+        impact=costs.toward_limit(names, limit.value, limit.unit) if near else None,
         message=f"{number(names)} measurements, {reached if near else f'more than {number(limit.value)}'}"
         + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
         fix="" if families else _NO_FAMILY,
@@ -228,7 +228,7 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
     size, limit = len(family.members), case.limit("max_family")
     return Finding(
         subject=Subject(database, family.template),
-        severity=Severity.WARNING,
+        impact=costs.of_family(case, database, size),
         message=f"{number(size)} measurements have names that differ only in data: {family.template}.",
         changes=_merges(database, family),
         observed=size,
@@ -249,7 +249,7 @@ def _alike(case: Case, database: str, family: NameFamily, merge: MergeMeasuremen
     size, columns = len(family.members), listed([part.name for part in family.tags])
     return Finding(
         subject=Subject(database, family.template),
-        severity=Severity.WARNING,
+        impact=costs.of_family(case, database, size),
         message=f"{number(size)} tables named {family.template} have the same columns; one table "
         f"{f'with the column {columns}' if family.tags else 'for all periods'} would do.",
         changes=(merge,),

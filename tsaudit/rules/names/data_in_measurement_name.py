@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tsaudit import costs
 from tsaudit.model.change import MergeMeasurements
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -25,7 +27,7 @@ _FEWEST = 3
 @rule(
     code="NAM002",
     title="Names of measurements contain data",
-    severity=Severity.WARNING,
+    costs={Currency.FAMILY, Currency.BYTES},
     guidelines=("B2", "H1"),
     follows_from={"NAM006": Reach.SUBJECT},
     requires={"measurements", "field_types"},
@@ -111,7 +113,7 @@ def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasure
     proposal += [f"field {family.field}"] if family.field else []
     return Finding(
         subject=Subject(database, family.template),
-        severity=Severity.WARNING,
+        impact=costs.of_family(case, database, len(family.members)),
         message=f"{many(len(family.members), kind)} named {family.template} should be {listed(proposal)}.",
         changes=(change,),
         observed=len(family.members),
@@ -131,7 +133,6 @@ def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) 
     kind = family.field or family.measurement
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
         message=f"{many(len(family.members), 'measure name')} such as {family.members[0]} differ only in data: {what}.",
         fix=f"Write the measure name {kind} instead of {family.members[0]}: what varies as dimensions of one table. "
         "Stored records keep the name they have.",

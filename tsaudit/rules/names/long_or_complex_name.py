@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from tsaudit.model.change import Rename
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -22,7 +22,6 @@ _PART = re.compile(r"[^\W_]+")
 @rule(
     code="NAM001",
     title="A name is too long or has too many parts",
-    severity=Severity.NOTE,
     guidelines=("B1",),
     follows_from={"NAM002": Reach.MEASUREMENT, "NAM005": Reach.MEASUREMENT},
     requires={"measurements", "tag_keys", "field_types"},
@@ -81,7 +80,6 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], changes: tuple[R
     longest = max(bad, key=len)
     return Finding(
         subject=subject,
-        severity=Severity.NOTE,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 4)}: "
         f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and read.",
         fix=f"Take a name that says what is measured, and put what varies into {case.engine.words.tag}s."

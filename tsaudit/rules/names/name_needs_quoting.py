@@ -11,7 +11,7 @@ from typing import Final
 from tsaudit.engines.language import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Rename
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
@@ -28,7 +28,6 @@ _MOST_APART: Final = 3
 @rule(
     code="NAM003",
     title="Names that need quotes in queries",
-    severity=Severity.NOTE,
     guidelines=("B5",),
     requires={"measurements", "tag_keys", "field_types"},
     uses={"options"},
@@ -158,7 +157,6 @@ def _finding(
     first = columns[0] if columns else next(iter(bad))
     return Finding(
         subject=subject,
-        severity=Severity.WARNING if any(map(_needs_escape, bad)) else Severity.NOTE,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
         f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
         fix=f"Until then quote them in every query: {case.quoted(list(bad)[:3])}."
@@ -187,7 +185,6 @@ def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
     most = sorted(inside, key=lambda name: (-len(inside[name]), name))
     return Finding(
         subject=subject_of(found[0][0]),
-        severity=Severity.NOTE,
         message=f"{many(len(most), 'name')} in {many(len(found), case.engine.words.measurement)} "
         f"{'needs' if len(most) == 1 else 'need'} quotes in every query: "
         f"{listed([f'{name} ({reasons[name]})' for name in most], 5)}.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.model.change import Diagnose, Rename
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.new_names import distinct
 
@@ -13,7 +14,7 @@ from tsaudit.rules.new_names import distinct
 @rule(
     code="NAM004",
     title="A name is both a tag and a field",
-    severity=Severity.WARNING,
+    costs={Currency.ANSWERS},
     guidelines=("B6",),
     requires={"tag_keys", "field_types"},
 )
@@ -49,7 +50,7 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
             if field.key in tags:
                 yield Finding(
                     subject=subject_of(measurement, field.key),
-                    severity=Severity.WARNING,
+                    impact=Impact(Currency.ANSWERS, how="both are in the listing of what is stored"),
                     message=f"{field.key} is both a tag and a field of {measurement.name}.",
                     fix="If queries filter by the field rather than by the tag, rename the tag instead.",
                     changes=(
