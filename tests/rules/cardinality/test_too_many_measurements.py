@@ -77,7 +77,7 @@ def test_tables_of_all_databases_count_where_the_product_counts_them() -> None:
     assert run_rule(rule, _core(800, 799)).outcome is Outcome.PASS
     assert run_rule(rule, _core(900, 900, server_version="Enterprise 3.4.0")).outcome is Outcome.PASS
     assert (
-        run_rule(rule, _core(900, 900, server_version="Cloud Dedicated"), {"engine_measurements": 1001}).findings == ()
+        run_rule(rule, _core(900, 900, server_version="Cloud Dedicated"), {"engine_measurements": 1126}).findings == ()
     )
 
 
