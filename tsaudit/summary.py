@@ -33,7 +33,7 @@ class SummaryFigure:
     """One of the figures below a headline."""
 
     label: str
-    """`Now`, `Limit`, `Why critical`, `Time left`, `Growing since` or `Began`."""
+    """`Why critical` or `Limit`, `If nothing is done`, `Now`, `Time left`, `Growing since` or `Began`."""
     value: str
     note: str = ""
     """What else to know about it, in a few words; may be empty."""
@@ -51,7 +51,9 @@ class Summary:
     headline: str
     """What, cause, and when; at most 25 words."""
     figures: tuple[SummaryFigure, ...] = ()
-    """Now and growth; the limit, or why it is so severe; the time left, or since when. Those that are known."""
+    """What it costs, or the limit; what happens if nothing is done; now and growth; the time left, or since when. Those
+    that are known.
+    """
     first_step: str = ""
     """What to do first, in words; empty where nothing is to be done."""
     statement: str = ""
@@ -85,7 +87,12 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     """The summary of one finding. `day`: the audited one."""
     plan = describe.of_finding(finding, plans)
     begins = describe.beginning(plan, target) if plan else None
-    figures = (_now(finding), _reason(finding), _time(finding, day))
+    cost = (_reason(finding), _consequence(finding))
+    # What it costs leads; without a cost, the figure itself does.
+    figures = (
+        *((*cost, _now(finding)) if finding.impact is not None else (_now(finding), *cost)),
+        _time(finding, day),
+    )
     return Summary(
         headline(finding),
         tuple(figure for figure in figures if figure is not None),
@@ -180,6 +187,10 @@ def _reason(finding: Finding) -> SummaryFigure | None:
     if limit is None:
         return None
     return SummaryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
+
+
+def _consequence(finding: Finding) -> SummaryFigure | None:
+    return SummaryFigure("If nothing is done", finding.consequence) if finding.consequence else None
 
 
 def _with_article(severity: Severity) -> str:

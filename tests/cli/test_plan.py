@@ -15,6 +15,7 @@ from tests.servers import Influxd
 
 CONFIG = """\
 limits: {identifier-tag.max_ids: 50}
+rules: {TAG002: warning}
 targets:
   - name: shop
     engine: duckdb
@@ -87,7 +88,7 @@ def test_family_of_320_measurements_is_one_plan_on_a_screen(tsaudit: Tsaudit, fo
     target = write(Dataset(tables), "influxdb1", influxd.url)
     (folder / "tsaudit.yaml").write_text(
         f"targets: [{{name: docker, engine: influxdb1, url: {influxd.url}, databases: [{target.databases[0]}], "
-        "window: 9000d}]\n"
+        "window: 9000d, harm: {min_names: 300}}]\n"
     )
     audited = tsaudit("audit")
     assert "NAM002" in audited.output, audited.output

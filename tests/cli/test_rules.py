@@ -55,8 +55,8 @@ def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
     off = ("", "switched off by `rules` in tsaudit.yaml")
     assert (found["DRF001"], found["STO001"]) == (off, off)
     assert found["CAR001"] == ("note", "set by `rules` in tsaudit.yaml")
-    assert found["TAG002"] == ("warning", "differs for tmp*")
-    assert found["TAG001"] == ("warning", "")
+    assert found["TAG002"] == ("critical", "differs for tmp*")
+    assert found["TAG003"] == ("note", "")
     assert found["CAR007"] == ("", "does not apply to sqlite: only Timestream has measure names")
     assert all(why for severity, why in found.values() if not severity)
     assert {code for code, (severity, _) in found.items() if severity} == {

@@ -138,6 +138,18 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: b
         "observed": finding.observed,
         "unit": finding.unit,
         "limit": limit and {"name": limit.name, "value": limit.value, "unit": limit.unit, "origin": limit.origin},
+        "basis": str(finding.basis),
+        "impact": finding.impact
+        and {
+            "currency": str(finding.impact.currency),
+            "now": finding.impact.now,
+            "whole": finding.impact.whole,
+            "per_day": finding.impact.per_day,
+            "days_left": finding.impact.days_left,
+            "how": finding.impact.how,
+        },
+        "severity_reason": finding.severity_reason,
+        "if_nothing_is_done": finding.consequence,
         "since": finding.since and finding.since.isoformat(),
         "days_to_limit": finding.forecast and finding.forecast.days,
     }

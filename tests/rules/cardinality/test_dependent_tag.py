@@ -6,7 +6,7 @@ import dataclasses
 
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Dependency, JointDependency, NearDependency, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.dependent_tag import dependent_tag as rule
@@ -16,7 +16,6 @@ CASES = (
         breaks=dataset(table("cpu", [h | {"region": "eu" if i % 2 else "us"} for i, h in enumerate(hosts(12))])),
         keeps=dataset(table("cpu", [h | {"region": r} for h in hosts(12) for r in ("eu", "us")])),
         subject=Subject("", "cpu", "region"),
-        severity=Severity.NOTE,
         main_contributor="region",
     ),
 )
@@ -67,7 +66,6 @@ def test_a_tag_that_two_determine_together() -> None:
     (finding,) = _further(joint=(JointDependency(("host", "port"), "zone"),)).findings
     assert finding.subject.column == "zone"
     assert finding.message.startswith("Tags host and port together determine zone, although neither does alone")
-    assert finding.severity is Severity.NOTE
 
 
 def test_a_tag_that_is_nearly_determined_names_what_breaks_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, run_rule, table
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Dependency, Measurement, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.worst_case_above_limit import worst_case_above_limit as rule
@@ -14,7 +14,6 @@ CASES = (
         breaks=dataset(table("m", [{"a": f"a{i % 20}", "b": f"b{(i * 7 + i // 20) % 20}"} for i in range(40)])),
         keeps=dataset(table("m", [{"a": f"a{i}", "b": f"b{i // 2}"} for i in range(40)])),
         subject=Subject("", "m"),
-        severity=Severity.NOTE,
         limits={"worst-case-above-limit.max_series": 100},
     ),
 )
@@ -33,7 +32,6 @@ def test_silence_when_at_the_limit() -> None:
 
 def test_information_when_just_over() -> None:
     (finding,) = run_rule(rule, a_profile(_measurement(101, 101, 2)), {"max_series": 300}).findings
-    assert finding.severity is Severity.NOTE
     assert [e.value for e in finding.evidence] == ["303", "303", "6 (2 series with 3 fields each)"]
     assert "tag1" in finding.fix
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, JointDependency, Measurement, NearDependency, TagSets
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import estimate, on_sample
@@ -15,7 +15,6 @@ from tsaudit.text import listed, many, number, percent
 @rule(
     code="CAR003",
     title="A tag is determined by other tags",
-    severity=Severity.NOTE,
     guidelines=("A3",),
     follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"series_listing", "tag_values", "field_types"},
@@ -85,7 +84,6 @@ def _finding(measurement: Measurement, sets: TagSets, dependent: str, said: _Sai
     incomplete = (Evidence("not searched", sets.not_looked_for),) if sets.not_looked_for else ()
     return Finding(
         subject=subject_of(measurement, dependent),
-        severity=Severity.NOTE,
         message=said.message,
         fix=said.fix,
         observed=values,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.analysis.cardinality.contributions import left_ratio, made_fields, main_contribution, share_of
-from tsaudit.model.finding import Finding, Severity
+from tsaudit.analysis.cardinality.contributions import left_ratio, main_contribution, share_of
+from tsaudit.model.finding import Finding
 from tsaudit.model.profile import SERIES_KINDS, Contribution, Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import contribution_evidence, describe_left, on_sample
@@ -15,7 +15,6 @@ from tsaudit.text import listed, number, percent
 @rule(
     code="CAR006",
     title="One tag causes nearly all series",
-    severity=Severity.WARNING,
     guidelines=("A8",),
     follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"series_listing"},
@@ -23,20 +22,13 @@ from tsaudit.text import listed, number, percent
     thresholds=(
         Threshold("max_left_ratio", 0.1, "share of the series left without it", "our default: a tenfold reduction"),
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
-        Threshold(
-            "warn_series",
-            100_000,
-            "series",
-            "the lowest load class in InfluxDB's sizing guide ends here: "
-            "https://docs.influxdata.com/influxdb/v1/guides/hardware_sizing/",
-        ),
     ),
 )
 def dominant_tag(case: Case) -> Iterator[Finding]:
     """Measurements where dropping one tag would leave at most `max_left_ratio` of the series.
 
-    Tags that determine it are dropped with it, because dropping it alone would not help. The finding is a note
-    from `min_series` and a warning from `warn_series`.
+    Tags that determine it are dropped with it, because dropping it alone would not help. It is always a note, from
+    `min_series` on: the tag may be that of an honest source.
 
     ## Why it matters
 
@@ -74,19 +66,16 @@ def dominant_tag(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, measurement: Measurement, contribution: Contribution) -> Finding:
     sets = measurement.tag_sets
     assert sets is not None
-    warned = sets.series >= case.limit("warn_series", measurement).value
     together = f" (with {listed(contribution.together_with)}, which determine it)" if contribution.together_with else ""
     about = "about " if sets.sampled is not None else ""
     tag = measurement.tag(contribution.tag)
     return Finding(
         subject=subject_of(measurement, contribution.tag),
-        severity=Severity.WARNING if warned else Severity.NOTE,
         message=(
             f"Without tag {contribution.tag}{together} {describe_left(contribution)} of {about}{number(sets.series)} "
             f"series would be left ({percent(left_ratio(contribution, sets))}{on_sample(sets)})."
         ),
         fix="If queries filter by it, write fewer or coarser values: see what buckets leave.",
-        changes=made_fields(measurement, contribution.tag, *contribution.together_with) if warned else (),
         observed=left_ratio(contribution, sets),
         limit=case.limit("max_left_ratio", measurement),
         unit="share of the series left",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.finding import Finding
 from tsaudit.model.profile import SERIES_KINDS
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import contribution_evidence, estimate, on_sample
@@ -14,7 +14,6 @@ from tsaudit.text import listed, number
 @rule(
     code="CAR002",
     title="The tags allow more series than the limit",
-    severity=Severity.NOTE,
     guidelines=("A2",),
     follows_from={"CAR001": Reach.SUBJECT} | dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.MEASUREMENT),
     requires={"series_listing", "field_types"},
@@ -67,7 +66,6 @@ def worst_case_above_limit(case: Case) -> Iterator[Finding]:
         free = [t.key for t in measurement.tags if t.key in several - determined]
         yield Finding(
             subject=subject_of(measurement),
-            severity=Severity.NOTE,
             message=(
                 f"The independent tags allow {number(figures.independent)} series x fields, more "
                 f"than the limit of {number(limit.value)}; today there are "
