@@ -114,6 +114,8 @@ class Dataset:
     makes up a new name, so that tests do not meet."""
     collections: Sequence[Collection] = ()
     """Beside the tables, each of which is a collection too; MongoDB only."""
+    rejected: Sequence[Table] = ()
+    """Tables whose points the server rejects, by a field that has another type; InfluxDB 1.x only."""
     beside: Sequence[Dataset] = ()
     """Further databases on the server, each with its name; not of engines whose databases are files."""
     timestream: Mapping[str, Any] = field(default_factory=dict)
@@ -235,13 +237,15 @@ def influxql(url: str, statement: str, **parameters: str) -> Any:
     return answer
 
 
-def write_lines(url: str, database: str, lines: Iterator[str], policy: str = "", **parameters: str) -> None:
-    """Write line protocol with times in nanoseconds, in batches."""
+def write_lines(
+    url: str, database: str, lines: Iterator[str], policy: str = "", status: int = 204, **parameters: str
+) -> None:
+    """Write line protocol with times in nanoseconds, in batches. `status`: what the server must answer."""
     query = {"db": database, "precision": "ns", "rp": policy} | parameters
     address = f"{url}/write?" + urlencode({k: v for k, v in query.items() if v})
     while batch := list(itertools.islice(lines, _BATCH)):
         response = urllib3.request("POST", address, body="\n".join(batch).encode(), timeout=120)
-        assert response.status == 204, response.data
+        assert response.status == status, response.data
 
 
 def line(table: Table, row: Row) -> str | None:

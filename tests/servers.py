@@ -45,8 +45,8 @@ bind-address = "127.0.0.1:{rpc_port}"
   wal-dir = "{folder}/wal"
   index-version = "{index}"
   query-log-enabled = false
-  max-values-per-tag = 0
-  max-series-per-database = 0
+  max-values-per-tag = {max_values}
+  max-series-per-database = {max_series}
 [coordinator]
   {coordinator}
 [monitor]
@@ -69,16 +69,25 @@ bind-address = "127.0.0.1:{rpc_port}"
 class Influxd:
     """An InfluxDB 1.x server of our own. `auth`: users must log in, and it notes statistics of itself.
 
-    `index`: how it finds series, `tsi1` or `inmem`.
+    `index`: how it finds series, `tsi1` or `inmem`. `max_series`, `max_values`: its limits; 0 for none.
     """
 
-    def __init__(self, folder: Path, *, auth: bool = False, coordinator: str = "", index: str = "tsi1") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        auth: bool = False,
+        coordinator: str = "",
+        index: str = "tsi1",
+        max_series: int = 0,
+        max_values: int = 0,
+    ) -> None:
         self.folder = folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         settings = {"folder": folder, "port": self.port, "rpc_port": free_port(), "coordinator": coordinator}
-        settings["index"] = index
+        settings |= {"index": index, "max_series": max_series, "max_values": max_values}
         (folder / "influxdb.conf").write_text(_CONFIG.format(**settings, auth="true" if auth else "false"))
 
     def start(self) -> None:
@@ -131,10 +140,10 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def run_influxd(folder: Path, *, auth: bool = False, coordinator: str = "", index: str = "tsi1") -> Iterator[Influxd]:
-    """A running server; stopped when the generator is closed."""
+def run_influxd(folder: Path, **settings: Any) -> Iterator[Influxd]:
+    """A running server with these settings; stopped when the generator is closed."""
     need("influxd", "influxdb")
-    server = Influxd(folder, auth=auth, coordinator=coordinator, index=index)
+    server = Influxd(folder, **settings)
     server.start()
     try:
         yield server

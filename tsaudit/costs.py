@@ -6,6 +6,7 @@ Only avoidable cost counts: what would not be there if the writer did right. A s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -168,12 +169,32 @@ def toward_limit(
 
 
 _SET_BY_OWNER: Final = ("plan ", "target", "all targets", "measurement ")
+SERVER: Final = "server"
+"""Origin of a limit that was read from the server."""
 
 
-def is_enforced(limit: Limit) -> bool | None:
-    """Whether what goes beyond is rejected, as far as it is known where the limit comes from: a plan of a service and a
-    limit of the owner hold; of a setting that a server may not have, it is not proven; a default of ours holds nowhere.
+def as_set(case: Case, limit: Limit, setting: str) -> Limit:
+    """The limit as the server has it, where it tells: the vendor's default may have been changed. A lower one that the
+    owner set counts before it; a setting of 0 is no limit, and the owner's or ours is left.
+    """
+    status = case.profile.server
+    value = None if status is None else status.settings.get(setting)
+    if not value or (limit.origin.startswith(_SET_BY_OWNER) and limit.value <= value):
+        unlimited = value == 0 and limit.origin.startswith("engine ")
+        return replace(limit, origin="default", source=_UNLIMITED) if unlimited else limit
+    return replace(limit, value=value, origin=SERVER, source=f"the server's setting {setting.replace('_', '-')}")
+
+
+_UNLIMITED: Final = "our default: the server sets no limit"
+
+
+def is_enforced(case: Case, limit: Limit) -> bool | None:
+    """Whether what goes beyond is rejected: a plan of a service and a limit of the owner hold; one of the server holds
+    as its index says, and where it does not say, that is not proven; a default of ours holds nowhere.
     """
     if limit.origin.startswith(_SET_BY_OWNER):
         return True
-    return None if limit.origin.startswith("engine ") else False
+    if limit.origin != SERVER and not limit.origin.startswith("engine "):
+        return False
+    in_memory = case.profile.server.settings.get("index_in_memory") if case.profile.server else None
+    return None if in_memory is None else bool(in_memory)

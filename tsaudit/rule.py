@@ -44,6 +44,7 @@ class Family(enum.StrEnum):
     RETENTION = "retention"  # RET
     DRIFT = "drift"  # DRF
     DOCUMENTS = "documents"  # DOC: collections of documents
+    SERVER = "server"  # SRV: what the server itself says is wrong
 
 
 LETTERS: Mapping[str, Family] = {
@@ -56,6 +57,7 @@ LETTERS: Mapping[str, Family] = {
     "RET": Family.RETENTION,
     "DRF": Family.DRIFT,
     "DOC": Family.DOCUMENTS,
+    "SRV": Family.SERVER,
 }
 
 

@@ -59,8 +59,10 @@ def collect(
         measuring = measuring_class(runner)
         with of_package(target.engine):
             outline = catalog.find(measuring, queried, previous)
-        stored = storage = None
+        stored = storage = status = None
         if outline.databases:
+            # What the server itself says is wrong comes before anything that costs something.
+            status = catalog.server_status(runner) if "server_status" in queried else None
             stored = catalog.stored_queries(runner) if "scheduled_queries" in queried else None
             storage = catalog.target_storage(runner) if "target_storage" in queried else None
 
@@ -85,5 +87,6 @@ def collect(
         reused=len(reused),
         stored_queries=stored,
         storage=storage,
+        server=status,
     )
     return without_unusable_figures(cross_checked(profile, previous, queried), queried)

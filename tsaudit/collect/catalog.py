@@ -7,7 +7,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from tsaudit.collect import earlier_days, unused_settings
@@ -32,6 +32,8 @@ from tsaudit.model.profile import (
     Reason,
     Retention,
     Selection,
+    ServerCounter,
+    ServerStatus,
     Storage,
     StoredQuery,
     UnusedSetting,
@@ -288,6 +290,21 @@ def stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
     figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
     found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
     return tuple(sorted(found, key=lambda query: query.name))
+
+
+def server_status(runner: QueryRunner) -> ServerStatus | None:
+    """The limits and counters of the server; None if it tells the user none, or a gap was left."""
+    rows = rows_of(runner, "server_status", OfTarget())
+    if not rows:
+        return None
+    started = next((row["value"] for row in rows if row["kind"] == "started"), None)
+    return ServerStatus(
+        settings={row["name"]: row["value"] for row in rows if row["kind"] == "setting"},
+        counters=tuple(
+            ServerCounter(row["name"], row["database"], int(row["value"])) for row in rows if row["kind"] == "counter"
+        ),
+        started=None if started is None else datetime.fromtimestamp(started, UTC),
+    )
 
 
 def target_storage(runner: QueryRunner) -> Storage | None:

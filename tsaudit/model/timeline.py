@@ -111,6 +111,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
         yield Figure("series", Subject(), float(profile.series), *_how_summed(profile))
     if (held := stored_bytes(profile)) is not None:
         yield Figure("stored_bytes", Subject(), float(held), How.EXACT)
+    for counter in profile.server.counters if profile.server else ():
+        yield Figure(counter.name, Subject(counter.database), float(counter.value), How.EXACT)
     if profile.all_listed():
         yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
     for database in profile.databases:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
@@ -82,7 +83,8 @@ def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
     """The limit of high-series-cardinality on the measurement, or on databases and targets."""
     name = measurement.name if measurement else None
     edition = case.engine.edition(case.profile, measurement) if measurement else case.profile.edition
-    return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name, edition)
+    limit = resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name, edition)
+    return limit if measurement else costs.as_set(case, limit, "max_series_per_database")
 
 
 @dataclass(frozen=True, slots=True)

@@ -301,7 +301,17 @@ def test_one_policy_costs_no_more_statements_than_before(tsi1: Server) -> None:
 
     lines = ["a,host=x v=1", "b,host=x v=1"]
     once = dict.fromkeys(
-        ("databases", "policies", "measurements", "tag_keys", "field_types", "database_series", "database_bytes"), 1
+        (
+            "databases",
+            "policies",
+            "measurements",
+            "tag_keys",
+            "field_types",
+            "database_series",
+            "database_bytes",
+            "server_status",
+        ),
+        1,
     )
     assert asked({"": lines}) == once | {"series_listing": 1, "row_sample": 1}
     assert asked({"": lines, "void": []})["policies"] == 2

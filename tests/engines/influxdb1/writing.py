@@ -34,6 +34,9 @@ def _database(dataset: Dataset, url: str) -> str:
     influxql(url, f"CREATE DATABASE {name}" + (f" WITH{policy} NAME kept" if policy else ""))
     for table in dataset.tables:
         write_lines(url, database, (text for row in table.rows if (text := line(table, row)) is not None))
+    for table in dataset.rejected:
+        lines = (text for row in table.rows if (text := line(table, row)) is not None)
+        write_lines(url, database, lines, status=400)
     return database
 
 

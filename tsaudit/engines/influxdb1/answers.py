@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import pyarrow as pa
@@ -60,6 +61,34 @@ def summed(answer: Iterator[Series]) -> dict[tuple[str, str], int]:
         key = series["tags"]["database"], series["tags"]["retentionPolicy"]
         held[key] = held.get(key, 0) + sum(int(n) for n in influxql.column(series, "diskBytes") if n)
     return held
+
+
+def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float]]:
+    """(kind, name, database, value) of what the server says of itself."""
+    dropped: dict[tuple[str, str], float] = {}
+    indexes = set[str]()
+    for series in answer:
+        match series.get("name"):
+            case "system":
+                for started in influxql.column(series, "started"):
+                    yield "started", "", "", datetime.fromisoformat(started).timestamp()
+            case "config-data":
+                for setting in ("max-series-per-database", "max-values-per-tag"):
+                    if setting in series["columns"]:
+                        (value,) = influxql.column(series, setting)
+                        yield "setting", setting.replace("-", "_"), "", float(value)
+            case "shard":
+                tags = series["tags"]
+                indexes.add(tags.get("indexType", ""))
+                for name, column in _COUNTERS.items():
+                    key = name, tags["database"]
+                    dropped[key] = dropped.get(key, 0.0) + sum(float(n) for n in influxql.column(series, column) if n)
+    if indexes and indexes <= {"inmem", "tsi1"}:
+        yield "setting", "index_in_memory", "", float("inmem" in indexes)
+    yield from (("counter", name, database, value) for (name, database), value in dropped.items())
+
+
+_COUNTERS: Final = {"points_written": "writePointsOk", "points_dropped": "writePointsDropped"}
 
 
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

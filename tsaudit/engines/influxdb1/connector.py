@@ -17,13 +17,22 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSe
 from tsaudit.engines.influx import batching, influxql, streaming
 from tsaudit.engines.influx.influxql import Reader
 from tsaudit.engines.influxdb1 import policies as retention
-from tsaudit.engines.influxdb1.answers import as_batch, database_series, databases, described, retention_rows, summed
+from tsaudit.engines.influxdb1.answers import (
+    as_batch,
+    database_series,
+    databases,
+    described,
+    retention_rows,
+    status_rows,
+    summed,
+)
 from tsaudit.engines.influxdb1.client import Address, Client
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb1"
+_STATUS: Final = ("kind", "name", "database")
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _STREAMED: Final = frozenset({"series_listing", "row_sample", "row_slice"})
 """Facts whose rows are used as they arrive, or whose number of rows was requested."""
@@ -248,6 +257,21 @@ class InfluxConnection:
         ask.rows.statement = statement
         return found
 
+    def _server_status(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """What the server says of itself to administrators; nothing for anybody else, who need not be one."""
+        try:
+            found = list(status_rows(self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows)))
+        except FactError as error:
+            if error.reason is not Reason.DENIED:
+                raise
+            found = []
+        yield pa.record_batch(
+            {
+                **{name: pa.array([row[i] for row in found], pa.string()) for i, name in enumerate(_STATUS)},
+                "value": pa.array([row[3] for row in found], pa.float64()),
+            }
+        )
+
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The bytes of the shards, from statistics that are queried once for all databases."""
         if self._file_bytes is None:
@@ -327,5 +351,6 @@ _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.Rec
     "field_types": InfluxConnection._field_types,
     "series_listing": InfluxConnection._series_listing,
     "database_bytes": InfluxConnection._database_bytes,
+    "server_status": InfluxConnection._server_status,
 }
 """Facts that may need more than their own statement."""

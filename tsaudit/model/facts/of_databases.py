@@ -25,6 +25,16 @@ OF_DATABASES: Final = (
         "bytes of all databases of the target, if they are one file; index_bytes None if it is part of data_bytes",
     ),
     Fact(
+        "server_status",
+        Scope.TARGET,
+        CostLevel.METADATA,
+        ("kind", "name", "database", "value"),
+        "what the server says of itself, as far as the user may see it: rows of the kind `setting` with limits as they "
+        "are set (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0), `counter` "
+        "with points of a database since the start (`points_written`, `points_dropped`), and one of the kind `started` "
+        "with the time of the start in seconds since 1970",
+    ),
+    Fact(
         "policies",
         Scope.DATABASE,
         CostLevel.METADATA,

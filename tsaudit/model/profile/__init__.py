@@ -45,6 +45,7 @@ from tsaudit.model.profile.rows import (
     SetApart,
     StoredRows,
 )
+from tsaudit.model.profile.server import ServerCounter, ServerStatus
 from tsaudit.model.profile.storage import (
     DEFAULT_PARTITION,
     MAX_PARTITIONS,
@@ -130,6 +131,8 @@ __all__ = [
     "SampledPoint",
     "Selection",
     "SeriesSince",
+    "ServerCounter",
+    "ServerStatus",
     "SetApart",
     "SharedInstants",
     "Source",

@@ -11,6 +11,7 @@ from typing import Final
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Selection, UnusedSetting, Window
 from tsaudit.model.profile.database import POLICY_SEPARATOR, Database
 from tsaudit.model.profile.measurement import Measurement
+from tsaudit.model.profile.server import ServerStatus
 from tsaudit.model.profile.storage import Storage, StoredQuery
 
 SCHEMA_VERSION: Final = 1
@@ -47,6 +48,8 @@ class Profile:
     """Enabled ones, by name. None: not measured, or the engine has none."""
     storage: Storage | None = None
     """Of all databases together, if they are one file. None: they are not, or it was not measured."""
+    server: ServerStatus | None = None
+    """None if the engine has no such figures, or the user may not see them."""
     schema_version: int = SCHEMA_VERSION
 
     def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:

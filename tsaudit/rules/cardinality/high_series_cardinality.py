@@ -199,7 +199,7 @@ def _impact(case: Case, scope: _Scope, series: int, limit: Limit) -> Impact | No
         return None
     # More series than the limit prove that the server does not enforce it.
     is_beyond = series - scope.margin > limit.value
-    enforced = costs.is_enforced(limit)
+    enforced = costs.is_enforced(case, limit)
     enforced = False if enforced is None and is_beyond else enforced
     # An estimate that may be near the limit was not shown to be far from it.
     used = series if series >= case.harm.limit_warning * limit.value else series + scope.margin

@@ -209,7 +209,7 @@ def _impact(
             limit.unit,
             per_day=course.added,
             days_left=forecast.days if forecast else None,
-            is_enforced=costs.is_enforced(limit),
+            is_enforced=costs.is_enforced(case, limit),
         )
         if forecast is not None and forecast.days is not None and forecast.days <= case.harm.warning_days:
             return toward

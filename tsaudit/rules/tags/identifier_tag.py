@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
@@ -147,8 +148,8 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
             values,
             limit,
         )
-    limit = case.limit("engine_values", measurement)
-    if limit.value and values >= 0.8 * limit.value:
+    limit = _values_limit(case, measurement)
+    if limit.value and values >= case.harm.limit_warning * limit.value:
         return f"{values_of(tag.values)}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
 
@@ -162,24 +163,26 @@ def _recurring(tag: Tag) -> str:
     return f"only {percent(tag.recurring)}" if tag.recurring else "none"
 
 
+def _values_limit(case: Case, measurement: Measurement) -> Limit:
+    """The most values that a tag may have, as the server has it; its value is 0 for none."""
+    limit = costs.as_set(case, case.limit("engine_values", measurement), "max_values_per_tag")
+    return replace(limit, value=0.0) if limit.origin == "default" else limit
+
+
 def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]) -> Impact | None:
     """What the tag costs: a server that limits the values of one tag rejects what goes beyond."""
     assert tag.values is not None
-    limit = case.limit("engine_values", measurement)
+    limit = _values_limit(case, measurement)
     series = costs.of_series(case, measurement, [one.key for one in found])
     if not limit.value:
         return series
     used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0
     days = max(limit.value - used, 0) / per_day if per_day else None
-    near = used >= _NEAR * limit.value or (days is not None and days <= _SOON_DAYS)
+    near = used >= case.harm.limit_warning * limit.value or (days is not None and days <= case.harm.warning_days)
     # More values than the limit prove that the server does not enforce it.
-    enforced = False if used > limit.value else costs.is_enforced(limit)
+    enforced = False if used > limit.value else costs.is_enforced(case, limit)
     toward = costs.toward_limit(used, limit.value, limit.unit, per_day=per_day, days_left=days, is_enforced=enforced)
     return toward if near and enforced is not False else series
-
-
-_NEAR = 0.8
-_SOON_DAYS = 90
 
 
 def _finding(

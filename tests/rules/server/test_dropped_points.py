@@ -1,0 +1,101 @@
+"""SRV001: points that the server dropped, by its own counters."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import DAY, NOW, a_measurement, a_profile
+from tests.databases import Dataset, Row, Table, times
+from tests.rules.cases import Case, dataset
+from tsaudit.evaluation import evaluate
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.profile import Profile, ServerCounter, ServerStatus
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Point, Timeline
+from tsaudit.rules.server.dropped_points import dropped_points as rule
+
+
+def _of_type(kind: str, *values: float | str) -> Table:
+    rows = [Row(at, {"pump": "p1"}, {"status": value}) for at, value in zip(times(len(values)), values, strict=True)]
+    return Table("pumps", ("pump",), {"status": kind}, rows)
+
+
+_KEPT = _of_type("float", *map(float, range(20)))
+
+CASES = (
+    Case(
+        breaks=Dataset([_KEPT], rejected=[_of_type("string", "ok", "ok", "worn")]),
+        keeps=dataset(_KEPT),
+        subject=Subject(""),
+    ),
+)
+
+
+def _profile(
+    dropped: int | None, written: int = 10_000, up: timedelta = timedelta(hours=3), days_ago: int = 0
+) -> Profile:
+    counters = [ServerCounter("points_written", "main", written)]
+    counters += [] if dropped is None else [ServerCounter("points_dropped", "main", dropped)]
+    status = ServerStatus(counters=tuple(counters), started=NOW - up)
+    made = a_profile(a_measurement(), engine="influxdb1", server=status, collected_at=NOW - timedelta(days=days_ago))
+    return dataclasses.replace(made, day=DAY - timedelta(days=days_ago), facts=(*made.facts, "server_status"))
+
+
+def _found(today: Profile, *before: Profile) -> tuple[Finding, ...]:
+    counted = [(p.day, p.server.counted("points_dropped", "main")) for p in before if p.server]
+    points = tuple(Point(day, float(count)) for day, count in counted if count is not None)
+    history = Timeline(points={("points_dropped", Subject("main")): points}, previous=before[-1] if before else None)
+    (result,) = evaluate(today, history, rules=[rule]).results
+    return result.findings
+
+
+@pytest.mark.parametrize(
+    ("dropped", "severity"),
+    [(None, None), (0, None), (9, Severity.WARNING), (11, Severity.CRITICAL)],
+)
+def test_first_day_of_a_server_that_started_today(dropped: int | None, severity: Severity | None) -> None:
+    found = _found(_profile(dropped))
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+
+
+def test_a_longer_past_is_a_note_on_the_first_day() -> None:
+    (finding,) = _found(_profile(5_000, up=timedelta(days=40)))
+    assert finding.severity is Severity.NOTE
+    assert (
+        finding.message
+        == "The server dropped 5,000 points since the server started on 2026-02-19, 33% of those written."
+    )
+
+
+def test_only_what_came_since_the_audit_before_counts() -> None:
+    up = timedelta(days=40)
+    yesterday = _profile(5_000, 100_000, up, days_ago=1)
+    assert not _found(_profile(5_000, 200_000, up), yesterday)
+    (finding,) = _found(_profile(5_050, 200_000, up), yesterday)
+    assert finding.severity is Severity.WARNING
+    assert finding.message == "The server dropped 50 points since the audit of 2026-03-30, < 0.1% of those written."
+    (finding,) = _found(_profile(5_500, 200_000, up), yesterday)
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_what_goes_on_for_a_second_day_is_critical() -> None:
+    up = timedelta(days=40)
+    days = [_profile(5_000, 100_000, up, days_ago=2), _profile(5_001, 200_000, up, days_ago=1)]
+    (finding,) = _found(_profile(5_002, 300_000, up), *days)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.severity_reason.endswith("as on the day before")
+
+
+def test_a_restart_begins_the_counters_anew() -> None:
+    yesterday = _profile(5_000, 100_000, timedelta(days=40), days_ago=1)
+    (finding,) = _found(_profile(3, 90_000, timedelta(hours=2)), yesterday)
+    assert finding.severity is Severity.WARNING
+    assert finding.observed == 3
+
+
+def test_nobody_but_an_administrator_sees_the_counters() -> None:
+    profile = dataclasses.replace(_profile(5_000), server=None)
+    assert not _found(profile)

@@ -1,0 +1,1 @@
+"""Rules about what the server itself says is wrong."""
