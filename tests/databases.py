@@ -96,6 +96,8 @@ class Collection:
     """Fields with a unique index each."""
     expire: Mapping[str, int] = field(default_factory=dict)
     """Fields that hold a time, to how many seconds later their documents are removed: a TTL index each."""
+    indexes: Sequence[Sequence[str]] = ()
+    """The fields of each further index, all ascending."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of `create`: validator, timeseries, ..."""
 

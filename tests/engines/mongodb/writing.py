@@ -49,6 +49,8 @@ def _write_collection(database: Any, collection: Collection) -> None:
         kept.create_index(key, unique=True)
     for key, seconds in collection.expire.items():
         kept.create_index(key, expireAfterSeconds=seconds)
+    for fields in collection.indexes:
+        kept.create_index([(name, pymongo.ASCENDING) for name in fields])
     for first in range(0, len(collection.documents), _BATCH):
         # Copied: the driver puts the `_id` it makes into the document it is given.
         kept.insert_many([dict(d) for d in collection.documents[first : first + _BATCH]])
