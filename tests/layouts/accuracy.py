@@ -6,20 +6,45 @@ import re
 from pathlib import Path
 from typing import Final
 
+from tests.layouts.layout import Wanted
 from tests.layouts.running import Score
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "accuracy.md"
-_START: Final = "| Layout | Engine | Wanted | Found | Missed | False | Clean twin |\n|---|---|---|---|---|---|---|\n"
+_START: Final = (
+    "| Layout | Engine | Expected | Found | Harmful | Warned | Missed | False | Clean twin |\n"
+    "|---|---|---|---|---|---|---|---|---|\n"
+)
 _ROW: Final = re.compile(r"\| \[(?P<name>[^]]+)\].*\n")
 _TEXT: Final = """# Accuracy
 
-How often tsaudit is right about databases that well-known programs write. Each layout below follows a program's public
-documentation. Most come in two versions: one with typical mistakes, and a clean twin that nobody would need to change.
-For each layout we wrote down what an expert would want to hear before we first ran tsaudit on it. "Wanted" counts these
-findings; "false" counts every other warning or critical finding in either version.
+How often tsaudit is right about databases that it has not seen, and about those that its tests keep it right on.
 
-In {layouts} layouts, tsaudit finds **{found} of {wanted}** wanted findings (recall {recall}) and reports **{false}**
-false ones (precision {precision}). {clean} of {twins} clean twins get the verdict `ok`.
+## Never seen
+
+Databases that nothing was tuned on: made from the public documentation of programs, audited once, and published as they
+came out. "Wanted" are the findings that an expert wants to read at warning or above; "false" are other warnings.
+
+| Set | Version, date | Wanted | Found | False | Precision | Recall |
+|---|---|---|---|---|---|---|
+| InfluxDB, 72 databases | 739b580, November 2026 | 71 | 66 | 14 | 0.83 | 0.93 |
+| PostgreSQL, SQLite, DuckDB, MongoDB, 37 databases | 739b580, November 2026 | 18 | 12 | 34 | 0.26 | 0.67 |
+| Public problem reports, 18 | 739b580, November 2026 | 26 | 19 | 6 | 0.76 | 0.73 |
+
+Of the clean InfluxDB databases, 33 of 39 got the verdict `ok`. These figures led to the present policy, by which a
+warning has to cost something ([severity](severity.md)); no new set has been audited since.
+
+## Regression
+
+Each layout below follows a program's public documentation. Most come in two versions: one with typical mistakes, and a
+clean twin that nobody would need to change. For each layout we wrote down what an expert would want to hear before we
+first ran tsaudit on it. Two readers, who saw only what faults cost and how the data are made, said of each expectation
+whether an expert would act this week; they agree on 168 of 178. "Found" counts findings of any severity; "warned"
+counts harmful ones at warning or above; "false" counts every other warning or critical finding in either version, also
+one that is true and harmless.
+
+In {layouts} layouts, tsaudit finds **{found} of {expected}** expected findings (recall {recall}). It warns about
+**{warned} of {harmful}** harmful ones (recall {warned_ratio}), with **{false}** false warnings (precision {precision}).
+{clean} of {twins} clean twins get the verdict `ok`.
 
 The tests write this page (`make golden`) and fail when a row changes.
 
@@ -29,12 +54,20 @@ The tests write this page (`make golden`) and fail when a row changes.
 def row(score: Score) -> str:
     """The layout's line of the table."""
     layout = score.layout
-    wanted = len(layout.wanted)
-    missed = _named([f"{w.codes.replace('|', ' or ')} {w.subject}".strip() for w in score.missed])
+    not_warned = [wanted for wanted in score.harmful if wanted not in score.warned]
+    missed = _named([_expectation(w) for w in score.missed] + [f"{_expectation(w)} (no warning)" for w in not_warned])
     false = _named([line.removeprefix("clean: ").split(":")[0] for line in score.false])
     clean = f"`{score.clean}`" if score.clean else "none"
     link = f"[{layout.name}]({layout.source})" if layout.source.startswith("http") else f"[{layout.name}]()"
-    return f"| {link} | {layout.engine} | {wanted} | {len(score.found)} | {missed} | {false} | {clean} |\n"
+    cells = (
+        *(link, layout.engine, len(layout.wanted), len(score.found), len(score.harmful)),
+        *(f"{len(score.warned)} of {score.right} right", missed, false, clean),
+    )
+    return "| " + " | ".join(map(str, cells)) + " |\n"
+
+
+def _expectation(wanted: Wanted) -> str:
+    return f"{wanted.codes.replace('|', ' or ')} {wanted.subject}".strip()
 
 
 def _named(things: list[str]) -> str:
@@ -52,20 +85,23 @@ def rows() -> dict[str, str]:
 
 
 def totals(known: dict[str, str]) -> dict[str, float]:
-    """What the rows come to: layouts, wanted, found, false, twins, clean, recall, precision."""
+    """What the rows come to: counts, recalls, and the precision of warnings."""
     cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in known.values()]
-    wanted = sum(int(c[2]) for c in cells)
-    found = sum(int(c[3]) for c in cells)
-    false = sum(int(c[5].split(":")[0]) for c in cells)
+    expected, found, harmful = (sum(int(c[n]) for c in cells) for n in (2, 3, 4))
+    warned, right = (sum(int(c[5].split(" ")[n]) for c in cells) for n in (0, 2))
+    false = sum(int(c[7].split(":")[0]) for c in cells)
     return {
         "layouts": len(cells),
-        "wanted": wanted,
+        "expected": expected,
         "found": found,
+        "harmful": harmful,
+        "warned": warned,
         "false": false,
-        "twins": sum(c[6] != "none" for c in cells),
-        "clean": sum(c[6] == "`ok`" for c in cells),
-        "recall": found / wanted if wanted else 1.0,
-        "precision": found / (found + false) if found + false else 1.0,
+        "twins": sum(c[8] != "none" for c in cells),
+        "clean": sum(c[8] == "`ok`" for c in cells),
+        "recall": found / expected if expected else 1.0,
+        "warned_ratio": warned / harmful if harmful else 1.0,
+        "precision": right / (right + false) if right + false else 1.0,
     }
 
 

@@ -31,7 +31,7 @@ Made = Dataset | Script
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A finding an expert wants to read, at warning or above."""
+    """A finding an expert wants to read, at any severity; `grades` says which of them are harmful."""
 
     codes: str
     """The rules that may say it, with `|` between: `TAG002|CAR006`."""

@@ -15,6 +15,7 @@ import duckdb
 from tests.builders import DAY, NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Sql, new_name, write
+from tests.layouts.grades import Grade, graded
 from tests.layouts.layout import Layout, Made, Script, Wanted
 from tests.planning.places import Place
 from tsaudit.config.settings import Target
@@ -35,9 +36,18 @@ class Score:
 
     layout: Layout
     found: tuple[Wanted, ...] = ()
+    """Of the wanted ones, at any severity."""
     missed: tuple[Wanted, ...] = ()
+    harmful: tuple[Wanted, ...] = ()
+    """What both readers call harmful."""
+    warned: tuple[Wanted, ...] = ()
+    """Of those, at warning or above."""
+    right: int = 0
+    """Expectations, harmful or disputed, that were reported at warning or above."""
     false: tuple[str, ...] = ()
-    """At warning and above, in the dirty one and in the clean one: code, subject and message."""
+    """At warning and above, in the dirty one and in the clean one, about nothing that is harmful: code, subject, and
+    message.
+    """
     clean: Verdict | None = None
     """Of the clean twin; None where there is none."""
     findings: int = 0
@@ -76,17 +86,35 @@ def audited(layout: Layout, version: str, where: Callable[[], Any]) -> Audited:
 def score(layout: Layout, results: Mapping[str, AuditResult]) -> Score:
     """`results`: of each version that the layout has."""
     found: list[Wanted] = []
+    harmful: list[Wanted] = []
+    warned: list[Wanted] = []
     false: list[str] = []
+    right = 0
     if dirty := results.get("dirty"):
-        told = [pair for pair in dirty.findings() if pair[1].severity is not Severity.NOTE]
-        found = [wanted for wanted in layout.wanted if any(_says(wanted, *pair) for pair in told)]
-        known = (*layout.wanted, *layout.fine)
-        false += [_line(*pair) for pair in told if not any(_says(wanted, *pair) for wanted in known)]
+        all_findings = list(dirty.findings())
+        told = [pair for pair in all_findings if pair[1].severity is not Severity.NOTE]
+        found = [wanted for wanted in layout.wanted if any(_says(wanted, *pair) for pair in all_findings)]
+        grades = list(graded(layout))
+        harmful = [wanted for wanted, grade in grades if grade is Grade.HARMFUL]
+        warned = [wanted for wanted in harmful if any(_says(wanted, *pair) for pair in told)]
+        worth_it = [wanted for wanted, grade in grades if grade is not Grade.HARMLESS]
+        right = sum(any(_says(wanted, *pair) for pair in told) for wanted in worth_it)
+        false += [_line(*pair) for pair in told if not any(_says(wanted, *pair) for wanted in worth_it)]
     if clean := results.get("clean"):
         false += [f"clean: {_line(r, f)}" for r, f in clean.findings() if f.severity is not Severity.NOTE]
     missed = tuple(wanted for wanted in layout.wanted if wanted not in found)
     most = max(len(list(result.findings())) for result in results.values())
-    return Score(layout, tuple(found), missed, tuple(false), clean.verdict if clean else None, most)
+    return Score(
+        layout,
+        found=tuple(found),
+        missed=missed,
+        harmful=tuple(harmful),
+        warned=tuple(warned),
+        right=right,
+        false=tuple(false),
+        clean=clean.verdict if clean else None,
+        findings=most,
+    )
 
 
 def _says(wanted: Wanted, result: RuleResult, finding: Finding) -> bool:
