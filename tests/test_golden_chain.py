@@ -52,7 +52,7 @@ def result(profile: Profile) -> AuditResult:
     ids = tuple(Point(p.day, p.value - 768) for p in series if p.value > 768)
     request_id = Subject("main", "http_requests", "request_id")
     timeline = Timeline(points={("series", HTTP): series, ("tag_values", request_id): ids})
-    policy = LimitPolicy(target={"high-series-cardinality.max_series": 100_000})
+    policy = LimitPolicy(target={"high-series-cardinality.max_series": 60_000})
     return evaluate(profile, timeline, policy, now=datetime(2026, 11, 21, tzinfo=UTC))
 
 

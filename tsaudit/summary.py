@@ -19,6 +19,7 @@ from tsaudit.model.finding import (
     Severity,
     fingerprint,
 )
+from tsaudit.model.impact import Currency
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import describe
@@ -181,12 +182,18 @@ def _reason(finding: Finding) -> SummaryFigure | None:
         elif finding.per_day or finding.forecast:
             part = f"{percent(observed / limit.value)} of it reached"
     if finding.severity_reason:
-        note = f"limit {quantity(limit.value, limit.unit)}" if limit else ""
+        note = f"limit {quantity(limit.value, limit.unit)}" if limit and _is_compared(finding) else ""
+        part = "" if finding.impact is not None else part
         why = f"Why {_with_article(finding.severity)}"
         return SummaryFigure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
     if limit is None:
         return None
     return SummaryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
+
+
+def _is_compared(finding: Finding) -> bool:
+    """Whether its limit is what it is judged by, and not only what makes a pattern."""
+    return finding.impact is None or finding.impact.currency is Currency.LIMIT
 
 
 def _consequence(finding: Finding) -> SummaryFigure | None:

@@ -100,11 +100,11 @@ def _beyond_the_limit(impact: Impact) -> str:
     if impact.is_enforced is False:
         return f"Nothing is rejected {what}: this server does not enforce the limit."
     if impact.is_reached:
-        return f"The server keeps rejecting what goes {what}."
-    when = f" in about {_in_days(impact.days_left)}" if impact.days_left is not None else ""
+        return f"What goes {what} is rejected, as it is now."
+    when = f"In about {_in_days(impact.days_left)}, " if impact.days_left is not None else ""
     if impact.is_enforced is None:
-        return f"If this server enforces the limit, it rejects what goes {what}{when}."
-    return f"The server rejects what goes {what}{when}."
+        return f"{when}{'what' if when else 'What'} goes {what} is rejected, if this server enforces the limit."
+    return f"{when}{'what' if when else 'What'} goes {what} is rejected."
 
 
 def _without_it(impact: Impact) -> str:
