@@ -118,6 +118,15 @@ def test_what_a_table_wastes_is_one_cost_and_a_small_part_of_it_stays_a_note() -
     assert [finding.severity for finding in of(*large, small)] == [WARNING, WARNING, NOTE]
 
 
+def test_two_tags_of_one_measurement_are_one_cost_if_two_rules_report_them() -> None:
+    cost = impact(Currency.SERIES, 600, whole=2_000)
+    ids, texts = (priced(cost, at=Subject("main", "cpu", column)) for column in ("id", "text"))
+    results = [a_rule_result(code=code, findings=(one,)) for code, one in (("TAG002", ids), ("TAG001", texts))]
+    assert [f.severity for result in decided(results, HARM) for f in result.findings] == [WARNING, WARNING]
+    # One rule says of each of its tags what they cost together.
+    assert {finding.severity for finding in of(ids, texts)} == {NOTE}
+
+
 def test_guesses_are_not_part_of_a_sum() -> None:
     cost = impact(Currency.SERIES, 600, whole=1_000)
     sure = priced(cost, at=Subject("main", "a", "id"))

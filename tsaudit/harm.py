@@ -8,7 +8,7 @@ Everything else is a note. `tsaudit.config.harm.Harm` has the constants, with th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -18,22 +18,14 @@ from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.text import impacts
 
 _PART: Final = 0.1
-"""Share of a sum of several findings from which on each of them is worth acting on."""
-_SUMMED: Final = {
-    # One tag in many measurements is one decision of one writer.
-    Currency.SERIES: lambda finding: (finding.subject.database, finding.subject.column or finding.subject.measurement),
-    # What a table wastes is one bill, whatever the ways.
-    Currency.BYTES: lambda finding: (finding.subject.database, finding.subject.measurement),
-    Currency.MONEY: lambda finding: (finding.subject.database, finding.subject.measurement),
-}
-"""By what findings of a currency are summed before they are compared with what is material."""
+"""Share of what findings cost together from which on each of them is worth acting on."""
 
 
 def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
-    """The results with the severity of each finding that has an impact or a basis, why it is so severe, and what
-    happens if nothing is done.
+    """The results with the severity of each finding that has an impact, why it is so severe, and what happens if
+    nothing is done.
     """
-    sums = _sums(finding for result in results for finding in result.findings)
+    sums = _sums((result.code, finding) for result in results for finding in result.findings)
     return [
         replace(result, findings=tuple(_decided(finding, sums, harm) for finding in result.findings))
         if result.findings
@@ -42,56 +34,74 @@ def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
     ]
 
 
-def _decided(finding: Finding, sums: dict[object, Impact], harm: Harm) -> Finding:
+def _decided(finding: Finding, sums: Mapping[object, Impact], harm: Harm) -> Finding:
     impact = finding.impact
     if impact is None:
         return finding
-    severity = Severity.NOTE
+    severity, reason = Severity.NOTE, impact
     if finding.basis is not Basis.INFERRED:
         severity = severity_of(impact, harm)
-        summed = sums.get(_group(finding))
-        if summed is not None and _is_material_part(impact, summed, harm):
-            severity = max(severity, severity_of(summed, harm), key=lambda one: one.rank)
-            impact = summed if severity is not severity_of(impact, harm) else impact
-    days = _days_ahead(impact, harm)
+        for group in _groups(finding):
+            summed = sums.get(group, impact)
+            worse = severity_of(summed, harm)
+            if worse.rank > severity.rank and _is_material_part(impact, summed, group, harm):
+                severity, reason = worse, summed
+    days = _days_ahead(reason, harm)
     return replace(
         finding,
         severity=severity,
-        severity_reason=impacts.reason(impact, days) if severity is not Severity.NOTE else "",
-        consequence=impacts.consequence(impact, days),
+        severity_reason=impacts.reason(reason, days) if severity is not Severity.NOTE else "",
+        consequence=impacts.consequence(reason, days),
     )
 
 
-def _sums(findings: Iterable[Finding]) -> dict[object, Impact]:
+_Group = tuple[str, Currency, str, str]
+_OF_COLUMN, _OF_TABLE = "column", "table"
+
+
+def _groups(finding: Finding) -> Iterator[_Group]:
+    """What the finding costs something together with: one tag in many measurements is one decision of one writer, and
+    what a table wastes is one bill, whatever the ways.
+    """
+    at, currency = finding.subject, finding.impact.currency if finding.impact else None
+    if currency is Currency.SERIES and at.column:
+        yield _OF_COLUMN, currency, at.database, at.column
+    if currency in (Currency.SERIES, Currency.BYTES, Currency.MONEY) and at.measurement:
+        yield _OF_TABLE, currency, at.database, at.measurement
+
+
+def _sums(findings: Iterable[tuple[str, Finding]]) -> dict[object, Impact]:
     """Group to what its findings cost together; only of groups of several."""
-    groups: dict[object, list[Impact]] = defaultdict(list)
-    for finding in findings:
-        if finding.impact is not None and finding.basis is not Basis.INFERRED and _group(finding) is not None:
-            groups[_group(finding)].append(finding.impact)
-    return {group: _together(members) for group, members in groups.items() if len(members) > 1}
-
-
-def _group(finding: Finding) -> object:
-    if finding.impact is None or finding.impact.currency not in _SUMMED:
-        return None
-    return finding.impact.currency, _SUMMED[finding.impact.currency](finding)
+    groups: dict[_Group, dict[object, Impact]] = defaultdict(dict)
+    for code, finding in findings:
+        if finding.impact is None or finding.basis is Basis.INFERRED:
+            continue
+        for group in _groups(finding):
+            kind, currency, *_ = group
+            # A rule counts the series of all tags that it reports in a measurement together, in each of its findings.
+            part: object = finding.subject.measurement if kind == _OF_COLUMN else code
+            part = (code, finding.subject) if currency is not Currency.SERIES else part
+            known = groups[group].get(part)
+            if known is None or finding.impact.now > known.now:
+                groups[group][part] = finding.impact
+    return {group: _together(list(parts.values())) for group, parts in groups.items() if len(parts) > 1}
 
 
 def _together(members: Sequence[Impact]) -> Impact:
     wholes = [one.whole for one in members if one.whole is not None]
+    whole = max(wholes) if wholes else None
+    now = sum(one.now for one in members)
     return replace(
         max(members, key=lambda one: one.now),
-        now=sum(one.now for one in members),
+        now=now if whole is None else min(now, whole),
         per_day=sum(one.per_day for one in members),
-        whole=max(wholes) if wholes else None,
+        whole=whole,
     )
 
 
-def _is_material_part(impact: Impact, summed: Impact, harm: Harm) -> bool:
-    if impact.currency is Currency.SERIES:
-        return True
+def _is_material_part(impact: Impact, summed: Impact, group: _Group, harm: Harm) -> bool:
     days = _days_ahead(impact, harm)
-    return impact.after(days) >= _PART * summed.after(days)
+    return group[0] == _OF_COLUMN or impact.after(days) >= _PART * summed.after(days)
 
 
 def _days_ahead(impact: Impact, harm: Harm) -> float:
