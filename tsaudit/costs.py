@@ -150,3 +150,39 @@ def is_enforced(limit: Limit) -> bool | None:
     if limit.origin.startswith(_SET_BY_OWNER):
         return True
     return None if limit.origin.startswith("engine ") else False
+
+
+def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:
+    """What a known number of series of its database costs, which does not grow; None where series cost nothing."""
+    if not case.engine.has_costly_series:
+        return None
+    return Impact(
+        Currency.SERIES,
+        now=avoidable,
+        whole=database_series(case, measurement),
+        unit_bytes=case.engine.series_bytes(measurement),
+        how=f"{how}; {case.engine.series_price}",
+    )
+
+
+_SLOPE_OF_DAYS: Final = 28
+"""The days of which the rate is the present one."""
+
+
+def rate(case: Case, figure: str, at: Subject, now: float) -> float:
+    """By how much a figure grows a day, by its history of the last weeks; 0 if it does not, or there is none."""
+    points = (((case.profile.day - point.day).days, point.value) for point in case.timeline.of(figure, at))
+    known = [(ago, value) for ago, value in points if 0 < ago <= _SLOPE_OF_DAYS]
+    if not known or known[0][0] < _SLOPE_DAYS:
+        return 0.0
+    ago, before = known[0]
+    return max((now - before) / ago, 0.0)
+
+
+def of_hard_limit(used: float, limit: Limit, *, per_day: float = 0.0, how: str = "") -> Impact:
+    """How near a limit is that the product documents as fixed: it is enforced unless there is more than it allows."""
+    enforced = used <= limit.value if limit.origin.startswith("engine ") else is_enforced(limit)
+    left = max(limit.value - used, 0) / per_day if per_day > 0 else None
+    return toward_limit(
+        used, limit.value, limit.unit, per_day=per_day, days_left=left, is_enforced=enforced, how=how or limit.source
+    )
