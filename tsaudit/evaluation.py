@@ -52,8 +52,9 @@ def evaluate(
     days, limits, switched = timeline or Timeline(), policy or LimitPolicy(), switches or RulePolicy()
     plugin_time = Deadline(_PLUGIN_S)
     families: dict[frozenset[str], tuple[NameFamily, ...]] = {}
-    cases = (Case(rule, profile, days, limits, families) for rule in chosen)
-    results = decided([_apply(case, switched, plugin_time) for case in cases], harm or Harm())
+    prices = harm or Harm()
+    cases = (Case(rule, profile, days, limits, prices, families) for rule in chosen)
+    results = decided([_apply(case, switched, plugin_time) for case in cases], prices)
     results = [_with_severities(result, switched) for result in results]
     results = one_per_cause(profile, chosen, results)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):

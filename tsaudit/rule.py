@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from tsaudit.config.harm import Harm
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import Qualified, quote_name
@@ -177,6 +178,8 @@ class Case:
     profile: Profile
     timeline: Timeline
     policy: LimitPolicy
+    harm: Harm = field(default_factory=Harm)
+    """From which cost on a finding is a warning: for what is not worth reporting below it."""
     families: dict[frozenset[str], tuple[NameFamily, ...]] = field(default_factory=dict, repr=False, compare=False)
     """What `name_families` has found so far; the rules of one audit share it."""
 

@@ -230,6 +230,12 @@ class Engine:
     """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
     series_price: str = ""
     """What `series_bytes` rests on, with its source; empty without a price."""
+    index_entry_bytes: float | None = None
+    """Bytes of one row in an index, for an engine that does not report the size of an index; None if nobody measured
+    it.
+    """
+    index_price: str = ""
+    """What that rests on, with its source."""
     divides_by_time: bool = False
     """It separates rows by time itself, so partitioning by time has no further effect."""
     checks_key_types: bool = False

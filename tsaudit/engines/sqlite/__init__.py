@@ -19,6 +19,8 @@ class Sqlite(FileEngine):
     keywords = ("sqlite/keywords.txt",)
     file_magic = (0, b"SQLite format 3\0")
     enforces_types = False
+    index_entry_bytes = 24.6
+    index_price = "24.6 B for each row in an index on a short text: measured on SQLite 3.40"
     sql_types = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"}
     not_applicable = {**FileEngine.not_applicable, "C7": "C3 covers values that do not fit the column's type"}
 
