@@ -75,14 +75,14 @@ def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str
 
 
 def _bytes_growth(case: Case, measurement: Measurement) -> float:
-    """The share of a table's bytes that is added each day: the slope of its history, else by the times of its rows."""
+    """The share of a table's bytes that is added each day: the slope of its history, else that of its rows."""
     at = Subject(measurement.database, measurement.name)
     points = case.timeline.of("data_bytes", at)
     if points and (case.profile.day - points[0].day).days >= _SLOPE_DAYS and measurement.storage:
         now = measurement.storage.data_bytes or 0
         grown = (now - points[0].value) / (case.profile.day - points[0].day).days
         return max(grown / now, 0.0) if now else 0.0
-    return 1 / days if (days := age_days(case, measurement)) else 0.0
+    return rows_growth(case, measurement)
 
 
 def age_days(case: Case, measurement: Measurement) -> float | None:
@@ -198,3 +198,60 @@ def is_enforced(case: Case, limit: Limit) -> bool | None:
         return False
     in_memory = case.profile.server.settings.get("index_in_memory") if case.profile.server else None
     return None if in_memory is None else bool(in_memory)
+
+
+def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:
+    """What a known number of series of its database costs, which does not grow; None where series cost nothing."""
+    if not case.engine.has_costly_series:
+        return None
+    return Impact(
+        Currency.SERIES,
+        now=avoidable,
+        whole=database_series(case, measurement),
+        unit_bytes=case.engine.series_bytes(measurement),
+        how=f"{how}; {case.engine.series_price}",
+    )
+
+
+_SLOPE_OF_DAYS: Final = 28
+"""The days of which the rate is the present one."""
+
+
+def rate(case: Case, figure: str, at: Subject, now: float) -> float:
+    """By how much a figure grows a day, by its history of the last weeks; 0 if it does not, or there is none."""
+    points = (((case.profile.day - point.day).days, point.value) for point in case.timeline.of(figure, at))
+    known = [(ago, value) for ago, value in points if 0 < ago <= _SLOPE_OF_DAYS]
+    if not known or known[0][0] < _SLOPE_DAYS:
+        return 0.0
+    ago, before = known[0]
+    return max((now - before) / ago, 0.0)
+
+
+def of_hard_limit(used: float, limit: Limit, *, per_day: float = 0.0, how: str = "") -> Impact:
+    """How near a limit is that the product documents as fixed: it is enforced unless there is more than it allows."""
+    is_set = limit.origin.startswith(_SET_BY_OWNER)
+    enforced = used <= limit.value if limit.origin.startswith("engine ") else is_set
+    left = max(limit.value - used, 0) / per_day if per_day > 0 else None
+    return toward_limit(
+        used, limit.value, limit.unit, per_day=per_day, days_left=left, is_enforced=enforced, how=how or limit.source
+    )
+
+
+_QUIET_DAYS: Final = 7
+"""After so long without a row, a table is not written anymore."""
+
+
+def rows_growth(case: Case, measurement: Measurement) -> float:
+    """The share of all rows of a table that is added each day, by the times of its rows; 0 if none is, or it is not
+    known.
+    """
+    first, last, end = measurement.first_time, measurement.last_time, case.profile.window.end
+    days = age_days(case, measurement)
+    if first is None or last is None or not days or measurement.own_window is not None:
+        return 0.0
+    if (end - last) / timedelta(days=1) > _QUIET_DAYS:
+        return 0.0
+    # The times are those of the window; what is older has its share of the table.
+    rows, total = measurement.rows, measurement.rows_total
+    part = rows.value / total.value if rows and total and total.value > rows.value else 1.0
+    return part / days

@@ -132,6 +132,14 @@ SELECT
   END AS sorting
 FROM tables
 JOIN pg_index AS i ON i.indrelid = tables.oid AND i.indislive
+-- One that is being built right now is neither used nor a failure. Of other users' sessions, not even that is visible.
+  AND (
+    i.indisvalid
+    OR NOT EXISTS (
+      SELECT FROM pg_stat_progress_create_index AS p
+      WHERE p.datname = current_database() AND coalesce(p.index_relid, 0) IN (0, i.indexrelid)
+    )
+  )
 JOIN pg_class AS c ON c.oid = i.indexrelid
 JOIN pg_am AS am ON am.oid = c.relam
 JOIN counted ON counted.root = i.indexrelid

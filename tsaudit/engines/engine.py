@@ -236,6 +236,12 @@ class Engine:
     """Bytes on disk of a measurement with hardly any rows; None if it takes none worth counting."""
     measurement_price: str = ""
     """What `measurement_bytes` rests on."""
+    index_entry_bytes: float | None = None
+    """Bytes of one row in an index, for an engine that does not report the size of an index; None if nobody measured
+    it.
+    """
+    index_price: str = ""
+    """What that rests on, with its source."""
     divides_by_time: bool = False
     """It separates rows by time itself, so partitioning by time has no further effect."""
     checks_key_types: bool = False

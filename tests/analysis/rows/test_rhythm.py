@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.rhythm import MIN_INTERVALS, rhythms, separating_tag, spacing
+from tsaudit.analysis.rows.rhythm import MIN_INTERVALS, chance_of, rhythms, separating_tag, spacing
 
 Times = npt.NDArray[np.int64]
 SECOND = 1_000_000
@@ -181,3 +181,12 @@ def test_the_tag_that_tells_them_apart() -> None:
     assert separating_tag(tags, regular, irregular) == "kind"
     assert separating_tag({"region": tags["region"]}, regular, irregular) is None
     assert separating_tag({}, regular, irregular) is None
+
+
+def test_chance_of_a_count() -> None:
+    assert chance_of(0, 10, 0.1) == 1
+    assert chance_of(1, 6, 0.1) == pytest.approx(1 - 0.9**6)
+    assert chance_of(3, 3, 0.1) == pytest.approx(0.001)
+    assert chance_of(2, 3, 0.5) == pytest.approx(0.5)
+    assert chance_of(2_000, 10_000, 0.1) < 1e-100
+    assert (chance_of(1, 5, 0), chance_of(5, 5, 1)) == (0, 1)

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.model.change import ChangeType
-from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
@@ -31,7 +31,6 @@ CASES = (
         breaks=dataset(table("home", hosts(2), {"visits": "float"}, lambda s, r: {"visits": float(r)}, rows=30)),
         keeps=dataset(table("home", hosts(2), {"visits": "integer"}, lambda s, r: {"visits": r}, rows=30)),
         subject=Subject("", "home", "visits"),
-        severity=Severity.NOTE,
         main_contributor="visits",
     ),
 )
@@ -59,9 +58,9 @@ def _finding(field: Field, engine: str = "duckdb") -> Finding:
         (("2024-03-01T00:00:00Z", "2024-03-02T00:00:00Z"), "times"),
     ],
 )
-def test_warning_when_text_holds(sample: tuple[str, ...], words: str) -> None:
+def test_finding_when_text_holds(sample: tuple[str, ...], words: str) -> None:
     finding = _finding(_text(*sample))
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is None
     assert finding.message == f"Field reading is stored as VARCHAR, and all its values are {words}."
 
 
@@ -78,7 +77,7 @@ def test_silence_when_the_name_is_that_of_a_code() -> None:
 
 def test_information_when_floats_are_always_whole() -> None:
     whole = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(9))
-    assert _finding(whole).severity is Severity.NOTE
+    assert _finding(whole).message.endswith("are whole numbers.")
     nearly = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(0.99), distinct=a_count(9))
     assert run_rule(rule, _profile(nearly)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(nearly), {"min_whole_ratio": 0.9}).outcome is Outcome.FAIL

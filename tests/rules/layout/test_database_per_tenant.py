@@ -12,7 +12,7 @@ from tests.databases import Dataset
 from tests.rules.cases import Case, hosts, run_rule, table, text_of
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
 from tsaudit.model.subject import Subject
@@ -39,7 +39,6 @@ CASES = (
         breaks=_for_each(*(f"tenant_{i:04}" for i in range(1, 6))),
         keeps=_for_parts(*PARTS),
         subject=Subject("tenant_0001"),
-        severity=Severity.NOTE,
         engines=rule.engines - {"influxdb3"},
     ),
     # Core, which the tests' server is, has room for five.
@@ -47,7 +46,6 @@ CASES = (
         breaks=_for_each("tenant_0001", "tenant_0002", "tenant_0003"),
         keeps=_for_parts("web", "stock"),
         subject=Subject("tenant_0001"),
-        severity=Severity.NOTE,
         engines=frozenset({"influxdb3"}),
     ),
 )
@@ -71,7 +69,7 @@ def _tenants(count: int) -> list[str]:
 
 def test_message_and_evidence() -> None:
     (finding,) = _found(*_tenants(7))
-    assert finding.severity is Severity.NOTE
+    assert finding.impact is None
     assert finding.message == "7 databases named tenant_{id} contain the same collections, 14 in total."
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["in each of them"] == "orders and users"
@@ -103,9 +101,8 @@ def test_severity_and_silence() -> None:
     names = _tenants(5)
     assert _found(*names[:4]) == ()
     assert _found("shop", "stock", "mail", "search", "billing") == ()
-    assert [f.severity for f in _found(*names, max_measurements=12)] == [Severity.WARNING]
-    assert [f.severity for f in _found(*names, max_measurements=13)] == [Severity.NOTE]
-    assert [f.severity for f in _found(*names, max_measurements=13, warning_ratio=0.7)] == [Severity.WARNING]
+    severities = {most: [f.severity for f in _found(*names, max_measurements=most)] for most in (10, 12, 13)}
+    assert severities == {10: ["critical"], 12: ["warning"], 13: ["note"]}
     databases = tuple(Database(name) for name in names)
     other = [a_measurement(f"c{i}", database=name) for i, name in enumerate(names)]
     profile = a_profile(*other, engine="mongodb", databases=databases)
@@ -115,7 +112,6 @@ def test_severity_and_silence() -> None:
 @pytest.mark.parametrize(
     ("engine", "version", "few", "room", "word"),
     [
-        ("influxdb2", "2.7.12", 15, 20, "buckets"),
         ("influxdb3", "Core 3.6.0", 3, 5, "databases"),
         ("influxdb3", "Enterprise 3.6.0", 79, 100, "databases"),
         ("timestream", "", 399, 500, "databases"),
@@ -123,9 +119,11 @@ def test_severity_and_silence() -> None:
 )
 def test_warning_when_there_is_little_room_for_more(engine: str, version: str, few: int, room: int, word: str) -> None:
     (finding,) = run_rule(rule, _profile(_tenants(few), engine=engine, version=version)).findings
-    assert finding.severity is Severity.NOTE
+    assert finding.severity == "note"
     (finding,) = run_rule(rule, _profile(_tenants(few + 1), engine=engine, version=version)).findings
-    assert finding.severity is Severity.WARNING
+    assert finding.severity == "warning"
+    assert finding.impact is not None
+    assert (finding.impact.now, finding.impact.whole) == (few + 1, room)
     assert finding.message.endswith(f" in total; the maximum is {room} {word}, and there are {few + 1}.")
     assert (finding.observed, finding.unit) == (few + 1, "databases")
     assert finding.limit is not None
@@ -133,9 +131,14 @@ def test_warning_when_there_is_little_room_for_more(engine: str, version: str, f
 
 
 def test_no_warning_where_no_limit_is_known() -> None:
-    for engine, version in (("influxdb1", "1.8.10"), ("influxdb2", "Cloud"), ("influxdb3", "Cloud Dedicated")):
+    for engine, version in (
+        ("influxdb1", "1.8.10"),
+        ("influxdb2", "2.7.12"),
+        ("influxdb3", "Cloud Dedicated"),
+        ("mongodb", "7.0"),
+    ):
         (finding,) = run_rule(rule, _profile(_tenants(900), engine=engine, version=version)).findings
-        assert (finding.severity, finding.limit, finding.observed) == (Severity.NOTE, None, 900)
+        assert (finding.impact, finding.limit, finding.observed) == (None, None, 900)
     # Core's threshold of three is not that of the others.
     assert run_rule(rule, _profile(_tenants(4), engine="influxdb3", version="Enterprise 3.6.0")).outcome is Outcome.PASS
 

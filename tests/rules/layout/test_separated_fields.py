@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
-from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import Gap, Measurement, PointSample, Reason, SampledPoint
 from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.separated_fields import separated_fields as rule
@@ -45,7 +46,6 @@ CASES = (
             _table("doorbell", ["rings"], room="hall"),
         ),
         subject=Subject("", "blood_oxygen"),
-        severity=Severity.NOTE,
     ),
     Case(
         # What has fields enough is a subject of its own, though one agent collects all of them at once.
@@ -56,14 +56,12 @@ CASES = (
             _table("load", ["value"]),
         ),
         subject=Subject("", "load"),
-        severity=Severity.NOTE,
     ),
     Case(
         # Names that differ in data are another rule's matter: what they hold is a tag.
         breaks=dataset(_table("load", ["value"]), _table("uptime", ["value"])),
         keeps=dataset(*(_table(f"room-{n}.load", ["value"]) for n in range(101, 105))),
         subject=Subject("", "load"),
-        severity=Severity.NOTE,
     ),
 )
 
@@ -91,7 +89,7 @@ def test_what_the_finding_says() -> None:
     )
     assert "fields of one measurement, with the tags they have already: blood_oxygen, body_temp" in finding.fix
     assert finding.fix.endswith("make them values of a tag.")
-    assert (finding.subject, finding.severity) == (Subject("main", "blood_oxygen"), Severity.WARNING)
+    assert finding.subject == Subject("main", "blood_oxygen")
     assert [(e.label, e.value) for e in finding.evidence[-2:]] == [
         ("points in common", "100% of 40 sampled points"),
         ("instants in common", "40 or more"),
@@ -143,38 +141,46 @@ def test_silence_across_databases_and_where_rows_were_not_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "fields", "tag", "severity"),
+    ("names", "fields", "tag", "is_priced"),
     [
         # A gateway of a greenhouse, and somebody's script for a wind turbine: the names are quantities.
-        (("air_temperature", "leaf_wetness", "soil_moisture"), ["value"], "bed", Severity.WARNING),
-        (("pitch", "power", "yaw"), ["reading", "quality"], "turbine", Severity.WARNING),
+        (("air_temperature", "leaf_wetness", "soil_moisture"), ["value"], "bed", True),
+        (("pitch", "power", "yaw"), ["reading", "quality"], "turbine", True),
         # collectd, k6, Micrometer, Prometheus, Graphite, Telegraf: what collects them chose the names.
-        (("load_longterm", "load_midterm", "load_shortterm"), ["value"], "host", Severity.NOTE),
-        (("vus", "vus_max"), ["value"], "scenario", Severity.NOTE),
-        (("cache_gets", "jvm_threads", "logback_events"), ["value"], "metric_type", Severity.NOTE),
-        (("go_goroutines", "process_cpu", "up"), ["gauge"], "instance", Severity.NOTE),
-        (("node_boot", "disk_reads_total", "scrape_seconds"), ["value"], "instance", Severity.NOTE),
-        (("app.heap", "db.pool", "web.queue"), ["value"], "host", Severity.NOTE),
+        (("load_longterm", "load_midterm", "load_shortterm"), ["value"], "host", False),
+        (("vus", "vus_max"), ["value"], "scenario", False),
+        (("cache_gets", "jvm_threads", "logback_events"), ["value"], "metric_type", False),
+        (("go_goroutines", "process_cpu", "up"), ["gauge"], "instance", False),
+        (("node_boot", "disk_reads_total", "scrape_seconds"), ["value"], "instance", False),
+        (("app.heap", "db.pool", "web.queue"), ["value"], "host", False),
     ],
 )
-def test_what_a_collector_splits_by_design_is_information(
-    names: tuple[str, ...], fields: list[str], tag: str, severity: Severity
+def test_what_a_collector_splits_by_design_costs_nothing(
+    names: tuple[str, ...], fields: list[str], tag: str, is_priced: bool
 ) -> None:
     (finding,) = _found(*(_measurement(name, fields, tags=(a_tag(tag),)) for name in names))
-    assert finding.severity is severity
+    assert (finding.impact is not None) is is_priced
 
 
-def test_topics_with_fields_of_their_own_are_information() -> None:
-    (finding,) = _found(
-        _measurement("cpu", ["busy", "idle"]), _measurement("mem", ["free", "used"]), _measurement("swap", ["in"])
-    )
-    assert finding.severity is Severity.NOTE
+@pytest.mark.parametrize(
+    ("series", "severity"), [((500, 500, 499), "note"), ((500, 500, 500), "warning"), ((9_000, 500, 400), "note")]
+)
+def test_the_series_that_one_measurement_would_not_have(series: tuple[int, ...], severity: str) -> None:
+    names = ("humidity", "pressure", "wind")
+    parts = [
+        _measurement(name, series=count, first_time=NOW - timedelta(days=1), last_time=NOW)
+        for name, count in zip(names, series, strict=True)
+    ]
+    (finding,) = _found(*parts)
+    assert finding.severity == severity
+    assert finding.impact is not None
+    assert (finding.impact.now, finding.impact.whole) == (sum(series) - max(series), sum(series))
+    assert finding.impact.per_day == 0, "sources that report again do not become more"
+    # Where series cost nothing, so does this.
+    elsewhere = run_rule(rule, a_profile(*parts, engine="greptimedb")).findings
+    assert [one.impact for one in elsewhere] == [None]
 
 
-@pytest.mark.parametrize(("count", "severity"), [(2, Severity.NOTE), (3, Severity.WARNING)])
-def test_pair_is_information(count: int, severity: Severity) -> None:
-    names = ("humidity", "pressure", "wind")[:count]
-    (finding,) = _found(*(_measurement(name) for name in names))
-    assert finding.severity is severity
-    (finding,) = _found(*(_measurement(name) for name in names), min_warned=2)
-    assert finding.severity is Severity.WARNING
+def test_series_of_members_that_were_not_counted() -> None:
+    (finding,) = _found(_measurement("humidity", series=900), dataclasses.replace(_measurement("wind"), series=None))
+    assert finding.impact is None

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -35,10 +35,10 @@ def _profile(*nulls: float, rows: int = 1000) -> Profile:
     return a_profile(a_measurement("t", fields=fields, rows=a_count(rows)))
 
 
-def test_warning_when_just_over_half_of_the_cells_are_null() -> None:
+def test_finding_when_just_over_half_of_the_cells_are_null() -> None:
     assert run_rule(rule, _profile(0.5, 0.5, 0.5)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, _profile(0.5, 0.5, 0.53)).findings
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is None
     assert finding.message == "51% of the cells in its 3 fields are null."
     assert run_rule(rule, _profile(0.5, 0.5, 0.53), {"max_null_ratio": 0.6}).outcome is Outcome.PASS
 
@@ -60,7 +60,7 @@ def test_silence_about_a_table_whose_columns_are_attributes_of_spans() -> None:
 def test_information_when_one_column_is_hardly_ever_set() -> None:
     assert run_rule(rule, _profile(0.0, 0.0, 0.95)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, _profile(0.0, 0.0, 0.96)).findings
-    assert finding.severity is Severity.NOTE
+    assert finding.impact is None
     assert finding.main_contributor == "f2"
     assert finding.unit == "share of rows without a value"
 
@@ -75,14 +75,14 @@ def test_silence_when_rows_were_not_counted() -> None:
     assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
-def test_warning_when_a_column_empties() -> None:
+def test_finding_when_a_column_empties() -> None:
     def history(*values: float) -> Timeline:
         points = tuple(Point(DAY - timedelta(days=len(values) - i), v) for i, v in enumerate(values))
         return Timeline(points={("null_ratio", Subject("main", "t", "f1")): points})
 
     profile = _profile(0.0, 0.3, 0.0)
     (finding,) = run_rule(rule, profile, timeline=history(0.0, 0.0, 0.1)).findings
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is None
     assert finding.message == f"Nulls in f1 rose from 0% on {DAY - timedelta(days=2)} to 30%."
     assert (finding.main_contributor, finding.since) == ("f1", DAY - timedelta(days=1))
     assert finding.headline == f"Nulls in f1 rose from 0% to 30% of the rows since {DAY - timedelta(days=1)}"
@@ -111,7 +111,7 @@ def test_events_may_have_attributes_but_not_without_end() -> None:
 
     assert run_rule(rule, of(50)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, of(51)).findings
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is None
     assert finding.message == "51 of its 80 fields are null in more than 95% of the rows."
 
 

@@ -8,7 +8,7 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_source,
 from tests.databases import influxql, write
 from tests.rules.cases import Case, dataset, run_rule, table, text_of
 from tests.servers import Influxd
-from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Documents, Measurement
 from tsaudit.model.subject import Subject
@@ -33,7 +33,6 @@ CASES = (
             table("gateways", _devices()),
         ),
         subject=Subject(""),
-        severity=Severity.NOTE,
         main_contributor="customer_id",
     ),
 )
@@ -49,7 +48,7 @@ def _found(*measurements: Measurement, engine: str = "influxdb2", **limits: floa
 
 def test_message_and_evidence() -> None:
     (finding,) = _found(_with("tenant", 40), _with("tenant", 7, "mem"), a_measurement("logs"))
-    assert (finding.subject, finding.severity, finding.main_contributor) == (Subject("main"), Severity.NOTE, "tenant")
+    assert (finding.subject, finding.impact, finding.main_contributor) == (Subject("main"), None, "tenant")
     assert finding.message == (
         "One bucket for all tenants: tenant, with 40 values, separates them in 2 of 3 measurements."
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import psycopg
 import pytest
 
 from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
@@ -16,16 +17,16 @@ from tests.collecting import collected
 from tests.databases import Greptime, write
 from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
 from tests.servers import Postgresql
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Index, Partitioning, Profile
+from tsaudit.model.profile import Index, Partitioning, Profile, Retention, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 
 ORDERED = frozenset({"sqlite"})
 POSTGRESQL = frozenset({"postgresql"})
-ANY_SIZE = {"unused-or-redundant-index.min_bytes": 0.0, "unused-or-redundant-index.min_indexed_rows": 0.0}
 DUCKDB = frozenset({"duckdb"})
 GREPTIMEDB = frozenset({"greptimedb"})
 
@@ -44,55 +45,29 @@ CASES = (
         keeps=_cpu(("host", "time")),
         subject=Subject("", "cpu"),
         engines=ORDERED,
-        limits=ANY_SIZE,
-    ),
-    Case(  # the table is small, and the engine reports no bytes
-        breaks=_cpu(("host",), ("host", "time")),
-        keeps=_cpu(("host", "time")),
-        subject=Subject("", "cpu"),
-        severity=Severity.NOTE,
-        engines=ORDERED,
     ),
     Case(  # the key starts with the time
         breaks=_cpu(("time",)),
         keeps=_cpu(("region",)),
         subject=Subject("", "cpu"),
         engines=ORDERED | DUCKDB,
-        limits=ANY_SIZE,
     ),
     Case(  # it counts: nobody used either, and the second is the wider
         breaks=_cpu(("host",), ("host", "time")),
         keeps=_cpu(),
         subject=Subject("", "cpu"),
-        severity=Severity.NOTE,
         engines=POSTGRESQL,
-    ),
-    Case(  # an index that is kept would be reported for not being used
-        breaks=_cpu(("host",), ("host", "time")),
-        keeps=_cpu(),
-        subject=Subject("", "cpu"),
-        engines=POSTGRESQL,
-        limits=ANY_SIZE,
     ),
     Case(
         breaks=_cpu(("host", "region")),
         keeps=_cpu(("host",)),
         subject=Subject("", "cpu"),
         engines=DUCKDB,
-        limits=ANY_SIZE,
-    ),
-    Case(
-        breaks=_cpu(("host",), ("region",), ("usage",)),
-        keeps=_cpu(("host",), ("region",)),
-        subject=Subject("", "cpu"),
-        engines=ORDERED | DUCKDB,
-        limits={"unused-or-redundant-index.max_indexes": 3},
     ),
     Case(  # one region: two hosts are enough to be told apart
         breaks=_cpu(("region",)),
         keeps=_cpu(("host",)),
         subject=Subject("", "cpu"),
-        severity=Severity.NOTE,
         engines=ORDERED | DUCKDB,
         limits={"unused-or-redundant-index.min_values": 2, "unused-or-redundant-index.min_rows": 1},
     ),
@@ -133,7 +108,7 @@ def test_columns_that_another_index_leads_with() -> None:
     assert finding.message == (
         "Index i on (time) is not needed: cpu_pkey (time, host) starts with the same column; it takes 12.3 MB."
     )
-    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARNING, 1, "redundant or unused index")
+    assert (finding.observed, finding.unit) == (1, "redundant or unused index")
     assert (
         text_of(StepKind.SCHEMA, rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))) == 'DROP INDEX "i";'
     )
@@ -186,13 +161,12 @@ def test_duplicates_of_a_kind_without_order() -> None:
 def test_unused_when_the_counters_are_old_enough() -> None:
     unused = an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
     profile = _profile(unused)
-    (finding,) = run_rule(rule, profile).findings
-    assert finding.severity is Severity.NOTE, "it may have been made today"
+    assert _impact(profile) is None, "it may have been made today"
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
-    assert finding.severity is Severity.WARNING
+    assert _bytes_of(finding) == 5_000_000
     assert "not used once since 2026-03-01, or since it was created; it takes 5 MB" in finding.message
     renamed = Timeline(previous=_profile(dataclasses.replace(unused, name="old")))
-    assert run_rule(rule, profile, timeline=renamed).findings[0].severity is Severity.NOTE
+    assert _impact(profile, renamed) is None
     assert run_rule(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
 
 
@@ -216,34 +190,105 @@ def test_unused_needs_observed_days_if_the_engine_does_not_say_since_when_it_cou
         result = run_rule(rule, observed, timeline=Timeline(previous=observed))
         assert result.outcome is outcome
     (finding,) = result.findings
-    assert finding.severity is Severity.WARNING
+    assert _bytes_of(finding) == 5_000_000
     assert "not used once since 2026-03-01; it takes 5 MB" in finding.message
 
 
-def test_information_when_it_is_small() -> None:
-    for bytes_, severity in ((999_999, Severity.NOTE), (1_000_000, Severity.WARNING)):
-        (finding,) = run_rule(rule, _profile(KEY, an_index("i", "time", size_bytes=bytes_))).findings
-        assert finding.severity is severity
-    for rows, severity in ((19_999, Severity.NOTE), (20_000, Severity.WARNING)):
-        (finding,) = run_rule(rule, _profile(KEY, an_index("i", "time"), rows=a_count(rows))).findings
-        assert finding.severity is severity
-    unused = _profile(an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=999_999))
-    (finding,) = run_rule(rule, unused, timeline=Timeline(previous=unused)).findings
-    assert finding.severity is Severity.NOTE
+def _impact(profile: Profile, timeline: Timeline | None = None) -> Impact | None:
+    (finding,) = run_rule(rule, profile, timeline=timeline).findings
+    return finding.impact
 
 
-def test_too_many_when_each_has_its_use() -> None:
-    indexes = [an_index(f"i{n:02}", f"c{n}", scans=100 - n) for n in range(11)]
-    assert not _message(*indexes[:10])
-    (finding,) = run_rule(rule, _profile(*indexes)).findings
-    assert (finding.severity, finding.observed) == (Severity.WARNING, 11)
-    assert finding.message == "11 indexes, more than the recommended 10."
-    assert finding.fix.endswith("beginning with those used least: i10, i09, and i08.")
-    uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
-    assert run_rule(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
-    assert _message(*indexes, an_index("i11", "c0", "c1")).startswith(
-        "12 indexes, more than the recommended 10; Index i00 on (c0)"
+def _bytes_of(finding: Finding) -> float:
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.BYTES
+    return finding.impact.now
+
+
+MB = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("index_mb", "table_mb", "first_day", "last_day", "severity"),
+    [
+        # Umami: 7.3 MB in 17 days are 164 MB in a year and 17 days.
+        (7.3, 100, 17, 0, "warning"),
+        (4.0, 100, 17, 0, "note"),
+        # On its first day: 0.3 MB in 17 hours.
+        (0.3, 4, 0.7, 0, "warning"),
+        # The same size, but nothing is written anymore; and one that is already too big.
+        (7.3, 100, 28, 11, "note"),
+        (99, 500, 28, 11, "note"),
+        (100, 500, 28, 11, "warning"),
+        # Less than a twentieth of the table.
+        (100, 2001, 28, 0, "note"),
+    ],
+)
+def test_bytes_at_the_horizon(index_mb: float, table_mb: int, first_day: float, last_day: float, severity: str) -> None:
+    profile = _profile(
+        KEY,
+        an_index("i", "time", size_bytes=int(index_mb * MB)),
+        engine="postgresql",
+        first_time=NOW - timedelta(days=first_day),
+        last_time=NOW - timedelta(days=last_day),
+        storage=Storage(table_mb * MB, 0),
     )
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.severity == severity
+    assert _bytes_of(finding) == index_mb * MB
+
+
+def test_an_old_table_grows_by_the_rows_of_the_window_only() -> None:
+    """30 days of three years: 40 MB of index grow by 13 MB a year, and not by 480."""
+    old = _profile(
+        KEY,
+        an_index("i", "time", size_bytes=40 * MB),
+        engine="postgresql",
+        rows=a_count(1000),
+        rows_total=a_count(36_000),
+    )
+    (finding,) = run_rule(rule, old).findings
+    assert finding.severity is Severity.NOTE
+    assert finding.impact is not None
+    assert finding.impact.after(365) == pytest.approx(40 * MB * (1 + 365 / 30 / 36))
+
+
+def test_rows_that_are_dropped_after_a_month() -> None:
+    kept = Retention("drop_after", 30 * 86_400, None, default=True)
+    changes = {"engine": "postgresql", "first_time": NOW - timedelta(days=3)}
+    index = an_index("i", "time", size_bytes=9 * MB)
+    assert run_rule(rule, _profile(KEY, index, **changes)).findings[0].severity is Severity.WARNING
+    assert run_rule(rule, _profile(KEY, index, retention=kept, **changes)).findings[0].severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(("rows", "severity"), [(308_000, "note"), (309_500, "warning")])
+def test_rows_at_a_price_where_no_bytes_are_reported(rows: int, severity: str) -> None:
+    """24.6 B a row, and 13.2 times as many rows in a year."""
+    index, counted = an_index("i", "time"), {"rows": a_count(rows)}
+    (finding,) = run_rule(rule, _profile(KEY, index, **counted)).findings
+    assert (_bytes_of(finding), finding.severity) == (pytest.approx(rows * 24.6), severity)
+    closed = {"first_time": NOW - timedelta(days=28), "last_time": NOW - timedelta(days=8)}
+    assert run_rule(rule, _profile(KEY, index, **counted, **closed)).findings[0].severity is Severity.NOTE
+    on_time = dataclasses.replace(index, kind="art")
+    (finding,) = run_rule(rule, _profile(on_time, engine="duckdb", **counted)).findings
+    assert _bytes_of(finding) == rows * 64
+
+
+def test_no_price_where_nobody_measured_one() -> None:
+    key = an_index("PRIMARY", "host", "region", kind="primary", constraint=True)
+    inverted = an_index("i", "host", kind="inverted")
+    assert _impact(_profile(key, inverted, engine="greptimedb", rows=a_count(10**9))) is None
+
+
+def test_wider_index_that_takes_more_to_read() -> None:
+    narrow = an_index("narrow", "host", size_bytes=200 * MB)
+    for bytes_, cost in ((400 * MB, 200 * MB), (401 * MB, None)):
+        (finding,) = run_rule(rule, _profile(narrow, an_index("wide", "host", "time", size_bytes=bytes_))).findings
+        assert (finding.impact.now if finding.impact else None) == cost
+        assert ("though it takes more to read" in finding.message) is (cost is None)
+    # Another one that is as narrow counts all the same.
+    both = an_index("wide", "host", "time", size_bytes=401 * MB), an_index("a", "host", size_bytes=200 * MB)
+    assert _impact(_profile(narrow, *both)) is not None
 
 
 def test_few_values_when_the_table_is_large() -> None:
@@ -254,7 +299,7 @@ def test_few_values_when_the_table_is_large() -> None:
             an_index("i", "region", **{"kind": kind} | changes), engine=engine, tags=tags, rows=a_count(rows)
         )
         findings = run_rule(rule, profile).findings
-        assert all(f.severity is Severity.NOTE for f in findings)
+        assert all(f.impact is None for f in findings)
         return findings[0].message if findings else ""
 
     assert message(9) == (
@@ -356,16 +401,24 @@ def test_duckdb_when_asked_for_a_range_or_by_several_columns(tmp_path: Path) -> 
 
 
 def test_index_that_was_never_finished() -> None:
-    unfinished = an_index("i", "region", "host", valid=False, size_bytes=5_000_000)
-    profile = _profile(unfinished, engine="postgresql")
-    (finding,) = run_rule(rule, profile).findings
-    assert finding.severity is Severity.NOTE, "it may be in the making"
-    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
-    assert finding.severity is Severity.WARNING
+    unfinished = an_index("i", "region", "host", valid=False, size_bytes=5_000)
+    (finding,) = run_rule(rule, _profile(unfinished, engine="postgresql")).findings
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.severity) == (Currency.MECHANISM, Severity.WARNING)
     assert finding.message.startswith(
-        "Index i on (region, host) is not needed: it is not valid, because building it failed or"
+        "Index i on (region, host) is not needed: it is not valid, because building it failed, and no query uses it"
     )
     assert _message(an_index("j", "region"), unfinished).startswith("Index i on"), "it serves nothing in j's place"
+
+
+def test_index_that_was_not_finished_on_a_server(postgresql: Postgresql) -> None:
+    target = write(dataset(table("cpu", hosts(2))), "postgresql", postgresql)
+    (database,) = {m.database for m in collected(target).measurements}
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        postgresql.execute(f'CREATE UNIQUE INDEX CONCURRENTLY halfway ON "{database}"."cpu" (host)')
+    (finding,) = run_rule(rule, collected(target)).findings
+    assert finding.message.startswith("Index halfway on (host) is not needed: it is not valid")
+    assert finding.severity is Severity.WARNING
 
 
 def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:
@@ -388,7 +441,7 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
         an_index("c", "usage", **since),
     ]
     (finding,) = run_rule(rule, _profile(*indexes, engine="postgresql")).findings
-    assert finding.severity is Severity.WARNING
+    assert _bytes_of(finding) == 5_000_000
     assert finding.message == (
         "Index a on (host) is not needed: b (host, region) starts with the same column; it takes 5 MB; "
         "b and c may not be needed either."
@@ -399,26 +452,16 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
     assert {e.label for e in finding.evidence} == {"indexes", "a", "b", "c"}
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "is_served"),
-    [
-        (("", ""), ("", "", "desc"), True),
-        (("desc", "desc"), ("", "", ""), True),  # read backwards
-        (("", "desc"), ("desc", "", ""), True),
-        (("", "desc nulls last"), ("", "", ""), False),
-        (("", "desc"), ("", "", ""), False),
-        (("desc nulls last", "nulls first"), ("nulls first", "desc nulls last", ""), True),
-    ],
-)
-def test_order_decides_whether_another_one_serves(
-    own: tuple[str, ...], other: tuple[str, ...], is_served: bool
-) -> None:
-    wide = an_index("wide", "host", "time", "region", sorting=other if any(other) else ())
-    message = _message(an_index("own", "host", "time", sorting=own if any(own) else ()), wide, engine="postgresql")
-    assert bool(message) is is_served
-    if is_served:
-        assert message.startswith("Index own on (")
-        assert own[1] in message
+@pytest.mark.parametrize("sorting", [(), ("", "desc"), ("desc", "desc"), ("desc nulls last", "nulls first")])
+def test_direction_makes_no_difference(sorting: tuple[str, ...]) -> None:
+    """Hdbpp: (att_conf_id, data_time) beside (att_conf_id, data_time DESC)."""
+    wide = an_index("wide", "host", "time", "region", sorting=("", "desc", ""))
+    assert _message(an_index("own", "host", "time", sorting=sorting), wide, engine="postgresql").startswith(
+        "Index own on ("
+    )
+    same = an_index("same", "host", "time", sorting=("", "desc"))
+    message = _message(an_index("twin", "host", "time", sorting=sorting), same, engine="postgresql")
+    assert message.endswith("is not needed: same (host, time desc) has the same columns.")
 
 
 def test_the_only_index_by_time_is_kept_though_unused() -> None:

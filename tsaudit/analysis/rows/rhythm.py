@@ -8,6 +8,7 @@ metric into an event.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -154,6 +155,23 @@ def _rhythm(found: Spacing, series: Integers, clocked: Mask) -> Rhythm:
         irregular=found.series[found.irregular & ~accompanied],
         interval=float(np.median(found.median[regular])) if regular.any() else None,
     )
+
+
+def chance_of(found: int, of: int, share: float) -> float:
+    """The probability to find so many or more among `of` series if each is one of them with the probability `share`."""
+    if found <= 0 or share >= 1:
+        return 1.0
+    if share <= 0:
+        return 0.0
+    ways = [
+        math.lgamma(of + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(of - k + 1)
+        + k * math.log(share)
+        + (of - k) * math.log1p(-share)
+        for k in range(found, of + 1)
+    ]
+    return math.fsum(map(math.exp, ways))
 
 
 def separating_tag(tags: Mapping[str, Integers], regular: Mask, irregular: Mask) -> str | None:

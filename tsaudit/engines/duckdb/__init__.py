@@ -30,6 +30,10 @@ class Duckdb(FileEngine):
     total_falls_short = 0.0
     counts_writes = True
     parameters = {"catalog": "the database's name in the file's catalog"}
+    index_entry_bytes = 64
+    index_price = (
+        "64 B for each row in a key on a text and a time, read into memory when used: measured on DuckDB 2.0.1"
+    )
 
     def index_unused(self, index: Index, *, on_time: bool) -> str:
         if index.unique:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, How, Measurement, NumbersBy
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
@@ -26,7 +26,6 @@ _FITS = {
 @rule(
     code="FLD002",
     title="A field has a type that does not fit its values",
-    severity=Severity.WARNING,
     guidelines=("C3",),
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
@@ -38,15 +37,16 @@ _FITS = {
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
-    This is based on the values read within the window. Float fields are only notes: values that are whole today
+    This is based on the values read within the window. The finding is a note: a number as text takes hardly more
+    bytes, and whether anybody computes with it, the database does not say. Values of a float field that are whole today
     may have a fraction tomorrow. Text with leading zeros, fields named like codes, and states such as `on` and `off`
     are not reported. A text field with numbers for some attributes and texts for others is reported if a tag names the
     attribute, and each source has several.
 
     ## Why it matters
 
-    Text cannot be averaged or compared as numbers (`"9" > "10"`), takes more space, and compresses worse. Queries have
-    to cast every value, and fail on a value that cannot be cast.
+    Text cannot be averaged or compared as numbers (`"9" > "10"`). Queries have to cast every value, which makes them
+    two to eleven times slower, and fail on a value that cannot be cast.
 
     ## Example
 
@@ -69,11 +69,11 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
             continue
         for field in measurement.fields:
             if kind := _text_kind(case, field):
-                yield _finding(measurement, field, kind, Severity.WARNING)
+                yield _finding(measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             elif _is_whole(case, measurement, field):
-                yield _finding(measurement, field, "integer", Severity.NOTE)
+                yield _finding(measurement, field, "integer")
 
 
 def _text_kind(case: Case, field: Field) -> str:
@@ -122,7 +122,6 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
     several = len(by.others) > 1
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARNING,
         message=f"Field {field.key} is stored as {' and '.join(field.types)}: by {by.tag}, its values are numbers "
         f"({listed(numbers, 4)}) or texts ({listed(others, 4)}).",
         fix=f"Write the numbers to a new column, such as {field.key}_number. The texts of "
@@ -138,11 +137,10 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
     )
 
 
-def _finding(measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
+def _finding(measurement: Measurement, field: Field, kind: str) -> Finding:
     stored = " and ".join(field.types)
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=severity,
         message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
         changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
         main_contributor=field.key,

@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Limit
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
@@ -24,7 +26,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
 @rule(
     code="LAY008",
     title="Each tenant has a separate database",
-    severity=Severity.NOTE,
+    costs={Currency.LIMIT},
     guidelines=("F2",),
     requires={"measurements"},
     thresholds=(
@@ -41,8 +43,6 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
             "databases",
             _NO_LIMIT,
             {
-                "influxdb2": (20, "https://docs.influxdata.com/influxdb/v2/admin/buckets/create-bucket/"),
-                "influxdb2 Cloud": (0, "our default: depends on the plan, which the service does not report"),
                 "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
                 "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
                 "timestream": (500, _TIMESTREAM),
@@ -54,26 +54,20 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
             "measurements",
             _NO_LIMIT,
             {
-                "mongodb": (
-                    10_000,
-                    "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
-                ),
                 "timestream": (50_000, _TIMESTREAM),
                 "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
                 "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
             },
         ),
-        Threshold("warning_ratio", 0.8, "share of a limit", "our default: leaves room for new tenants"),
     ),
 )
 def database_per_tenant(case: Case) -> Iterator[Finding]:
     """Databases or buckets whose names differ in one part and that contain the same things.
 
     Names that differ in a day, week, or month do not count. A database per tenant is a choice, and often a good one,
-    so the finding is a note. It is a warning if the number of databases is near the product's maximum,
-    `max_databases`, or if the similar databases contain nearly `max_measurements` measurements: from `warning_ratio` of
-    the limit. The third design, a separate organization, account, or server per tenant, is not visible here, because
-    each is its own target.
+    so the finding is a note. What it may cost is the product's limit: the number of databases is compared with
+    `max_databases`, and the measurements in the similar databases with `max_measurements`. The third design, a
+    separate organization, account, or server per tenant, is not visible here, because each is its own target.
 
     ## Why it matters
 
@@ -146,15 +140,14 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
     largest = max(sizes, key=lambda name: sizes[name], default="")
     shared = set.intersection(*(inside[m.name] for m in members))
     observed, limit = _nearest_limit(case, measurements)
-    near = limit is not None and observed >= limit.value * case.limit("warning_ratio").value
     message = f"{many(len(members), words.database)} named {template} contain the same {words.measurement}s"
     message += f", {number(measurements)} in total"
-    if near and limit:
+    if limit:
         what = words.database if limit.unit == "databases" else words.measurement
         message += f"; the maximum is {many(limit.value, what)}, and there are {number(observed)}"
     return Finding(
         subject=Subject(members[0].name),
-        severity=Severity.WARNING if near else Severity.NOTE,
+        impact=costs.of_hard_limit(observed, limit) if limit else None,
         message=f"{message}.",
         fix=_designs(case, len(members)),
         changes=(Diagnose(Subject(members[0].name), "databases", values=tuple(template.split("{id}"))),),

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from tsaudit.model.change import SplitMeasurement
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, FieldRhythm, Measurement, Rhythms
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
@@ -15,7 +15,6 @@ from tsaudit.text import listed, many, number, percent
 @rule(
     code="LAY006",
     title="Regular metrics and irregular events are mixed",
-    severity=Severity.WARNING,
     guidelines=("D8",),
     follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"rhythms", "field_types"},
@@ -27,14 +26,23 @@ from tsaudit.text import listed, many, number, percent
             "share of series",
             "our default: a few of many devices with a wrong clock are not a second kind of data",
         ),
+        Threshold(
+            "max_chance",
+            0.01,
+            "probability",
+            "our default: of a hundred measurements with so few series, one is reported by mistake",
+        ),
     ),
 )
 def mixed_intervals(case: Case) -> Iterator[Finding]:
     """Measurements where some values arrive at even intervals and others only when something happens.
 
-    Either the fields differ, or the sources do: at least `min_share` of the series with enough rows. Intervals are even
-    if their median deviation from their median is at most a tenth of it, and uneven from four tenths; anything in
-    between is not reported. A value that is set only sometimes, but in rows that arrive regularly, is not an event.
+    Either the fields differ, or the sources do: more than `min_share` of the series with enough rows, and so many that
+    a share of `min_share` would show them with a probability of less than `max_chance`. Of three series, all have to
+    agree; of two, nothing can be said. Intervals are even if their median deviation from their median is at most a
+    tenth of it, and uneven from four tenths; anything in between is not reported. A value that is set only sometimes,
+    but in rows that arrive regularly, is not an event. The finding is a note: keeping both together costs nothing that
+    can be measured.
 
     ## Why it matters
 
@@ -64,14 +72,24 @@ def mixed_intervals(case: Case) -> Iterator[Finding]:
 
 
 def _evaluated(case: Case, measurement: Measurement, found: Rhythms) -> Finding | None:
-    share = case.limit("min_share", measurement).value
     evaluated = [field for field in found.fields if field.regular + field.irregular]
-    metrics = [field.field for field in evaluated if _irregular(field) < share]
-    events = [field.field for field in evaluated if _irregular(field) > 1 - share]
+    regular = [field for field in evaluated if _is_shown(case, measurement, field, field.regular)]
+    irregular = [field for field in evaluated if _is_shown(case, measurement, field, field.irregular)]
+    share = case.limit("min_share", measurement).value
+    metrics = [field.field for field in regular if _irregular(field) <= share]
+    events = [field.field for field in irregular if _irregular(field) >= 1 - share]
     if metrics and events:
         return _by_field(measurement, found, metrics, events)
-    mixed = [field for field in evaluated if share <= _irregular(field) <= 1 - share]
+    mixed = [field for field in regular if field in irregular]
     return _by_source(case, measurement, found, mixed) if mixed else None
+
+
+def _is_shown(case: Case, measurement: Measurement, field: FieldRhythm, series: int) -> bool:
+    """Whether so many of the field's series are more than a few that are out of step."""
+    from tsaudit.analysis.rows.rhythm import chance_of
+
+    share, most = (case.limit(name, measurement).value for name in ("min_share", "max_chance"))
+    return chance_of(series, field.regular + field.irregular, share) < most
 
 
 def _irregular(field: FieldRhythm) -> float:
@@ -82,7 +100,6 @@ def _irregular(field: FieldRhythm) -> float:
 def _by_field(measurement: Measurement, found: Rhythms, metrics: Sequence[str], events: Sequence[str]) -> Finding:
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
         message=f"{listed(metrics, 4)} arrive{'s' * (len(metrics) == 1)} at even intervals, "
         f"{listed(events, 4)} only when something happens: metrics and events share a measurement.",
         headline="Metrics and events share a measurement",
@@ -115,7 +132,6 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
     of = f" with {tag.tag} such as " if tag else ""
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
         message=f"{most.field} arrives at even intervals in {percent(1 - _irregular(most))} of {evaluated}, only "
         f"when something happens in {percent(_irregular(most))}: metrics and events share a measurement"
         + (f", separated only by {tag.tag}." if tag else "."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tsaudit.analysis.columns.types import distinct_types, is_number, is_text
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.model.change import Change, SplitMeasurement
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 @rule(
     code="LAY004",
     title="Rows of different kinds share a table",
-    severity=Severity.WARNING,
     guidelines=("D4", "G2"),
     follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"row_patterns", "field_types"},
@@ -46,12 +45,12 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
     Columns that every row fills are ignored; the others are split into groups of which each row fills one. The finding
     lists the groups, and pairs of columns that seem to contain the same thing under two names. GreptimeDB's tables for
     traces are left out, because their columns are the attributes of all kinds of spans; so are columns for one value of
-    any type, such as `str_v` and `dbl_v`.
+    any type, such as `str_v` and `dbl_v`. The finding is a note: a null takes a bit or less on most engines.
 
     ## Why it matters
 
-    Every row stores nulls for the columns of the other kinds, queries have to know which kind they want, and a sum over
-    `price` misses the rows where another source calls it `cost`.
+    Queries have to know which kind of row they want, and a sum over `price` misses the rows where another source calls
+    it `cost`.
 
     ## Example
 
@@ -116,7 +115,6 @@ def _finding(
     assert part.row_patterns is not None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
         message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",

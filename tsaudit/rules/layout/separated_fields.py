@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement, PointSample
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule
@@ -25,7 +27,7 @@ _COLLECTED_NAME: Final = re.compile(r"[.:/]|_(total|seconds|bytes|ratio|count|su
 @rule(
     code="LAY007",
     title="Fields of one reading are in separate measurements",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES},
     guidelines=("D6", "D7"),
     follows_from={"NAM002": Reach.MEASUREMENT},
     requires={"point_sample", "field_types"},
@@ -46,12 +48,6 @@ _COLLECTED_NAME: Final = re.compile(r"[.:/]|_(total|seconds|bytes|ratio|count|su
         Threshold(
             "min_instants", 5, "instants", ("our default: with fewer, a single import of old data would look the same")
         ),
-        Threshold(
-            "min_warned",
-            3,
-            "measurements",
-            "our default: a pair, such as received and sent, costs a single join",
-        ),
     ),
 )
 def separated_fields(case: Case) -> Iterator[Finding]:
@@ -61,10 +57,11 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     points (the same few of each). Measurements with more than `max_fields` fields, and names that differ only in data,
     are left out.
 
-    It is a warning if at least `min_warned` measurements with the same fields are named after quantities, so that the
-    names should have been the fields' names. It is a note if the names or tags are those of a collector, which
-    splits its readings by design: names that begin alike (`load_shortterm`, `load_midterm`), are dotted, or end in a
-    unit (`_total`, `_bytes`), the tag `metric_type`, or fields such as `gauge` and `counter`.
+    Where an index of series keeps each in memory, as in InfluxDB 1 and 2, the cost is the series that one measurement
+    would not have: those of all of them, without those of the largest. Elsewhere the finding is a note. So it is if
+    the names or tags are those of a collector, which splits its readings by design: names that begin alike
+    (`load_shortterm`, `load_midterm`), are dotted, or end in a unit (`_total`, `_bytes`), the tag `metric_type`, or
+    fields such as `gauge` and `counter`.
 
     ## Why it matters
 
@@ -134,11 +131,10 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
     tags = [tag.key for tag in first.tags]
     tag = case.engine.words.tag
     alike = _are_alike(members)
-    few = len(members) < case.limit("min_warned").value
     assert first.point_sample is not None
     return Finding(
         subject=Subject(first.database, first.name),
-        severity=Severity.NOTE if few or not alike or _are_collected(members) else Severity.WARNING,
+        impact=None if _are_collected(members) else _impact(case, members),
         message=f"{listed(group.members, 4)} contain points of the same sources at the same times: one reading "
         f"is written in {number(len(members))} pieces.",
         fix=f"Write what is asked for together as fields of one {case.engine.words.measurement}, with the {tag}s they "
@@ -157,6 +153,15 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
         facts=("point_sample",),
         source=first.point_sample.source,
     )
+
+
+def _impact(case: Case, members: Sequence[Measurement]) -> Impact | None:
+    """What the same tag sets cost that are stored once for each of the measurements."""
+    counts = [m.series.value for m in members if m.series is not None]
+    if len(counts) < len(members) or not case.engine.has_series_index:
+        return None
+    # The sources are honest ones: nothing says that more of them will come.
+    return costs.of_count(case, members[0], sum(counts) - max(counts), how="series of all, without the largest")
 
 
 def _are_alike(members: Sequence[Measurement]) -> bool:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.model.change import Change, Diagnose, SplitMeasurement
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -18,7 +18,6 @@ from tsaudit.text import listed, many, number, percent, plural, under
 @rule(
     code="LAY003",
     title="A table has many empty cells",
-    severity=Severity.WARNING,
     guidelines=("D3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
@@ -51,16 +50,16 @@ from tsaudit.text import listed, many, number, percent, plural, under
 def sparse_table(case: Case) -> Iterator[Finding]:
     """Tables where more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
 
-    A sparse table is a warning. So is a column whose share of nulls rose by more than `max_rise` since the start of the
-    history, because its source may have stopped. Of a table of events, only more than `max_empty_columns` columns above
-    `max_column_null_ratio` are reported. Columns for one value of any type, such as `str_v` and `dbl_v`, do not count:
-    each row fills one of them. A single column above `max_column_null_ratio` in an otherwise filled
-    table is a note. GreptimeDB's tables for traces are not reported as sparse, because their columns are the
-    attributes of spans.
+    Reported too is a column whose share of nulls rose by more than `max_rise` since the start of the history, because
+    its source may have stopped, and a single column above `max_column_null_ratio` in an otherwise filled table. Of a
+    table of events, only more than `max_empty_columns` columns above `max_column_null_ratio` are reported. Columns for
+    one value of any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are
+    notes: a null takes a bit or less on most engines, and a byte on SQLite. GreptimeDB's tables for traces are not
+    reported as sparse, because their columns are the attributes of spans.
 
     ## Why it matters
 
-    Nulls have to be stored, skipped, and explained. A sparse table is usually two tables in one (sources with different
+    Nulls have to be skipped and explained. A sparse table is usually two tables in one (sources with different
     columns), or one reading spread over several rows because its fields were written with different timestamps. Both
     make queries longer and aggregates wrong in ways that are hard to notice.
 
@@ -112,11 +111,11 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
     elif is_table_of_several and not case.engine.has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
-        yield _finding(case, measurement, cells, worst, Severity.WARNING, message, mean)
+        yield _finding(case, measurement, cells, worst, "max_null_ratio", message, mean)
     elif risen := _risen(case, measurement, nulls):
         before, now = risen[0], nulls[risen[1]].value
         message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
-        finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARNING, message, now)
+        finding = _finding(case, measurement, nulls, [risen[1]], "max_null_ratio", message, now)
         began = before.day + timedelta(days=1)
         rise = f"from {percent(before.value)} to {percent(now)} of the rows"
         yield dataclasses.replace(
@@ -134,7 +133,7 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
         share = nulls[empty[0]].value
         verb = plural(len(empty), "contains", "contain")
         message = f"{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of the rows."
-        yield _finding(case, measurement, nulls, empty, Severity.NOTE, message, share)
+        yield _finding(case, measurement, nulls, empty, "max_column_null_ratio", message, share)
 
 
 def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str]) -> Finding:
@@ -143,7 +142,7 @@ def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], em
         f"{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(column_limit.value)} "
         "of the rows."
     )
-    finding = _finding(case, measurement, nulls, empty, Severity.WARNING, message, float(len(empty)))
+    finding = _finding(case, measurement, nulls, empty, "max_null_ratio", message, float(len(empty)))
     return dataclasses.replace(
         finding,
         limit=limit,
@@ -202,15 +201,14 @@ def _finding(
     measurement: Measurement,
     nulls: dict[str, Ratio],
     columns: list[str],
-    severity: Severity,
+    threshold: str,
     message: str,
     observed: float,
 ) -> Finding:
-    changes = _moved(measurement, columns) if severity is Severity.NOTE else ()
-    limit = case.limit("max_null_ratio" if severity is Severity.WARNING else "max_column_null_ratio", measurement)
+    changes = _moved(measurement, columns) if threshold == "max_column_null_ratio" else ()
+    limit = case.limit(threshold, measurement)
     return Finding(
         subject=subject_of(measurement),
-        severity=severity,
         message=message,
         fix="If the fields belong to one source, write them with one timestamp."
         if changes

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tsaudit.model.change import Diagnose, MergeMeasurements
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Count, Database, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
@@ -24,7 +24,6 @@ _BUYS_TOO: Final = re.compile(r"customer|account", re.IGNORECASE)
 @rule(
     code="LAY009",
     title="Tenants share a database, separated by a tag",
-    severity=Severity.NOTE,
     guidelines=("F2",),
     requires={"measurements", "tag_keys"},
     uses={"tag_values", "documents"},
@@ -136,7 +135,6 @@ def _finding(
     without = sorted({m.name for m in inside} - holding.keys())
     return Finding(
         subject=Subject(database.name),
-        severity=Severity.NOTE,
         message=(
             f"One {words.database} for all tenants: {key}, with {values_of(tenants)}, separates them in "
             f"{number(len(holding))} of {number(len(inside))} {words.measurement}s."

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from tsaudit import costs
 from tsaudit.model.change import MakeField
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import on_sample
@@ -15,7 +18,7 @@ from tsaudit.text import listed, many, number
 @rule(
     code="LAY002",
     title="A measurement has too many tags",
-    severity=Severity.WARNING,
+    costs={Currency.LIMIT},
     guidelines=("D2", "E3"),
     requires={"tag_keys"},
     uses={"series_listing", "tag_values", "options", "indexes"},
@@ -31,22 +34,25 @@ from tsaudit.text import listed, many, number
                     5,
                     "https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/",
                 ),
-                "timestream": (
-                    100,
-                    # A table can have 128.
-                    "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
-                ),
             },
+        ),
+        Threshold(
+            "engine_tags",
+            0,
+            "tags",
+            "our default: 0 means that the engine has no limit",
+            {"timestream": (128, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html")},
         ),
     ),
 )
 def too_many_tags(case: Case) -> Iterator[Finding]:
-    """Measurements with more than `max_tags` tags.
+    """Measurements with more than `max_tags` tags, or near the engine's limit.
 
     In SQL engines, tags are the columns that identify the source of a row. In GreptimeDB, they are the columns of the
     primary key; its vendor recommends at most five. Tables of its metric engine are left out, because all their labels
-    are in the key. On Timestream, dimensions only count against the limit of a table, which cannot be raised: the
-    finding comes before records with a further dimension are rejected.
+    are in the key. The finding is a note, because the length of a key costs little by itself. On Timestream, dimensions
+    only count against the limit of a table, `engine_tags`, which cannot be raised: there, the finding comes from half
+    of it on, and what it costs is the room that is left, at the rate of the last weeks.
 
     ## Why it matters
 
@@ -71,8 +77,10 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
-        limit, tags = case.limit("max_tags", measurement), [t.key for t in measurement.tags]
-        if len(tags) <= limit.value or case.engine.has_labels_as_key(measurement):
+        tags, hard = [t.key for t in measurement.tags], case.limit("engine_tags", measurement)
+        limit = hard if hard.value else case.limit("max_tags", measurement)
+        many_enough = len(tags) >= _NOTED * hard.value if hard.value else len(tags) > limit.value
+        if not many_enough or case.engine.has_labels_as_key(measurement):
             continue
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]
@@ -80,8 +88,9 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
         sampled = on_sample(measurement.tag_sets) if measurement.tag_sets else ""
         yield Finding(
             subject=subject_of(measurement),
-            severity=Severity.WARNING,
-            message=f"{many(len(tags), case.engine.words.tag)}, more than {number(limit.value)}"
+            impact=costs.of_hard_limit(len(tags), limit, per_day=_rate(case, measurement)) if hard.value else None,
+            message=f"{many(len(tags), case.engine.words.tag)}, "
+            + (f"of {number(limit.value)} that a table can have" if hard.value else f"more than {number(limit.value)}")
             + (f"{enough}{sampled}." if drop else "."),
             fix=_advice(keep, drop),
             changes=tuple(MakeField(subject_of(measurement), tag, tags_kept=keep) for tag in drop),
@@ -95,6 +104,14 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             facts=("tag_keys", "series_listing"),
             source=measurement.tag_sets.source if measurement.tag_sets else None,
         )
+
+
+_NOTED: Final = 0.5
+"""Share of the engine's limit from which on it is worth a note."""
+
+
+def _rate(case: Case, measurement: Measurement) -> float:
+    return costs.rate(case, "tags", subject_of(measurement), len(measurement.tags))
 
 
 def _advice(keep: tuple[str, ...], drop: list[str]) -> str:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import number, percent
 
-_INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
+_INFLUXDB3: Final = "https://docs.influxdata.com/influxdb3"
+_NOTED: Final = 0.5
+"""Share of the limit from which on it is worth a note."""
 
 
 @rule(
     code="LAY001",
     title="A table has too many columns",
-    severity=Severity.WARNING,
+    costs={Currency.LIMIT},
     guidelines=("D1",),
     follows_from={"NAM005": Reach.MEASUREMENT},
     requires={"tag_keys", "field_types"},
+    not_applicable=dict.fromkeys(
+        ("duckdb", "greptimedb"), "it documents no limit on columns, and an empty one takes hardly any space"
+    ),
     thresholds=(
-        Threshold(
-            "max_columns",
-            200,
-            "columns",
-            "InfluxDB Cloud Serverless allows this many per measurement: "
-            "https://docs.influxdata.com/influxdb3/cloud-serverless/admin/buckets/#column-limit (our default "
-            "for other engines)",
-        ),
         Threshold(
             "engine_columns",
             0,
@@ -35,31 +35,37 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             {
                 "sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column"),
                 "postgresql": (1_600, "https://www.postgresql.org/docs/current/limits.html"),
-                # 128 dimensions and 1,024 attributes of multi-measure records.
-                "timestream": (1_152, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
                 "influxdb3 Core": (500, f"{_INFLUXDB3}/core/admin/databases/#column-limit"),
                 "influxdb3 Enterprise": (500, f"{_INFLUXDB3}/enterprise/admin/databases/#column-limit"),
                 "influxdb3 Cloud Serverless": (200, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
                 "influxdb3 Cloud Dedicated": (250, f"{_INFLUXDB3}/cloud-dedicated/admin/databases/#column-limit"),
             },
         ),
-        Threshold("critical_ratio", 0.9, "share of the engine's limit", "our default: the next release may fail"),
+        Threshold(
+            "engine_fields",
+            0,
+            "fields",
+            "our default: 0 means that the engine limits all columns together, if any",
+            # Attributes of multi-measure records; of dimensions there may be 128.
+            {"timestream": (1_024, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html")},
+        ),
     ),
 )
 def wide_table(case: Case) -> Iterator[Finding]:
-    """Tables with more than `max_columns` columns; critical near the engine's own limit.
+    """Tables with at least half of the columns that the engine allows.
 
-    All columns count: time, tags, and fields.
+    All columns count: time, tags, and fields; on PostgreSQL, dropped ones count as well, which are not seen. On
+    Timestream, the fields of a table count. What it costs is the room that is left in `engine_columns` or
+    `engine_fields`, at the rate of the last weeks.
 
     ## Why it matters
 
-    Every column adds cost to writes and compaction, makes rows and catalogs larger, and invites `SELECT *`. Wide tables
-    are usually several tables in one, so most of their cells are null. At the engine's limit, the next new column is
-    rejected.
+    At the limit, the next new column is rejected, and with it the rows that have it. Wide tables are usually several
+    tables in one.
 
     ## Example
 
-    A table `machine` with one column per sensor, 400 in total, of which each machine has 20.
+    A table `machine` with one column per sensor, 1,400 in total, of which each machine has 20.
 
     ## Fix
 
@@ -73,25 +79,28 @@ def wide_table(case: Case) -> Iterator[Finding]:
     - PostgreSQL's limits: https://www.postgresql.org/docs/current/limits.html
     """
     for measurement in case.measurements:
-        limit, engine = case.limit("max_columns", measurement), case.limit("engine_columns", measurement)
-        columns = len(measurement.columns)
-        near = bool(engine.value) and columns >= engine.value * case.limit("critical_ratio", measurement).value
-        if columns <= limit.value and not near:
+        fields, limit, columns = (
+            len(measurement.fields),
+            case.limit("engine_columns", measurement),
+            len(measurement.columns),
+        )
+        if (of_fields := case.limit("engine_fields", measurement)).value:
+            limit, columns = of_fields, fields
+        if not limit.value or columns < _NOTED * limit.value:
             continue
         product = f"{case.profile.engine} {case.profile.edition}".strip()
-        reached = f", {percent(columns / engine.value)} of what {product} allows" if engine.value else ""
+        allowed = f"what {product} allows" if limit.origin.startswith("engine ") else "the limit"
         yield Finding(
             subject=subject_of(measurement),
-            severity=Severity.CRITICAL if near else Severity.WARNING,
-            message=f"{number(columns)} columns, more than the recommended {number(limit.value)}{reached}.",
+            impact=costs.of_hard_limit(
+                columns, limit, per_day=costs.rate(case, "fields", subject_of(measurement), fields)
+            ),
+            message=f"{number(columns)} {limit.unit}, {percent(columns / limit.value)} of {allowed}.",
             fix=f"Split {measurement.name} by what is written and read together, each part with the time and the same "
             f"{case.engine.words.tag}s. Which fields these are, only those who write and read them know.",
             observed=columns,
-            limit=engine if near else limit,
-            unit="columns",
-            evidence=(
-                Evidence("tags", number(len(measurement.tags))),
-                Evidence("fields", number(len(measurement.fields))),
-            ),
+            limit=limit,
+            unit=limit.unit,
+            evidence=(Evidence("tags", number(len(measurement.tags))), Evidence("fields", number(fields))),
             facts=("columns",),
         )

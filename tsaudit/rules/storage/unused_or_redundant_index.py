@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.engines.engine import Engine
 from tsaudit.model.change import DropIndex
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, size
@@ -18,26 +20,23 @@ _ORDERED: Final = frozenset({"btree"})
 _USUAL: Final = frozenset({"btree", "art"})
 _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 """Kinds that find single rows, each with a separate search."""
-_BACKWARDS: Final = {"": "desc", "desc": "", "desc nulls last": "nulls first", "nulls first": "desc nulls last"}
-_UNFINISHED: Final = "it is not valid, because building it failed or is still in progress, and no query uses it"
+_UNFINISHED: Final = "it is not valid, because building it failed, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
+_ALIKE: Final = 2
+"""Up to how many times its bytes a wider index may have to be read as fast: PostgreSQL keeps equal entries of a narrow
+one only once, so that it may have a quarter of the pages.
+"""
 
 
 @rule(
     code="STO001",
     title="A table has redundant or unused indexes",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES, Currency.MECHANISM},
     guidelines=("A9", "E8"),
     requires={"indexes"},
     uses={"options", "tag_values", "null_counts"},
     thresholds=(
-        Threshold(
-            "max_indexes",
-            10,
-            "indexes",
-            "our default: each row is written to all of them, and readings are looked up by source and time",
-        ),
         Threshold("min_days", 30, "days", "our default: long enough for a monthly report to have run"),
         Threshold(
             "min_values",
@@ -52,13 +51,6 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
             },
         ),
         Threshold("min_rows", 100_000, "rows", "our default: a small table may still get more values"),
-        Threshold(
-            "min_indexed_rows",
-            20_000,
-            "rows",
-            "our default: about 1 MB of an index on texts; counts where the engine does not report bytes",
-        ),
-        Threshold("min_bytes", 1_000_000, "bytes", "our default: a smaller one costs almost nothing"),
     ),
 )
 def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
@@ -67,22 +59,25 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     Reported are:
 
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
-      B-tree), sorted in the same or the opposite order;
+      B-tree), whatever their direction: a B-tree is read both ways;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
     - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
     - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
     - on DuckDB, an index on several columns, which no query uses;
-    - on GreptimeDB, an index on the first column of the key.
+    - on GreptimeDB, an index on the first column of the key;
+    - an index on a tag with fewer than `min_values` values in a table of `min_rows`.
 
     Indexes of a primary key or unique constraint are never reported.
 
-    The finding is a note if the index is smaller than `min_bytes` or, where the engine does not report its size,
-    if the table has fewer than `min_indexed_rows` rows; or if the previous audit did not see it. The same applies to an
-    index on a tag with fewer than `min_values` values in a table of `min_rows`, because it may be there for the rare
-    values. The fix drops the indexes that are certainly redundant, and the others only after those are gone. Tables
-    with more than `max_indexes` are reported even if each index is useful. Tables that GreptimeDB creates itself, for
-    traces and metrics, have built-in indexes and are left out.
+    The cost is the bytes of those that are certainly not needed, now and at the horizon at the rate of the rows. Where
+    the engine does not report them, it is the rows at a measured price each: 24.6 bytes on SQLite, 64 on DuckDB; on
+    GreptimeDB nobody measured one, and the finding is a note. An index that is not valid is a mechanism that fails,
+    whatever its bytes. Without a cost, and so a note, is what may have its use: an index of which a wider one starts
+    with the same columns but takes more than twice the bytes, an index on a tag with few values, because it may be
+    there for the rare ones, and an unused index that the previous audit did not see, because it may be new. The fix
+    drops the indexes that are certainly redundant, and the others only after those are gone. Tables that GreptimeDB
+    creates itself, for traces and metrics, have built-in indexes and are left out.
 
     ## Why it matters
 
@@ -109,51 +104,36 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         if case.engine.has_given_columns(measurement):
             continue
-        indexes = measurement.indexes or ()
-        unneeded = [found for index in indexes if (found := _evaluate(case, measurement, index))]
-        limit = case.limit("max_indexes", measurement)
-        if unneeded or len(indexes) > limit.value:
-            yield _finding(case, measurement, indexes, unneeded)
+        found = (_evaluate(case, measurement, index) for index in measurement.indexes or ())
+        if unneeded := [one for one in found if one]:
+            yield _finding(case, measurement, unneeded)
 
 
 @dataclass(frozen=True, slots=True)
 class _Unneeded:
     index: Index
     why: str
-    severity: Severity
     sure: bool = True
-    """False if it may be useful."""
+    """False if it may be useful: then it costs nothing that could be saved for certain."""
 
 
 def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
     """Why the index is not needed; None if it may be."""
     if index.constraint:
         return None
-    small = _is_small(case, measurement, index)
-    sure = not small and _seen_before(case, measurement, index)
     if not index.valid:
-        return _Unneeded(index, _UNFINISHED, Severity.WARNING if sure else Severity.NOTE)
-    if why := _served_otherwise(case.engine, measurement, index):
-        return _Unneeded(index, why, Severity.NOTE if small else Severity.WARNING)
+        return _Unneeded(index, _UNFINISHED)
+    if found := _served_otherwise(case.engine, measurement, index):
+        return found
     if few := _few_values(case, measurement, index):
-        return _Unneeded(index, few, Severity.NOTE, sure=False)
+        return _Unneeded(index, few, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
         return None
     since = index.counted_since or index.scans_since
     if since is None or (case.profile.collected_at - since).days < case.limit("min_days", measurement).value:
         return None
     why = f"not used once since {since.date()}" + (", or since it was created" if index.counted_since else "")
-    return _Unneeded(index, why, Severity.WARNING if sure else Severity.NOTE, sure)
-
-
-def _is_small(case: Case, measurement: Measurement, index: Index) -> bool:
-    """Whether it costs almost nothing: by its bytes, or by the rows of its table where the engine reports no bytes."""
-    if index.size_bytes is not None:
-        return index.size_bytes < case.limit("min_bytes", measurement).value
-    if index.kind in _ON_DEMAND:
-        return False  # GreptimeDB builds them with each file: whether they fit does not depend on the rows so far
-    rows = measurement.rows_total or measurement.rows
-    return rows is not None and rows.value < case.limit("min_indexed_rows", measurement).value
+    return _Unneeded(index, why, sure=_seen_before(case, measurement, index))
 
 
 def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
@@ -174,39 +154,45 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
     return any(index.name == i.name and index.columns == i.columns for m in same for i in m.indexes or ())
 
 
-def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> str:
-    """What does the index's work without it; empty if nothing is known to."""
+def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> _Unneeded | None:
+    """What does the index's work without it; None if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
-    if other := next((i for i in indexes if _replaces(i, index)), None):
-        verb = "has" if other.columns == index.columns else "starts with"
-        return f"{other.name} ({_columns(other)}) {verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
+    others = sorted((i for i in indexes if _replaces(i, index)), key=lambda other: not _reads_as_fast(other, index))
+    if others:
+        return _replaced(others[0], index)
     if why := engine.index_unused(index, on_time=on_time):
-        return why
+        return _Unneeded(index, why)
     if index.kind in _ON_DEMAND:
         if on_time:
-            return "rows are stored by time anyway"
-        leads = [i.columns[0] for i in indexes if i.kind == "primary"]
-        return "rows are sorted by this column, the first of the key" if [*index.columns] == leads else ""
-    return ""
+            return _Unneeded(index, "rows are stored by time anyway")
+        if [*index.columns] == [i.columns[0] for i in indexes if i.kind == "primary"]:
+            return _Unneeded(index, "rows are sorted by this column, the first of the key")
+    return None
+
+
+def _replaced(other: Index, index: Index) -> _Unneeded:
+    verb = "has" if other.columns == index.columns else "starts with"
+    same = f"{other.name} ({_columns(other)}) {verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
+    if _reads_as_fast(other, index):
+        return _Unneeded(index, same)
+    return _Unneeded(index, f"{same}, though it takes more to read", sure=False)
+
+
+def _reads_as_fast(other: Index, index: Index) -> bool:
+    """Whether a search in `other` reads about as many pages; so if the engine does not report bytes."""
+    return not index.size_bytes or other.size_bytes is None or other.size_bytes <= _ALIKE * index.size_bytes
 
 
 def _replaces(other: Index, index: Index) -> bool:
     """Whether any search that uses `index` can use `other`, which stays."""
     if other.name == index.name or other.kind != index.kind or not other.valid:
         return False
-    if other.partial or index.partial or None in index.columns or not _sorts_alike(other, index):
+    if other.partial or index.partial or None in index.columns:
         return False
     if other.columns == index.columns:
         return _to_keep(other) < _to_keep(index) and other.unique >= index.unique
     leading = other.columns[: len(index.columns)]
     return index.kind in _ORDERED and leading == index.columns and not index.unique
-
-
-def _sorts_alike(other: Index, index: Index) -> bool:
-    """Whether `other` returns rows in the order of `index`, forwards or backwards."""
-    count = len(index.columns)
-    own, theirs = (i.sorting or ("",) * len(i.columns) for i in (index, other))
-    return theirs[:count] in (own, tuple(_BACKWARDS[how] for how in own))
 
 
 def _stands_in(measurement: Measurement, index: Index) -> bool:
@@ -228,36 +214,43 @@ def _to_keep(index: Index) -> tuple[bool, bool, str]:
     return not index.constraint, not index.unique, index.name
 
 
-def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], unneeded: Sequence[_Unneeded]) -> Finding:
-    limit = case.limit("max_indexes", measurement)
-    too_many = len(indexes) > limit.value
+def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]) -> Finding:
     # If some are certainly redundant, the others wait: dropped together with their replacement, they would leave
     # queries without any index.
-    reported = [n for n in unneeded if n.sure] or unneeded
+    reported = [n for n in unneeded if n.sure] or list(unneeded)
     doubtful = [n.index.name for n in unneeded if n not in reported]
-    worst = max((n.severity for n in reported), key=lambda s: s.rank, default=Severity.WARNING)
-    parts = [f"{many(len(indexes), 'index')}, more than the recommended {number(limit.value)}"] if too_many else []
-    parts += [_summary(reported)] if reported else []
-    parts += [f"{listed(doubtful)} may not be needed either"] if doubtful else []
+    waiting = f"; {listed(doubtful)} may not be needed either" if doubtful else ""
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING if too_many else worst,
-        message="; ".join(parts) + ".",
+        impact=_impact(case, measurement, [n.index for n in reported if n.sure]),
+        basis=Basis.DECLARED,
+        message=f"{_summary(reported)}{waiting}.",
         changes=tuple(_drop(measurement, n.index) for n in reported),
-        fix="Drop them one at a time." if len(reported) > 1 else "" if reported else _choose(indexes),
-        observed=len(indexes) if too_many else len(reported),
-        limit=limit if too_many else None,
-        unit="indexes"
-        if too_many
-        else "redundant or unused index"
-        if len(unneeded) == 1
-        else "redundant or unused indexes",
+        fix="Drop them one at a time." if len(reported) > 1 else "",
+        observed=len(reported),
+        unit="redundant or unused index" if len(unneeded) == 1 else "redundant or unused indexes",
         evidence=(
-            Evidence("indexes", number(len(indexes))),
+            Evidence("indexes", number(len(measurement.indexes or ()))),
             *(Evidence(n.index.name, f"({_columns(n.index)}): {n.why}{_bytes(n.index)}") for n in unneeded),
         ),
         facts=("indexes", "tag_values"),
     )
+
+
+def _impact(case: Case, measurement: Measurement, indexes: Sequence[Index]) -> Impact | None:
+    """What they cost together; None if that is not known, or there are none."""
+    if any(not index.valid for index in indexes):
+        return Impact(Currency.MECHANISM, is_enforced=None, how="the catalog says that it is not valid")
+    if not indexes:
+        return None
+    sizes = [index.size_bytes for index in indexes if index.size_bytes is not None]
+    if len(sizes) == len(indexes):
+        return costs.of_bytes(case, measurement, sum(sizes), how="bytes of the indexes, as the engine reports them")
+    price, rows = case.engine.index_entry_bytes, measurement.rows_total or measurement.rows
+    if price is None or rows is None:
+        return None
+    how = f"{number(rows.value)} rows in {many(len(indexes), 'index')}; {case.engine.index_price}"
+    return costs.of_bytes(case, measurement, rows.value * len(indexes) * price, how=how)
 
 
 def _summary(unneeded: Sequence[_Unneeded]) -> str:
@@ -284,10 +277,3 @@ def _drop(measurement: Measurement, index: Index) -> DropIndex:
     whole = columns if len(columns) == len(index.columns) else ()
     # An index of the usual kind is asked for without naming it.
     return DropIndex(subject_of(measurement), index.name, whole, "" if index.kind in _USUAL else index.kind)
-
-
-def _choose(indexes: Sequence[Index]) -> str:
-    """What to do about too many indexes if none is known to be redundant."""
-    counted = sorted((i.scans, i.name) for i in indexes if i.scans is not None and not i.constraint)
-    least = f", beginning with those used least: {listed([name for _, name in counted[:3]])}" if counted else ""
-    return f"Keep those that frequent queries filter by, and drop the others{least}."
