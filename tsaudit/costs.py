@@ -37,7 +37,7 @@ def of_series(case: Case, measurement: Measurement, tags: Iterable[str]) -> Impa
         per_day=avoidable * _growth(case, measurement, names),
         kept_days=kept_days(case, measurement),
         unit_bytes=case.engine.series_bytes(measurement),
-        how=f"series with and without {', '.join(names)}; {case.engine.series_price}",
+        how="; ".join(filter(None, (f"series with and without {', '.join(names)}", case.engine.series_price))),
     )
 
 
@@ -74,14 +74,14 @@ def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str
 
 
 def _bytes_growth(case: Case, measurement: Measurement) -> float:
-    """The share of a table's bytes that is added each day: the slope of its history, else by the times of its rows."""
+    """The share of a table's bytes that is added each day: the slope of its history, else that of its rows."""
     at = Subject(measurement.database, measurement.name)
     points = case.timeline.of("data_bytes", at)
     if points and (case.profile.day - points[0].day).days >= _SLOPE_DAYS and measurement.storage:
         now = measurement.storage.data_bytes or 0
         grown = (now - points[0].value) / (case.profile.day - points[0].day).days
         return max(grown / now, 0.0) if now else 0.0
-    return 1 / days if (days := age_days(case, measurement)) else 0.0
+    return rows_growth(case, measurement)
 
 
 def age_days(case: Case, measurement: Measurement) -> float | None:
@@ -150,3 +150,23 @@ def is_enforced(limit: Limit) -> bool | None:
     if limit.origin.startswith(_SET_BY_OWNER):
         return True
     return None if limit.origin.startswith("engine ") else False
+
+
+_QUIET_DAYS: Final = 7
+"""After so long without a row, a table is not written anymore."""
+
+
+def rows_growth(case: Case, measurement: Measurement) -> float:
+    """The share of all rows of a table that is added each day, by the times of its rows; 0 if none is, or it is not
+    known.
+    """
+    first, last, end = measurement.first_time, measurement.last_time, case.profile.window.end
+    days = age_days(case, measurement)
+    if first is None or last is None or not days or measurement.own_window is not None:
+        return 0.0
+    if (end - last) / timedelta(days=1) > _QUIET_DAYS:
+        return 0.0
+    # The times are those of the window; what is older has its share of the table.
+    rows, total = measurement.rows, measurement.rows_total
+    part = rows.value / total.value if rows and total and total.value > rows.value else 1.0
+    return part / days
