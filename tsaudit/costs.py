@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.avoidable import avoidable_series
+from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import FOREVER, Measurement, Tag
 from tsaudit.model.subject import Subject
@@ -38,7 +39,7 @@ def of_series(case: Case, measurement: Measurement, tags: Iterable[str]) -> Impa
         per_day=avoidable * _growth(case, measurement, names),
         kept_days=kept_days(case, measurement),
         unit_bytes=case.engine.series_bytes(measurement),
-        how=f"series with and without {', '.join(names)}; {case.engine.series_price}",
+        how="; ".join(filter(None, (f"series with and without {', '.join(names)}", case.engine.series_price))),
     )
 
 
@@ -255,3 +256,23 @@ def rows_growth(case: Case, measurement: Measurement) -> float:
     rows, total = measurement.rows, measurement.rows_total
     part = rows.value / total.value if rows and total and total.value > rows.value else 1.0
     return part / days
+
+
+def of_periods(case: Case, family: CollectionFamily, avoidable: float, *, how: str) -> Impact:
+    """What could be saved of the bytes of all collections of a family. It grows as long as periods are added."""
+    held = total(member.bytes for member in family.members)
+    return Impact(
+        Currency.BYTES,
+        now=avoidable,
+        whole=max(held, avoidable) if held else None,
+        per_day=avoidable * periods_a_day(case, family) / len(family.members),
+        how=how,
+    )
+
+
+def periods_a_day(case: Case, family: CollectionFamily) -> float:
+    """How many collections are added to a family each day; 0 if no more are."""
+    first, last = family.members[0], family.members[-1]
+    days = (last.end - first.start) / timedelta(days=1)
+    ended = case.profile.window.end - last.end > last.end - last.start
+    return 0.0 if ended or days <= 0 else len(family.members) / days

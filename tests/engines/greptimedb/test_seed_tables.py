@@ -7,6 +7,7 @@ proposed statements are run, and the audit is silent on them afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -16,12 +17,14 @@ from tests.databases import Dataset, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.greptimedb.seed_tables import MISUSED, TABLES
 from tests.planning.places import Statements
+from tests.rules.cases import as_warning
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
-from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.planning.plans import plans_of
 from tsaudit.rule import LimitPolicy
 
 pytestmark = pytest.mark.full
@@ -29,9 +32,6 @@ pytestmark = pytest.mark.full
 VERSIONS: Final = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
 SMALL: Final = {
     "unsuitable-index.max_low_values": 1_000,
-    "unsuitable-index.min_rows": 100_000,
-    "unsuitable-full-text-index.min_rows": 1_000,
-    "unnecessary-deduplication.min_rows": 1_000,
     "identifier-tag.max_ids": 500,
 }
 """Limits for tables of thousands of rows instead of millions."""
@@ -60,10 +60,12 @@ def _audited(server: GreptimeDB, *tables: Table, limits: Mapping[str, float] | N
 def _found(target: Target, limits: Mapping[str, float] | None = None) -> dict[str, Finding]:
     result = evaluate(_collected(target), policy=LimitPolicy(target=limits or {}))
     assert not [r.reason for r in result.results if r.outcome is Outcome.ERROR]
-    return {
-        f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": f
-        for r, f in result.findings()
-    }
+    return {_key(r, f): f for r, f in result.findings()}
+
+
+def _key(rule: RuleResult, finding: Finding) -> str:
+    at = finding.subject
+    return f"{rule.code} {at.measurement}{'.' if at.column else ''}{at.column}"
 
 
 SAID: Final = {
@@ -86,51 +88,46 @@ def test_tables_of_the_guide_are_in_order(server: GreptimeDB) -> None:
     assert set(found) == SAID
 
 
-EXPECTED: Final[Mapping[str, Mapping[str, str]]] = {
-    "without_append_mode": {"STO006 {}": "critical"},
-    "lines_by_time": {"STO006 {}": "critical"},
-    "id_in_the_key": {"STO005 {}": "warning", "TAG002 {}.request_id": "warning"},
-    "id_alone_in_the_key": {"TAG002 {}.request_id": "warning", "STO009 {}": "warning"},
-    "id_with_inverted_index": {"STO007 {}.request_id": "warning"},
-    "method_with_skipping_index": {"STO007 {}.http_method": "warning"},
-    "key_indexed_again": {"STO001 {}": "warning"},
-    "unsearchable_logs": {"STO008 {}.message": "warning"},
-    "compared_logs": {"STO009 {}": "warning"},
-    "metrics_kept_twice": {"STO010 {}": "warning"},
-    "metrics_by_time": {"STO001 {}": "warning", "STO003 {}": "warning"},
-    "level_in_the_key": {"STO013 {}.level": "warning"},
+EXPECTED: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(code.format(name) for code in codes)
+    for name, codes in {
+        "without_append_mode": ("STO006 {}",),
+        "lines_by_time": ("STO006 {}",),
+        "id_in_the_key": ("STO005 {}", "TAG002 {}.request_id"),
+        "id_alone_in_the_key": ("TAG002 {}.request_id", "STO009 {}"),
+        "id_with_inverted_index": ("STO007 {}.request_id",),
+        "method_with_skipping_index": ("STO007 {}.http_method",),
+        "key_indexed_again": ("STO001 {}",),
+        "unsearchable_logs": ("STO008 {}.message",),
+        "compared_logs": ("STO009 {}",),
+        "metrics_kept_twice": ("STO010 {}",),
+        "metrics_by_time": ("STO001 {}", "STO003 {}"),
+        "level_in_the_key": ("STO013 {}.level",),
+    }.items()
 }
-"""All that is reported of the misused tables but information."""
+"""What is reported of the misused tables, at any severity: so few rows cost nothing yet."""
 
 
 @pytest.mark.parametrize("name", MISUSED)
-def test_what_the_guide_warns_against_is_reported_and_nothing_else(server: GreptimeDB, name: str) -> None:
+def test_what_the_guide_warns_against_is_reported_and_of_nothing_else_is_warned(server: GreptimeDB, name: str) -> None:
     found = _audited(server, MISUSED[name], limits=SMALL)
-    expected = {code.format(name): severity for code, severity in EXPECTED[name].items()}
-    if f"STO009 {name}" in expected and server.version.number < (1, 0):
-        # That no row is ever replaced is seen in files, of which that version does not tell.
-        assert found[f"STO009 {name}"].severity is Severity.NOTE
-        del expected[f"STO009 {name}"]
-    assert {k: str(f.severity) for k, f in found.items() if f.severity is not Severity.NOTE} == expected
+    assert EXPECTED[name] <= set(found)
+    assert {k for k, f in found.items() if f.severity is not Severity.NOTE} <= EXPECTED[name]
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) -> None:
     target = write(Dataset([MISUSED[name]], database="guide"), "greptimedb", server)
     rows = len(server.rows(server.tables["guide", name]))
-    plans = [
-        plan
-        for plan in evaluate(_collected(target), policy=LimitPolicy(target=SMALL)).plans
-        if plan.subject.measurement == name
+    profile = _collected(target)
+    results = [
+        replace(r, findings=tuple(as_warning(f) for f in r.findings if _key(r, f) in EXPECTED[name]))
+        for r in evaluate(profile, policy=LimitPolicy(target=SMALL)).results
     ]
-    if name == "compared_logs" and server.version.number < (1, 0):
-        assert not plans, "a note has none"
-        return
-    (plan,) = plans
+    (plan,) = plans_of(profile, results)
     for step in plan.steps:
         Statements("greptimedb", server, target).run(step)
     if ("guide", f"{name}_old") in server.tables:
         server.drop(server.tables["guide", f"{name}_old"])
-    found = _found(target, SMALL)
-    assert {k: f.message for k, f in found.items() if f.severity is not Severity.NOTE} == {}
+    assert not EXPECTED[name] & set(_found(target, SMALL))
     assert len(server.rows(server.tables["guide", name])) == (rows - 200 if name == "metrics_kept_twice" else rows)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_text
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, How, Index, Measurement, Profile
 
 ENGINE: Final = "greptimedb"
@@ -91,6 +92,15 @@ def overwritten(measurement: Measurement) -> int | None:
     if first - stored.first_time > _ROUNDING:
         return None
     return max(0, stored.rows - rows.value)
+
+
+def loss(measurement: Measurement) -> Impact | None:
+    """The rows that others overwrote, of those in files; None if there are none, or this is not known."""
+    lost, stored = overwritten(measurement), measurement.stored
+    if not lost or stored is None:
+        return None
+    how = "rows in the files of the window, by ssts_manifest, less those that a query returns"
+    return Impact(Currency.OVERWRITTEN, now=lost, whole=stored.rows, how=how)
 
 
 def primary_key(measurement: Measurement) -> tuple[str, ...]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from tests.builders import a_field, a_source
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW, a_count, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import LINES, a_table, a_text, findings, steps
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.duplicate_rows import duplicate_rows as rule
-from tsaudit.model.profile import Measurement, Repeats
+from tsaudit.model.finding import Severity
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Measurement, Repeats, Storage
 from tsaudit.model.subject import Subject
+
+MB = 1_000_000
 
 
 def _payments(again: int, append_mode: str = "true", offset: float = 0.0) -> Dataset:
@@ -60,8 +70,45 @@ def test_copy_when_rows_are_the_same_in_all_columns() -> None:
     assert "WITH ('append_mode'='true')" in text
 
 
-def test_silence_when_rows_are_few_or_the_table_deduplicates() -> None:
-    assert findings(rule, _table(90, 90, rows=100))
-    assert not findings(rule, _table(90, 90, rows=99))
-    assert not findings(rule, _table(90, 90, append="false"))
+def _stored(repeated: int, data: int | None, **changes: Any) -> Measurement:
+    return dataclasses.replace(_table(repeated, repeated), storage=Storage(data, 0), **changes)
+
+
+def test_cost_is_their_share_of_the_bytes() -> None:
+    (finding,) = findings(rule, _stored(1_000, 900 * MB))
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.now) == (Currency.BYTES, 90 * MB)
+    assert (finding.impact.whole, finding.impact.per_day) == (900 * MB, 3 * MB)
+    (finding,) = findings(rule, _stored(1_000, None))
+    assert finding.impact is None
+
+
+@pytest.mark.parametrize(
+    ("repeated", "data", "expected"),
+    [
+        # 3 MB a day more, 1.2 GB in a year.
+        (1_000, 900 * MB, Severity.WARNING),
+        (1_000, 7 * MB, Severity.NOTE),
+        # Much, and less than a twentieth of the table.
+        (499, 900 * MB, Severity.NOTE),
+    ],
+)
+def test_severity_when_they_cost_something(repeated: int, data: int, expected: Severity) -> None:
+    (finding,) = findings(rule, _stored(repeated, data))
+    assert finding.severity is expected
+
+
+def test_rate_when_the_window_has_a_part_of_the_rows() -> None:
+    old = _stored(1_000, 900 * MB, rows=a_count(1_000_000), rows_total=a_count(10_000_000))
+    (finding,) = findings(rule, old)
+    assert finding.impact is not None
+    assert finding.impact.per_day == pytest.approx(0.3 * MB)
+    young = dataclasses.replace(old, rows_total=old.rows, first_time=NOW - timedelta(days=3))
+    (finding,) = findings(rule, young)
+    assert finding.impact is not None
+    assert finding.impact.per_day == 30 * MB
+
+
+def test_silence_when_the_table_deduplicates() -> None:
+    assert not findings(rule, _table(900, 900, append="false"))
     assert not findings(rule, a_table(options={"append_mode": "true"}))

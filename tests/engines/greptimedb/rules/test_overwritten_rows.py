@@ -10,6 +10,7 @@ from tests.engines.greptimedb.cases import LINES, METHODS, a_table, a_text, find
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.overwritten_rows import overwritten_rows as rule
 from tsaudit.model.finding import Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.subject import Subject
 
 
@@ -20,13 +21,13 @@ def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message
 
 
 CASES = (
-    Case(_logs("false"), _logs("true"), Subject("", "logs"), severity=Severity.CRITICAL),
+    Case(_logs("false"), _logs("true"), Subject("", "logs")),
     # Of each two rows with one time the files hold both.
-    Case(_logs("false", METHODS, "method"), _logs("true", METHODS), Subject("", "logs"), severity=Severity.CRITICAL),
+    Case(_logs("false", METHODS, "method"), _logs("true", METHODS), Subject("", "logs")),
 )
 
 
-def test_severity_when_texts_tell_of_several_things() -> None:
+def test_note_until_a_loss_was_counted() -> None:
     one = a_table(key=(), fields=(a_field("usage", ("double",)),))
     (finding,) = findings(rule, one)
     assert finding.severity is Severity.NOTE
@@ -36,21 +37,26 @@ def test_severity_when_texts_tell_of_several_things() -> None:
     )
     assert not finding.changes
     assert "add a column that names the source to the key before" in finding.fix
-    assert findings(rule, a_table(key=(), fields=(a_text("method", METHODS),)))[0].severity is Severity.WARNING
-    assert findings(rule, a_table(key=(), fields=(a_text("line", LINES),)))[0].severity is Severity.CRITICAL
+    for text in (a_text("method", METHODS), a_text("line", LINES)):
+        (finding,) = findings(rule, a_table(key=(), fields=(text,)))
+        assert (finding.impact, finding.severity) == (None, Severity.NOTE)
+        assert finding.message.endswith("overwrite each other.")
 
 
 def test_loss_when_files_show_it() -> None:
-    of_several = a_table(key=(), fields=(a_text("method", METHODS),), stored=stored(1_000_005))
-    assert findings(rule, of_several)[0].severity is Severity.CRITICAL
-    # Of numbers alone they may be corrections.
     lost = a_table(key=(), stored=stored(1_000_005))
     (finding,) = findings(rule, lost)
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.OVERWRITTEN
+    assert (finding.impact.now, finding.impact.whole) == (5, 1_000_005)
     assert finding.severity is Severity.WARNING
     assert finding.message.endswith("overwrite each other. 5 stored rows can no longer be read.")
     assert finding.observed == 5
     later = a_table(key=(), stored=stored(1_000_005), first_time=NOW - timedelta(days=29))
     assert findings(rule, later)[0].severity is Severity.NOTE
+    for rows, expected in ((1_010_101, Severity.WARNING), (1_010_102, Severity.CRITICAL)):
+        (finding,) = findings(rule, a_table(key=(), stored=stored(rows)))
+        assert finding.severity is expected, rows
 
 
 def test_texts_are_named_once_and_no_rows_are_not_observed() -> None:

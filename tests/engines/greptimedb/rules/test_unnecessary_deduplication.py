@@ -10,6 +10,7 @@ from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unnecessary_deduplication import unnecessary_deduplication as rule
 from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import How, Measurement
 from tsaudit.model.subject import Subject
 
@@ -23,10 +24,9 @@ def _logs(append_mode: str, again: int = 0) -> Dataset:
     return dataset(table)
 
 
-LIMITS = {"unnecessary-deduplication.min_rows": 100.0}
 CASES = (
-    Case(_logs("false"), _logs("true"), Subject("", "logs"), limits=LIMITS),
-    Case(_logs("false", again=50), _logs("true"), Subject("", "logs"), limits=LIMITS),
+    Case(_logs("false"), _logs("true"), Subject("", "logs")),
+    Case(_logs("false", again=50), _logs("true"), Subject("", "logs")),
 )
 
 
@@ -40,17 +40,22 @@ def _one(table: Measurement, version: str = "1.1.4") -> Finding:
     return finding
 
 
-def test_warning_when_files_hold_next_to_no_duplicates() -> None:
+def test_note_when_files_hold_next_to_no_duplicates() -> None:
     finding = _one(_table(1_000_900))
-    assert finding.severity is Severity.WARNING
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     assert finding.message.endswith("each query compares its rows for duplicates, and their files contain almost none.")
     assert [e.value for e in finding.evidence] == ["message and trace_id", "900 of 1,000,900"]
     assert "This cannot be undone" in finding.fix
 
 
-def test_warning_when_files_hold_many() -> None:
+def test_loss_when_files_hold_many() -> None:
+    finding = _one(_table(1_002_000))
+    assert finding.impact is not None
+    assert (finding.impact.now, finding.impact.whole, finding.severity) == (2_000, 1_002_000, Severity.WARNING)
     finding = _one(_table(1_250_000))
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.OVERWRITTEN
+    assert (finding.impact.now, finding.impact.whole, finding.severity) == (250_000, 1_250_000, Severity.CRITICAL)
     assert finding.message == (
         "The table contains events and is not append-only: 20% of the rows in its files are hidden, because "
         "others have the same key and time."
@@ -71,10 +76,8 @@ def test_files_that_hold_less_than_was_read_show_no_duplicate() -> None:
     assert _one(_table(900_000)).observed == 0
 
 
-def test_silence_when_the_table_holds_no_events_or_few_rows() -> None:
+def test_silence_when_the_table_holds_no_events() -> None:
     assert not findings(rule, _table(None, fields=(a_field("cpu", ("double",)),)))
-    assert not findings(rule, _table(None, rows=a_count(999)))
-    assert findings(rule, _table(None, rows=a_count(1_000)))
     assert not findings(rule, _table(None, options={"append_mode": "true"}))
     assert not findings(rule, _table(None, key=()))
 

@@ -20,7 +20,6 @@ CASES = (
         breaks=dataset(table("cpu", hosts(20), greptime=DIVIDED)),
         keeps=dataset(table("cpu", hosts(20))),
         subject=Subject("", "cpu"),
-        severity=Severity.NOTE,
     ),
     Case(
         breaks=dataset(table("cpu", hosts(20), greptime=DIVIDED)),
@@ -36,7 +35,6 @@ CASES = (
             )
         ),
         subject=Subject("", "cpu"),
-        severity=Severity.NOTE,
     ),
 )
 

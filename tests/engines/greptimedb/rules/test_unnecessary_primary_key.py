@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime, timedelta
 
-from tests.builders import a_count, a_tag
+import pytest
+
+from tests.builders import NOW, a_count, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, findings, steps
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unnecessary_primary_key import unnecessary_primary_key as rule
 from tsaudit.model.finding import Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 
@@ -33,7 +37,6 @@ CASES = (
         breaks=_logs("application", ("shop",)),
         keeps=_logs("application", ("shop", "search")),
         subject=Subject("", "logs"),
-        severity=Severity.NOTE,
         main_contributor="application",
         limits=LIMITS,
     ),
@@ -55,6 +58,26 @@ def test_finding_when_rows_per_key_are_just_too_few() -> None:
     assert not findings(rule, _table(10_001), min_rows_per_key=9)
 
 
+@pytest.mark.parametrize(
+    ("series", "first", "expected"),
+    [
+        (1_001, NOW - timedelta(days=30), Severity.WARNING),
+        # 250 in thirty days are 750 more in ninety.
+        (251, NOW - timedelta(days=30), Severity.WARNING),
+        (250, NOW - timedelta(days=30), Severity.NOTE),
+        (900, NOW - timedelta(days=30_000), Severity.NOTE),
+    ],
+)
+def test_cost_is_the_values_of_the_key_that_would_be_gone(series: int, first: datetime, expected: Severity) -> None:
+    (finding,) = findings(rule, dataclasses.replace(_table(series, rows=1_000), first_time=first))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.SERIES
+    assert (finding.impact.now, finding.impact.whole) == (series - 1, series)
+    assert finding.impact.per_day == pytest.approx((series - 1) / ((NOW - first) / timedelta(days=1)))
+    assert finding.impact.how == "series with and without host"
+    assert finding.severity is expected
+
+
 def test_columns_that_sort_rows_stay_in_the_key() -> None:
     tags = (a_tag("site", 1), a_tag("app", 4), a_tag("region", 30), a_tag("request_id", 90_000))
     table = a_table(
@@ -70,6 +93,9 @@ def test_columns_that_sort_rows_stay_in_the_key() -> None:
         "of the key for 100,000 rows, none of which is ever merged."
     )
     assert finding.main_contributor == "request_id"
+    assert finding.impact is not None
+    assert (finding.impact.now, finding.severity) == (89_999, Severity.WARNING)
+    assert finding.impact.how == "series with and without site, request_id"
     assert 'PRIMARY KEY ("app", "region")\n' in steps(rule, table)
     assert "Where most queries filter by app and region, a key of them helps." in finding.fix
     # 4 x 30 values with 900 rows each would be too many for blocks of 1,000.

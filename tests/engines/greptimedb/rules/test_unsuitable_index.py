@@ -12,8 +12,11 @@ from tests.engines.greptimedb.cases import IDS, METHODS, a_table, a_text, findin
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_index import unsuitable_index as rule
 from tsaudit.model.finding import Severity
-from tsaudit.model.profile import Measurement, RowPatterns
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Measurement, RowPatterns, Storage
 from tsaudit.model.subject import Subject
+
+MB = 1_000_000
 
 
 def _requests(index_of_id: str, index_of_method: str) -> Dataset:
@@ -50,18 +53,56 @@ def _table(kind: str, values: int, read: int = 10_000, rows: int = 1_000_000) ->
 
 
 def test_inverted_when_values_are_just_too_many() -> None:
-    assert not findings(rule, _table("inverted", 10_000))
-    (finding,) = findings(rule, _table("inverted", 10_001))
+    assert not findings(rule, _table("inverted", 10_000, read=100_000))
+    (finding,) = findings(rule, _table("inverted", 10_001, read=100_000))
     assert finding.message == (
         "request_id has 10,001 distinct values among the rows read and an inverted index: an inverted index lists the "
         "rows of each."
     )
-    text = steps(rule, _table("inverted", 10_001))
+    text = steps(rule, _table("inverted", 10_001, read=100_000))
     made, unset = (
         f'ALTER TABLE "main"."logs" MODIFY COLUMN "request_id" {how} INDEX;'
         for how in ("SET SKIPPING", "UNSET INVERTED")
     )
     assert text.index(made) < text.index(unset)
+
+
+def test_number_of_values_when_each_row_read_has_one_of_its_own() -> None:
+    """No more values can be seen than rows are read, and a limit may be as high."""
+    (finding,) = findings(rule, _table("inverted", 10_000, read=10_000))
+    assert finding.message.startswith("request_id has 1,000,000 distinct values in all rows, estimated from 10,000 of")
+    assert findings(rule, _table("inverted", 9_000, read=10_000))
+    assert not findings(rule, _table("inverted", 8_999, read=10_000))
+    assert not findings(rule, _table("inverted", 10_000, read=10_000, rows=10_000))
+
+
+def _stored(index_bytes: int | None, kind: str = "inverted", also: str = "") -> Measurement:
+    table = _table(kind, 20_000 if kind == "inverted" else 3, read=100_000)
+    others = a_table(indexes={also: "skipping"}).indexes or () if also else ()
+    indexes = (*(table.indexes or ()), *others[:1])
+    return dataclasses.replace(table, indexes=indexes, storage=Storage(800 * MB, index_bytes))
+
+
+def test_cost_is_a_share_of_the_bytes_of_indexes() -> None:
+    (finding,) = findings(rule, _stored(200 * MB))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.BYTES
+    assert (finding.impact.now, finding.impact.whole) == (200 * MB, 1_000 * MB)
+    assert finding.impact.per_day == pytest.approx(200 * MB / 30)
+    (finding,) = findings(rule, _stored(200 * MB, also="trace_id"))
+    assert finding.impact is not None
+    assert finding.impact.now == 100 * MB
+    for unpriced in (_stored(None), _stored(200 * MB, "skipping")):
+        (finding,) = findings(rule, unpriced)
+        assert (finding.impact, finding.severity) == (None, Severity.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("index_bytes", "expected"), [(200 * MB, Severity.WARNING), (40 * MB, Severity.NOTE), (MB, Severity.NOTE)]
+)
+def test_severity_when_the_index_is_large(index_bytes: int, expected: Severity) -> None:
+    (finding,) = findings(rule, _stored(index_bytes))
+    assert finding.severity is expected
 
 
 def test_skipping_when_values_are_few_and_known() -> None:

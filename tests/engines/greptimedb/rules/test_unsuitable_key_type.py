@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from tests.builders import a_tag
+from tests.builders import NOW, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings, steps
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_key_type import unsuitable_key_type as rule
+from tsaudit.model.finding import Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 
@@ -33,9 +37,17 @@ CASES = (
 )
 
 
-def _table(data_type: str, sample: tuple[str, ...] = ("1", "2"), engine: str = "mito") -> Measurement:
-    tags = (a_tag("level", 2, sample, data_type=data_type), a_tag("sensor", 3))
-    return a_table(tags=tags, key=("sensor", "level"), options={"engine": engine})
+def _table(
+    data_type: str, sample: tuple[str, ...] = ("1", "2"), engine: str = "mito", values: int = 2, days: int = 30
+) -> Measurement:
+    tags = (a_tag("level", values, sample, data_type=data_type), a_tag("sensor", 3))
+    return a_table(
+        tags=tags,
+        key=("sensor", "level"),
+        options={"engine": engine},
+        series=3 * values,
+        first_time=NOW - timedelta(days=days),
+    )
 
 
 @pytest.mark.parametrize("data_type", ["double", "float", "timestamp(3)", "timestamp(9)"])
@@ -49,6 +61,18 @@ def test_finding_when_the_type_is_measured(data_type: str) -> None:
     assert finding.evidence[1].value == "sensor and level"
 
 
+@pytest.mark.parametrize(
+    ("values", "days", "expected"),
+    [(1_001, 30_000, Severity.WARNING), (900, 30_000, Severity.NOTE), (301, 30, Severity.WARNING)],
+)
+def test_cost_is_the_series_that_would_be_gone(values: int, days: int, expected: Severity) -> None:
+    (finding,) = findings(rule, _table("double", values=values, days=days))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.SERIES
+    assert (finding.impact.now, finding.impact.whole) == (values - 1, 3 * values)
+    assert finding.severity is expected
+
+
 @pytest.mark.parametrize("data_type", ["string", "bigint", "bigint unsigned", "int", "boolean", "date"])
 def test_silence_when_the_type_names(data_type: str) -> None:
     assert not findings(rule, _table(data_type))
@@ -60,6 +84,7 @@ def test_finding_when_texts_are_just_too_long() -> None:
     assert finding.message == (
         "The values of level, which is in the primary key, have 65 characters on average, more than 64."
     )
+    assert finding.impact is None
     assert not findings(rule, _table("string", ("x" * 65,)), max_length=65)
     assert not findings(rule, _table("string", ()))
 

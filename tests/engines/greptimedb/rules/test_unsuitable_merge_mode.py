@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import pytest
+
 from tests.builders import a_count, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings, steps, stored
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_merge_mode import unsuitable_merge_mode as rule
 from tsaudit.model.finding import Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement, RowPattern, RowPatterns
 from tsaudit.model.subject import Subject
 
@@ -33,7 +38,6 @@ CASES = (
         _parts("last_non_null", whole=True),
         _parts("last_row", whole=True),
         Subject("", "hosts"),
-        severity=Severity.NOTE,
     ),
 )
 
@@ -58,10 +62,36 @@ def test_finding_when_parts_replace_each_other() -> None:
     assert "WITH ('merge_mode'='last_non_null')" in steps(rule, _table(2_000_000, PARTS))
 
 
+@pytest.mark.parametrize(("in_files", "expected"), [(1_010_101, Severity.WARNING), (1_010_102, Severity.CRITICAL)])
+def test_cost_is_the_rows_that_were_lost(in_files: int, expected: Severity) -> None:
+    (finding,) = findings(rule, _table(in_files, PARTS))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.OVERWRITTEN
+    assert (finding.impact.now, finding.impact.whole) == (in_files - 1_000_000, in_files)
+    assert finding.severity is expected
+
+
+def test_loss_when_one_part_always_comes_last() -> None:
+    """Then no row read shows that there is another part, and its fields are empty."""
+
+    def hidden(in_files: int, empty: float = 1.0) -> Measurement:
+        table = _table(in_files, (("memory",),), rows=1_000)
+        fields = (a_field("cpu", ("double",), empty), a_field("memory", ("double",)))
+        return dataclasses.replace(table, fields=fields)
+
+    (finding,) = findings(rule, hidden(2_000_000))
+    assert finding.message.startswith("Merge mode last_row loses values: no row read has a value of cpu, and 50%")
+    assert finding.severity is Severity.CRITICAL
+    assert findings(rule, hidden(1_111_112))
+    # A column that nobody fills, and now and then a correction.
+    assert not findings(rule, hidden(1_111_111))
+    assert not findings(rule, hidden(2_000_000, empty=0.99))
+
+
 def test_silence_when_hardly_a_row_was_written_again() -> None:
-    assert findings(rule, _table(1_010_102, PARTS))
-    assert not findings(rule, _table(1_010_000, PARTS))
-    assert findings(rule, _table(1_010_000, PARTS), min_overwritten_ratio=0.001)
+    assert findings(rule, _table(1_001_002, PARTS))
+    assert not findings(rule, _table(1_001_000, PARTS))
+    assert not findings(rule, _table(1_010_000, PARTS), min_overwritten_ratio=0.01)
 
 
 def test_silence_when_rows_are_whole_or_have_a_field_in_common() -> None:
@@ -71,12 +101,17 @@ def test_silence_when_rows_are_whole_or_have_a_field_in_common() -> None:
 
 
 def test_information_when_no_row_lacks_a_field() -> None:
-    whole = a_table(options={"merge_mode": "last_non_null"})
+    unknown = a_table(options={"merge_mode": "last_non_null"})
+    (finding,) = findings(rule, unknown)
+    assert not finding.changes
+    whole = a_table(options={"merge_mode": "last_non_null"}, stored=stored(1_000_000))
     (finding,) = findings(rule, whole)
     assert finding.severity is Severity.NOTE
     assert finding.fix.startswith("Recreate logs with merge_mode last_row: no ALTER TABLE does this.")
     assert not findings(rule, _table(2_000_000, PARTS, mode="last_non_null"))
-    assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, rows=a_count(99)))
+    assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, rows=a_count(0)))
+    # Where rows were written again, they may be whole because they were merged.
+    assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, stored=stored(1_000_001)))
 
 
 def test_silence_when_it_keeps_all_rows() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.builders import a_field
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings, steps
@@ -35,7 +37,6 @@ CASES = (
         breaks=_readings("ts", "at", timedelta(seconds=4)),
         keeps=_readings("ts", "installed_at", timedelta(days=400)),
         subject=Subject("", "readings", "ts"),
-        severity=Severity.NOTE,
     ),
 )
 
@@ -52,9 +53,9 @@ def _field(key: str, lag: TimeLag | None) -> Field:
     return a_field(key, ("timestamp(3)",), lag=lag)
 
 
-def test_warning_when_names_say_so() -> None:
+def test_message_when_names_say_so() -> None:
     (finding,) = findings(rule, _table())
-    assert finding.severity is Severity.WARNING
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     assert finding.message == (
         "measured_at is before the time index ingested_at in 100% of the rows read, with a median of 2.5 s: the "
         "index is the arrival time."
@@ -69,13 +70,18 @@ def test_warning_when_names_say_so() -> None:
     assert '"ingested_at" TIMESTAMP(3),' in text
 
 
-def test_information_when_names_do_not() -> None:
-    (finding,) = findings(rule, _table("ts", "at"))
-    assert finding.severity is Severity.NOTE
-    assert finding.message.endswith("it may be the time of the sample.")
-    assert findings(rule, _table("ts", "event_time"))[0].severity is Severity.WARNING
-    assert findings(rule, _table("greptime_timestamp", "at"))[0].severity is Severity.WARNING
-    assert findings(rule, _table("event_time", "start_time"))[0].severity is Severity.NOTE
+@pytest.mark.parametrize(
+    ("index", "other", "said"),
+    [
+        ("ts", "at", "it may be the time of the sample."),
+        ("event_time", "start_time", "it may be the time of the sample."),
+        ("ts", "event_time", "the index is the arrival time."),
+        ("greptime_timestamp", "at", "the index is the arrival time."),
+    ],
+)
+def test_message_follows_from_the_names(index: str, other: str, said: str) -> None:
+    (finding,) = findings(rule, _table(index, other))
+    assert finding.message.endswith(said)
 
 
 def test_limits_when_just_reached_and_just_over() -> None:

@@ -16,6 +16,7 @@ from tsaudit.analysis.tables.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept
 from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database, DatabaseStorage, Documents, Gap, Index, Measurement, Reason, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -60,7 +61,7 @@ def days(count: int, form: str = "visits_%Y_%m_%d") -> list[str]:
 def test_message_and_evidence() -> None:
     (finding,) = with_steps(rule, a_profile(*map(a_collection, days(20)), engine="mongodb"))
     assert finding.subject == Subject("main", "visits_{day}")
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.NOTE
     assert finding.message == (
         "20 collections named visits_{day} contain 2,000 documents in 70 kB, and 64 kB of indexes."
     )
@@ -84,11 +85,29 @@ def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:
     )
 
 
-def test_information_when_they_are_few_and_silence_when_they_prove_nothing() -> None:
+@pytest.mark.parametrize(
+    ("count", "ends", "expected"),
+    [
+        # One more a day, a thousand in ninety days.
+        (910, 0, Severity.WARNING),
+        (909, 0, Severity.NOTE),
+        (999, 2, Severity.NOTE),
+        (1_000, 2, Severity.WARNING),
+    ],
+)
+def test_cost_is_the_number_of_collections(count: int, ends: int, expected: Severity) -> None:
+    names = days(count + ends)[ends:]
+    (finding,) = run_rule(rule, a_profile(*map(a_collection, names), engine="mongodb")).findings
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.now) == (Currency.FAMILY, count)
+    assert finding.impact.per_day == (0 if ends else 1)
+    assert finding.severity is expected
+
+
+def test_silence_when_they_prove_nothing() -> None:
     def found(*names: str) -> list[Severity]:
         return [f.severity for f in run_rule(rule, a_profile(*map(a_collection, names), engine="mongodb")).findings]
 
-    assert found(*days(12)) == [Severity.WARNING]
     assert found(*days(11)) == [Severity.NOTE]
     assert found(*days(2)) == []
     assert found("order_201210", "order_201305", "order_201907") == []
@@ -136,30 +155,49 @@ def test_family_is_gone_through_a_few_times_and_not_once_for_each_member(monkeyp
     assert 0 < len(times) < 10
 
 
-def test_critical_when_all_files_come_to_the_limit() -> None:
+@pytest.mark.parametrize(
+    ("max_files", "expected"),
+    [(76, Severity.NOTE), (75, Severity.WARNING), (64, Severity.WARNING), (63, Severity.CRITICAL)],
+)
+def test_severity_when_all_files_come_to_a_limit_that_was_set(max_files: int, expected: Severity) -> None:
     profile = a_profile(*map(a_collection, days(20)), engine="mongodb")
-    assert run_rule(rule, profile, {"max_files": 61}).findings[0].severity is Severity.WARNING
-    (finding,) = run_rule(rule, profile, {"max_files": 60}).findings
-    assert finding.severity is Severity.CRITICAL
+    (finding,) = run_rule(rule, profile, {"max_files": max_files}).findings
+    assert finding.severity is expected
+    assert finding.impact is not None
+    if expected is Severity.NOTE:
+        assert (finding.impact.currency, finding.limit) == (Currency.FAMILY, None)
+        return
+    assert (finding.impact.currency, finding.impact.now, finding.impact.whole) == (Currency.LIMIT, 60, max_files)
     assert finding.limit is not None
     assert finding.limit.name == "collection-per-period.max_files"
 
 
-def test_critical_when_their_number_comes_to_the_limit_soon() -> None:
+def test_no_limit_is_enforced_unless_somebody_sets_one() -> None:
+    """What MongoDB advises is worth a word, and rejects nothing."""
+    members = [dataclasses.replace(a_collection(n), indexes=(a_collection(n).indexes or ()) * 400) for n in days(12)]
+    (finding,) = run_rule(rule, a_profile(*members, engine="mongodb")).findings
+    assert finding.limit is not None
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.severity) == (Currency.FAMILY, Severity.NOTE)
+
+
+def test_severity_when_their_number_comes_to_the_limit_soon() -> None:
     profile = a_profile(*map(a_collection, days(100)), engine="mongodb")
     growing = tuple(Point(DAY - timedelta(days=28 - i), 72.0 + i) for i in range(28))
     timeline = Timeline(points={("measurements", Subject()): growing})
     # A hundred collections with two indexes each: 300 files, three more a day.
-    (finding,) = run_rule(rule, profile, {"max_files": 360}, timeline).findings
-    assert finding.severity is Severity.CRITICAL
+    (finding,) = run_rule(rule, profile, {"max_files": 450}, timeline).findings
+    assert finding.severity is Severity.WARNING
     assert finding.forecast is not None
     assert finding.forecast.days is not None
-    assert 15 <= finding.forecast.days <= 25
-    assert "; at this rate the limit of 360 files is reached in about " in finding.message
-    (later,) = run_rule(rule, profile, {"max_files": 600}, timeline).findings
-    assert (later.severity, "at this rate" in later.message) == (Severity.WARNING, False)
+    assert 38 <= finding.forecast.days <= 60
+    assert "; at this rate the limit of 450 files is reached in about " in finding.message
+    (sooner,) = run_rule(rule, profile, {"max_files": 330}, timeline).findings
+    assert sooner.severity is Severity.CRITICAL
+    (later,) = run_rule(rule, profile, {"max_files": 900}, timeline).findings
+    assert (later.severity, "at this rate" in later.message) == (Severity.NOTE, False)
     steady = Timeline(points={("measurements", Subject()): tuple(Point(p.day, 100.0) for p in growing)})
-    assert run_rule(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARNING
+    assert run_rule(rule, profile, {"max_files": 376}, steady).findings[0].severity is Severity.NOTE
 
 
 def test_database_for_each_period_is_told_too() -> None:
@@ -171,10 +209,13 @@ def test_database_for_each_period_is_told_too() -> None:
         return list(run_rule(rule, profile).findings)
 
     (finding,) = found(12)
-    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARNING)
+    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.NOTE)
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.now) == (Currency.FAMILY, 12)
+    # The last one ended in December.
+    assert finding.impact.per_day == 0
     assert finding.message == "12 databases named stats_{month} contain 12 collections."
     assert [e.value for e in finding.evidence] == ["2025-01-01 to 2025-12-01, each month", "14.4 kB"]
-    assert [f.severity for f in found(11)] == [Severity.NOTE]
     assert found(2) == []
 
 

@@ -12,6 +12,7 @@ from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.disk_fills_up import disk_fills_up as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, figures
@@ -67,9 +68,27 @@ def _found(profile: Profile, days: float = float("inf"), **limits: float) -> tup
 
 def test_severity_follows_from_the_days_that_are_left() -> None:
     assert [f.severity for f in _found(_profile(60_000_000_000), 60)] == [Severity.WARNING]
-    assert [f.severity for f in _found(_profile(80_000_000_000), 10)] == [Severity.CRITICAL]
-    assert _found(_profile(60_000_000_000), 60, warning_days=40) == ()
+    assert [f.severity for f in _found(_profile(60_000_000_000), 10)] == [Severity.CRITICAL]
+    assert [f.severity for f in _found(_profile(60_000_000_000), 150)] == [Severity.NOTE]
     assert _found(_profile(60_000_000_000)) == ()
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        (69_000_000_000, []),
+        (70_000_000_000, [Severity.NOTE]),
+        (80_000_000_000, [Severity.WARNING]),
+        (95_000_000_000, [Severity.CRITICAL]),
+    ],
+)
+def test_severity_follows_from_the_share_that_is_used(used: int, expected: list[Severity]) -> None:
+    found = run_rule(rule, _profile(used)).findings
+    assert [f.severity for f in found] == expected
+    for finding in found:
+        assert finding.impact is not None
+        assert (finding.impact.currency, finding.impact.is_enforced) == (Currency.LIMIT, True)
+        assert (finding.impact.now, finding.impact.whole) == (used, 100_000_000_000)
 
 
 def test_message_and_forecast() -> None:
@@ -80,13 +99,14 @@ def test_message_and_forecast() -> None:
     )
     assert finding.forecast is not None
     assert finding.forecast.limit == 100_000_000_000
+    assert finding.impact is not None
+    assert finding.impact.days_left == finding.forecast.days
     assert "totalSize()" in finding.fix
 
 
 def test_disk_that_is_nearly_full_is_told_without_history() -> None:
     (finding,) = run_rule(rule, _profile(90_000_000_000)).findings
     assert finding.message == "90% of the disk's 100 GB are used."
-    assert run_rule(rule, _profile(89_999_999_999)).outcome is Outcome.PASS
 
 
 def test_disk_is_told_once_for_the_database_that_grew_most() -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import json
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import bson
 import pytest
 
-from tests.builders import a_field, a_profile, a_ratio
+from tests.builders import NOW, a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Measurement
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Measurement, Storage
 from tsaudit.model.subject import Subject
 
 CASES = (
@@ -32,13 +34,12 @@ CASES = (
         ),
         subject=Subject("", "users", "user_id"),
         main_contributor="user_id",
-        limits={"id-beside-document-id.min_saved_bytes": 1},
     ),
 )
 
 
-def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return with_steps(rule, a_profile(*measurements, engine="mongodb"), {"min_saved_bytes": 1.0} | limits)
+def _found(*measurements: Measurement) -> tuple[Finding, ...]:
+    return with_steps(rule, a_profile(*measurements, engine="mongodb"))
 
 
 def _with(**changes: Any) -> Measurement:
@@ -149,13 +150,43 @@ def test_silence_when_the_id_is_not_made_by_the_driver() -> None:
     assert _found(dataclasses.replace(users, fields=own)) == ()
 
 
-def test_information_when_little_is_saved_or_the_id_is_asked_for() -> None:
-    assert _found(a_collection("users"))[0].severity is Severity.WARNING
-    assert _found(a_collection("users"), min_saved_bytes=4101)[0].severity is Severity.NOTE
-    users = a_collection("users")
+def _large(index_bytes: int, days_old: int = 30, **of_index: Any) -> Measurement:
+    """Ten million documents of 35 bytes, 100 MB with all indexes."""
+    users = a_collection("users", documents=10_000_000, data=100_000_000)
     own, other = users.indexes or ()
-    asked = dataclasses.replace(users, indexes=(dataclasses.replace(own, scans=3), other))
-    assert _found(asked)[0].severity is Severity.NOTE
+    return dataclasses.replace(
+        users,
+        indexes=(dataclasses.replace(own, size_bytes=index_bytes, **of_index), other),
+        storage=Storage(100_000_000, 2 * index_bytes),
+        first_time=NOW - timedelta(days=days_old),
+    )
+
+
+def test_cost_is_the_bytes_saved() -> None:
+    (finding,) = _found(_large(150_000_000))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.BYTES
+    # 21 of 35 bytes of each document.
+    assert finding.impact.now == pytest.approx(60_000_000 + 150_000_000)
+    assert finding.impact.whole == 400_000_000
+    assert finding.impact.per_day == pytest.approx(finding.impact.now / 30)
+
+
+@pytest.mark.parametrize(
+    ("measurement", "expected"),
+    [
+        (_large(150_000_000), Severity.WARNING),
+        (_large(41_000_000, days_old=300_000), Severity.WARNING),
+        (_large(39_000_000, days_old=300_000), Severity.NOTE),
+        (_large(39_000_000, days_old=300), Severity.WARNING),
+        # Something asks for the `_id`.
+        (_large(150_000_000, scans=3), Severity.NOTE),
+    ],
+)
+def test_severity_when_much_is_saved(measurement: Measurement, expected: Severity) -> None:
+    (finding,) = _found(measurement)
+    assert finding.severity is expected
+    assert (finding.impact is None) is bool((measurement.indexes or ())[0].scans)
 
 
 def test_one_finding_for_a_family() -> None:
@@ -164,6 +195,8 @@ def test_one_finding_for_a_family() -> None:
     (finding,) = _found(*members)
     assert finding.subject == Subject("main", "visits_{day}", "user_id")
     assert finding.observed == 20 * 4100
+    assert finding.impact is not None
+    assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (20 * 4100, 20 * 6700, 4100)
     assert "in 20 collections named visits_{day}" in finding.message
     assert "closed-period-kept" in finding.fix
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
 from typing import Any
 
-from tests.builders import a_count, a_profile, a_source, a_tag
+import bson
+import pytest
+
+from tests.builders import NOW, a_count, a_field, a_profile, a_source, a_tag
 from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, run_rule, with_steps
+from tsaudit.engines.mongodb.rules.scattered_buckets import bucket_bytes
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Buckets
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Buckets, Storage
 from tsaudit.model.subject import Subject
 
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta"}}
@@ -31,7 +37,6 @@ CASES = (
         breaks=_requests(by_request=True),
         keeps=_requests(by_request=False),
         subject=Subject("", "requests", "meta.request"),
-        severity=Severity.CRITICAL,
         main_contributor="meta.request",
         limits={"scattered-buckets.min_buckets": 3},
     ),
@@ -48,25 +53,77 @@ def _found(rows: float | None, sources: int = 900, count: int = 1000, **options:
 
 def test_message_and_main_contributor() -> None:
     (finding,) = _found(3.5)
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.NOTE
     assert finding.message == "Half of its 1,000 buckets contain 3.5 measurements or fewer; they are from 900 sources."
     assert (finding.main_contributor, finding.samples) == ("meta.request", ("r1", "r2"))
     assert "meta.request belongs beside it" in finding.fix
 
 
-def test_severity_follows_from_rows_and_sources() -> None:
+def _of_size(rows_in_each: int, count: int, data: int, index: int, days_old: int = 30) -> Finding:
+    """The finding about documents of 35 bytes with one field, `user_id`."""
+    measurement = dataclasses.replace(
+        a_collection("requests", documents=rows_in_each * count),
+        buckets=Buckets(count, 1000, 900, rows_in_each, a_source()),
+        options={"type": "timeseries", "timeseries.timeField": "at", "timeseries.metaField": "meta"},
+        storage=Storage(data, index),
+        first_time=NOW - timedelta(days=days_old),
+    )
+    (finding,) = run_rule(rule, a_profile(measurement, engine="mongodb")).findings
+    return finding
+
+
+def test_cost_is_the_buckets_that_would_not_be_needed() -> None:
     assert _found(10) == ()
-    assert [f.severity for f in _found(9.5)] == [Severity.WARNING]
-    assert [f.severity for f in _found(2, sources=899)] == [Severity.WARNING]
-    assert [f.severity for f in _found(2, sources=900)] == [Severity.CRITICAL]
-    # Of many buckets, a thousand that are all of different sources.
-    assert [f.severity for f in _found(2, sources=1000, count=50_000)] == [Severity.CRITICAL]
+    finding = _of_size(2, 1_000_000, data=200_000_000, index=100_000_000)
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.BYTES
+    # With ten in each, a fifth of them; of each, 265 of 335 bytes are not of its measurements.
+    assert finding.impact.now == pytest.approx(0.8 * (100_000_000 + 200_000_000 * 265 / 335))
+    assert finding.impact.whole == 300_000_000
+    assert finding.impact.per_day == pytest.approx(finding.impact.now / 30)
+    (unknown,) = _found(2)
+    assert unknown.impact is not None
+    unmeasured = dataclasses.replace(a_collection("requests"), storage=None, buckets=Buckets(1000, 9, 9, 2, a_source()))
+    (unknown,) = run_rule(rule, a_profile(unmeasured, engine="mongodb")).findings
+    assert unknown.impact is None
+
+
+@pytest.mark.parametrize(
+    ("data", "days_old", "expected"),
+    [
+        (200_000_000, 300_000, Severity.WARNING),
+        (100_000_000, 300_000, Severity.NOTE),
+        # More of it each day.
+        (20_000_000, 30, Severity.WARNING),
+        (2_000_000, 30, Severity.NOTE),
+    ],
+)
+def test_severity_when_they_take_much(data: int, days_old: int, expected: Severity) -> None:
+    assert _of_size(2, 1_000_000, data, 0, days_old).severity is expected
+
+
+@pytest.mark.parametrize("fields", [("v",), ("celsius", "humidity"), ("a", "b", "c", "d", "e")])
+def test_bytes_of_a_bucket_are_those_that_bson_says(fields: tuple[str, ...]) -> None:
+    at, own, column = NOW, bson.ObjectId(), bson.Binary(bytes(10), 7)
+    values = dict.fromkeys(fields, 1.0)
+    bucket = {
+        "_id": own,
+        "control": {
+            "version": 2,
+            "min": {"_id": own, "time": at} | values,
+            "max": {"_id": own, "time": at} | values,
+            "count": 1,
+        },
+        "meta": "h1",
+        "data": {"time": column, "_id": column} | dict.fromkeys(fields, column),
+    }
+    measurement = dataclasses.replace(a_collection("air"), fields=tuple(a_field(name) for name in fields))
+    assert bucket_bytes(measurement) == len(bson.encode(bucket))
 
 
 def test_span_is_named_where_sources_come_again() -> None:
     # 5,000 sources with ten buckets each: nearly all that were drawn are different.
     (finding,) = _found(2, sources=906, count=50_000, **{"timeseries.granularity": "seconds"})
-    assert finding.severity is Severity.WARNING
     assert finding.message.endswith("sources, each in about 11.")
     assert (finding.subject.column, finding.main_contributor) == ("", "meta")
     assert 'collMod: "requests", timeseries: { granularity: "minutes" }' in one_line(finding.fix)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import a_count, a_field, a_profile
+from tests.builders import NOW, a_count, a_field, a_profile
 from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.time_data_as_documents import time_data_as_documents as rule
-from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.profile import Measurement
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Measurement, Storage
 from tsaudit.model.subject import Subject
 
 READINGS = [{"time": at, "sensor": f"TLM{i % 5}", "celsius": 20 + i / 7} for i, at in enumerate(times(300))]
@@ -29,7 +31,6 @@ CASES = (
         ),
         subject=Subject("", "air"),
         main_contributor="sensor",
-        limits={"time-data-as-documents.min_documents": 300},
     ),
 )
 AIR = dataclasses.replace(
@@ -54,11 +55,58 @@ def test_message_and_fix() -> None:
     assert 'timeField: "time", metaField: "sensor"' in finding.fix
 
 
+def _of_size(data: int, index: int, days_old: int) -> Measurement:
+    """Ten million documents of 35 bytes, of which 27 are names and sources."""
+    own = dataclasses.replace((AIR.indexes or ())[0], size_bytes=index)
+    sensor = dataclasses.replace(AIR.fields[1], value_bytes=8.0)
+    return dataclasses.replace(
+        AIR,
+        rows=a_count(10_000_000),
+        fields=(AIR.fields[0], sensor, AIR.fields[2]),
+        indexes=(own,),
+        storage=Storage(data, index),
+        first_time=NOW - timedelta(days=days_old),
+    )
+
+
+def test_cost_is_names_sources_and_the_index_of_ids() -> None:
+    (finding,) = _found(_of_size(350_000_000, 100_000_000, days_old=30))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.BYTES
+    # Of 35 bytes: `time`, `id` and `celsius` with a type and a zero each, and eight of the source.
+    assert finding.impact.now == pytest.approx(10_000_000 * (6 + 4 + 9 + 8) + 100_000_000)
+    assert finding.impact.whole == 450_000_000
+    assert finding.impact.per_day == pytest.approx(finding.impact.now / 30)
+    # Half of each document is compressed away, which are 17.5 of the 27 bytes.
+    (finding,) = _found(_of_size(175_000_000, 0, days_old=30))
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(95_000_000)
+    (finding,) = _found(dataclasses.replace(AIR, storage=None))
+    assert finding.impact is None
+
+
+@pytest.mark.parametrize(
+    ("data", "index", "days_old", "expected"),
+    [
+        (100_000_000, 80_000_000, 300_000, Severity.WARNING),
+        (100_000_000, 79_000_000, 300_000, Severity.NOTE),
+        # 8 MB of an index in a month.
+        (50_000_000, 8_000_000, 30, Severity.WARNING),
+        (50_000_000, 7_000_000, 30, Severity.NOTE),
+        # So small a file may be mostly room, and shows no rate.
+        (500_000, 400_000, 1, Severity.NOTE),
+        (500_000, 500_000, 1, Severity.WARNING),
+    ],
+)
+def test_severity_when_much_is_saved(data: int, index: int, days_old: int, expected: Severity) -> None:
+    (finding,) = _found(_of_size(data, index, days_old))
+    assert finding.severity is expected
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         {"time_column": None},
-        {"rows": a_count(99_999)},
         {"rows": None},
         {"options": None},
         {"options": {"type": "timeseries"}},
@@ -78,5 +126,5 @@ def test_silence_when_it_is_something_else(changes: dict[str, Any]) -> None:
 
 
 def test_silence_when_the_limit_is_raised() -> None:
-    assert _found(AIR, min_documents=100_001) == ()
+    assert _found(AIR, min_documents=101) == ()
     assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
 
-from tests.builders import a_field, a_profile
+import pytest
+
+from tests.builders import DAY, a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.mongosh import one_line
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Items
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Items, Profile
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 
 CASES = (
     Case(
@@ -30,7 +35,14 @@ CASES = (
 )
 
 
+LARGEST = 16 * 1024 * 1024
+
+
 def _found(mean: float, most: int, largest: int = 5000) -> tuple[Finding, ...]:
+    return with_steps(rule, _profile(mean, most, largest))
+
+
+def _profile(mean: float, most: int, largest: int, mean_bytes: float = 35.0) -> Profile:
     users = a_collection("sensors")
     assert users.documents is not None
     array = a_field("at.readings", types=("array",), items=Items(mean, most))
@@ -41,14 +53,14 @@ def _found(mean: float, most: int, largest: int = 5000) -> tuple[Finding, ...]:
             array,
             a_field("other", types=("array",), items=Items(120.0, 121)),
         ),
-        documents=dataclasses.replace(users.documents, max_bytes=largest),
+        documents=dataclasses.replace(users.documents, max_bytes=largest, mean_bytes=mean_bytes),
     )
-    return with_steps(rule, a_profile(measurement, engine="mongodb"))
+    return a_profile(measurement, engine="mongodb")
 
 
 def test_message_and_fix() -> None:
     (finding,) = _found(250, 900)
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is Severity.NOTE
     assert finding.message == (
         "at.readings contains 250 items on average and up to 900; the largest document has 5 kB."
     )
@@ -56,12 +68,54 @@ def test_message_and_fix() -> None:
     assert '{ $merge: { into: "sensors_readings", whenMatched: "keepExisting" } }' in one_line(finding.fix)
 
 
-def test_severity_follows_from_average_longest_and_size() -> None:
-    assert [f.severity for f in _found(249, 250)] == [Severity.NOTE]
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (0.799, Severity.NOTE),
+        (0.801, Severity.WARNING),
+        (0.949, Severity.WARNING),
+        (0.951, Severity.CRITICAL),
+    ],
+)
+def test_severity_follows_from_the_size(share: float, expected: Severity) -> None:
+    assert len(_found(249, 250)) == 1
     assert _found(200, 249) == ()
-    assert [f.severity for f in _found(300, 900, 9_999_999)] == [Severity.WARNING]
-    (finding,) = _found(300, 900, 10_000_000)
-    assert (finding.severity, finding.unit) == (Severity.CRITICAL, "bytes")
+    for array in ((300, 900), (3, 9)):
+        (finding,) = _found(*array, round(share * LARGEST))
+        assert (finding.severity, finding.unit) == (expected, "bytes")
+        assert finding.impact is not None
+        assert (finding.impact.currency, finding.impact.is_enforced) == (Currency.LIMIT, True)
+        assert (finding.impact.now, finding.impact.whole) == (round(share * LARGEST), LARGEST)
+
+
+@pytest.mark.parametrize(
+    ("before", "mean_before", "days_left"),
+    [
+        # 100 kB more in a day, 1% of 10 MB, as of the mean.
+        (9_900_000, 990.0, 67.77216),
+        # Another document was in the sample.
+        (2_000_000, 990.0, 67.1),
+        (9_900_000, 1_000.0, None),
+        (10_000_000, 500.0, None),
+    ],
+)
+def test_days_left_when_it_has_grown_since_the_audit_before(
+    before: int, mean_before: float, days_left: float | None
+) -> None:
+    yesterday = dataclasses.replace(_profile(300, 900, before, mean_before), day=DAY - timedelta(days=1))
+    profile = _profile(300, 900, 10_000_000, 1_000.0)
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=yesterday)).findings
+    assert finding.impact is not None
+    assert finding.impact.days_left == (None if days_left is None else pytest.approx(days_left, rel=0.01))
+    assert finding.severity is (Severity.NOTE if days_left is None else Severity.WARNING)
+
+
+def test_critical_when_the_largest_size_is_reached_soon() -> None:
+    before = dataclasses.replace(_profile(300, 900, 9_500_000, 950.0), day=DAY - timedelta(days=1))
+    (finding,) = run_rule(rule, _profile(300, 900, 10_000_000, 1_000.0), timeline=Timeline(previous=before)).findings
+    assert finding.impact is not None
+    assert finding.impact.days_left == pytest.approx(13.55, rel=0.01)
+    assert finding.severity is Severity.CRITICAL
 
 
 def test_longest_one_counts_even_if_another_is_longer_on_average() -> None:
@@ -76,8 +130,9 @@ def test_vector_is_not_unbounded() -> None:
 
 
 def test_document_that_is_large_for_another_reason() -> None:
+    assert _found(3, 9, LARGEST // 2 - 1) == ()
     (finding,) = _found(3, 9, 12_000_000)
-    assert (finding.severity, finding.subject) == (Severity.CRITICAL, Subject("main", "sensors"))
+    assert (finding.severity, finding.subject) == (Severity.NOTE, Subject("main", "sensors"))
     assert finding.message == "The largest document has 12 MB; the server rejects more than 16 MiB."
     assert '.getCollection("sensors").aggregate([{ $project: { bytes: { $bsonSize: "$$ROOT" } } }' in one_line(
         finding.fix

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.greptimedb.tables import is_append_only, primary_key
 from tsaudit.model.change import Change, DropRepeats, SetOption
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, Repeats
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number, percent
@@ -16,12 +18,11 @@ from tsaudit.text import listed, number, percent
 @rule(
     code="STO010",
     title="An append-only table contains duplicate rows",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES},
     guidelines=("E9",),
     requires={"options", "repeats"},
-    uses={"indexes"},
+    uses={"indexes", "storage"},
     thresholds=(
-        Threshold("min_rows", 100, "rows read", "our default: with fewer, a few duplicates are not a pattern"),
         Threshold(
             "max_repeated_ratio", 0.01, "share of the rows read", "our default: an occasional retry causes fewer"
         ),
@@ -31,7 +32,8 @@ def duplicate_rows(case: Case) -> Iterator[Finding]:
     """Append-only tables where more than `max_repeated_ratio` of the rows read are duplicates.
 
     A row is a duplicate if all its columns equal those of another row. In a table that has a key and otherwise only
-    numbers, the same key and time are enough: then one of the rows corrects the other, and both are counted.
+    numbers, the same key and time are enough: then one of the rows corrects the other, and both are counted. The cost
+    is the duplicates' share of the table's bytes, as `information_schema.region_statistics` reports them.
 
     ## Why it matters
 
@@ -57,12 +59,21 @@ def duplicate_rows(case: Case) -> Iterator[Finding]:
             continue
         limit = case.limit("max_repeated_ratio", measurement)
         repeated = seen.repeated if _is_of_numbers(measurement) else seen.identical
-        if seen.rows >= case.limit("min_rows", measurement).value and repeated > limit.value * seen.rows:
+        if repeated > limit.value * seen.rows:
             yield _finding(case, measurement, seen, repeated)
 
 
 def _is_of_numbers(measurement: Measurement) -> bool:
     return bool(measurement.tags) and not any(is_text(t) for f in measurement.fields for t in f.types)
+
+
+def _impact(case: Case, measurement: Measurement, share: float) -> Impact | None:
+    """The duplicates' share of the table; None if its bytes are not known."""
+    held = measurement.storage.data_bytes if measurement.storage else None
+    if held is None:
+        return None
+    how = "share of duplicates among the rows read, times the table's bytes by region_statistics"
+    return costs.of_bytes(case, measurement, share * held, how=how)
 
 
 def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int) -> Finding:
@@ -75,7 +86,7 @@ def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int)
         change = DropRepeats(subject, f"{number(seen.identical)} of {number(seen.rows)} rows read repeat another one")
     return Finding(
         subject=subject,
-        severity=Severity.WARNING,
+        impact=_impact(case, measurement, repeated / seen.rows),
         message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them are kept.",
         changes=(change,),
         fix="Have the sender write each row once: otherwise they repeat again.",
@@ -87,6 +98,6 @@ def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int)
             Evidence("rows that are the same in all columns", f"{number(seen.identical)} of {number(seen.rows)}"),
             Evidence("key", listed(key)),
         ),
-        facts=("options", "repeats", "indexes"),
+        facts=("options", "repeats", "indexes", "storage"),
         source=seen.source,
     )

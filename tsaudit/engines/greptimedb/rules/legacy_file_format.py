@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.engines.greptimedb.tables import option, version
 from tsaudit.model.change import SetOption
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import count
@@ -15,7 +15,6 @@ from tsaudit.text import count
 @rule(
     code="STO014",
     title="Files are still written in the old format",
-    severity=Severity.NOTE,
     guidelines=("E1",),
     requires={"options", "effective_options"},
     uses={"series_listing"},
@@ -57,7 +56,6 @@ def _finding(measurement: Measurement) -> Finding:
     known = count(measurement.series) if measurement.series else "not measured"
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.NOTE,
         message="The table writes its files in the format primary_key of versions before 1.0.",
         changes=(SetOption(subject_of(measurement), "sst_format", "flat"),),
         fix="It can be switched back, and files of both formats are read alike.",

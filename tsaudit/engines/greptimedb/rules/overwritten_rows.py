@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, overwritten
 from tsaudit.model.change import Change, MakeTag, SetOption
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
@@ -16,7 +17,7 @@ from tsaudit.text import listed, many, number
 @rule(
     code="STO006",
     title="Rows with the same time overwrite each other",
-    severity=Severity.CRITICAL,
+    costs={Currency.OVERWRITTEN},
     guidelines=("E2", "E9"),
     requires={"options", "columns"},
     uses={"field_values", "stored_rows", "null_counts"},
@@ -24,10 +25,9 @@ from tsaudit.text import listed, many, number
 def overwritten_rows(case: Case) -> Iterator[Finding]:
     """Tables without a primary key that are not append-only: of all rows with the same time, only the last one is kept.
 
-    The finding is critical if the rows clearly belong to different things: a text field contains log lines, IDs, or
-    addresses, or it has several values and files contain rows that a query does not return. It is a warning if only one
-    of the two is known: from a single source, such rows may be corrections. It is a note if nothing contradicts a
-    single source.
+    Rows are lost if files contain rows that a query does not return, which `information_schema.ssts_manifest` shows
+    from version 1.0 on. Rows that other rows overwrote in memory, before they reached a file, leave no trace. Until a
+    loss has been counted, the finding is a note.
 
     ## Why it matters
 
@@ -65,10 +65,9 @@ def _finding(measurement: Measurement) -> Finding:
         evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
     return Finding(
         subject=subject_of(measurement),
-        severity=_severity(bool(events), bool(several), bool(lost)),
+        impact=loss(measurement),
         message="The table has no key and is not append-only: rows with the same time overwrite each other"
         + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
-        severity_reason="rows are lost" if lost else "rows will be lost" if events else "",
         changes=_changes(measurement, source, bool(events), bool(lost)),
         fix=_advice(source, bool(events)),
         observed=lost or None,
@@ -77,12 +76,6 @@ def _finding(measurement: Measurement) -> Finding:
         facts=("options", "columns", "field_values", "stored_rows", "null_counts"),
         source=measurement.rows.source if measurement.rows else None,
     )
-
-
-def _severity(has_events: bool, has_several: bool, has_lost: bool) -> Severity:
-    if has_events or (has_several and has_lost):
-        return Severity.CRITICAL
-    return Severity.WARNING if has_several or has_lost else Severity.NOTE
 
 
 def _changes(measurement: Measurement, source: str, has_events: bool, has_lost: bool) -> tuple[Change, ...]:

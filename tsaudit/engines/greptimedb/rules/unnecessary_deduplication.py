@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, overwritten
 from tsaudit.model.change import SetOption
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number, percent
@@ -20,12 +21,11 @@ _VALUES_PER_ROW: Final = 0.1
 @rule(
     code="STO009",
     title="Log lines are compared for duplicates",
-    severity=Severity.WARNING,
+    costs={Currency.OVERWRITTEN},
     guidelines=("E9",),
     requires={"options", "field_values"},
     uses={"stored_rows", "tag_values", "null_counts"},
     thresholds=(
-        Threshold("min_rows", 1_000, "rows", "our default: with fewer, that none repeats may be a coincidence"),
         Threshold(
             "max_overwritten_ratio",
             0.001,
@@ -37,11 +37,10 @@ _VALUES_PER_ROW: Final = 0.1
 def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
     """Tables of events, such as log lines, that are not append-only.
 
-    Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key. The
-    finding is a warning if files show that at most `max_overwritten_ratio` of the stored rows were written again, so
-    the comparison is useless. It is also a warning if files show that more were: if those were different lines, they
-    are lost. Without that measurement, it is a note. Rows that were written again and already merged are no longer
-    visible: make sure that nothing sends updates.
+    Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key. If
+    files show that more than `max_overwritten_ratio` of the stored rows were written again, these rows are lost, and
+    they are what the finding costs. Otherwise it is a note: the comparison is useless, but nobody has published what it
+    costs. Rows that were written again and already merged are no longer visible: make sure that nothing sends updates.
 
     ## Why it matters
 
@@ -68,7 +67,7 @@ def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
         if not measurement.tags or not deduplicates(measurement) or rows is None:
             continue
         events: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
-        if events and rows.value >= case.limit("min_rows", measurement).value:
+        if events:
             yield _finding(case, measurement, events)
 
 
@@ -109,7 +108,7 @@ def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]
         )
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.NOTE if ratio is None else Severity.WARNING,
+        impact=loss(measurement) if ratio is not None and ratio > limit.value else None,
         message=f"The table contains events and is not append-only: {said}.",
         changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
         fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",

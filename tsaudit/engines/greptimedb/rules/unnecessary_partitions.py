@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.model.change import SetKey
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, size
@@ -15,7 +15,6 @@ from tsaudit.text import listed, many, number, size
 @rule(
     code="STO004",
     title="A small table is partitioned",
-    severity=Severity.NOTE,
     guidelines=("E13",),
     requires={"partitions"},
     uses={"storage", "options", "indexes"},
@@ -26,9 +25,9 @@ from tsaudit.text import listed, many, number, size
 def unnecessary_partitions(case: Case) -> Iterator[Finding]:
     """Tables that are partitioned although they contain less than `min_bytes`.
 
-    The finding is a note, because a table planned for much more data may just be new. Tables that the server
-    creates for traces are left out, because it partitions them itself. Tables of the metric engine are left out,
-    because they are partitioned on purpose.
+    The finding is only ever a note: so small a table costs little, and one planned for much more data may just be new.
+    Tables that the server creates for traces are left out, because it partitions them itself. Tables of the metric
+    engine are left out, because they are partitioned on purpose.
 
     ## Why it matters
 
@@ -72,7 +71,6 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, held: int)
     limit = case.limit("min_bytes", measurement)
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.NOTE,
         message=f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(limit.value)} one is enough.",
         changes=(SetKey(subject_of(measurement), partitions=1),),
         fix="Leave them where fast growth is planned.",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from tsaudit import costs
 from tsaudit.engines.greptimedb.tables import is_append_only, is_metric, primary_key
 from tsaudit.model.change import MakeField
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
@@ -16,12 +18,12 @@ from tsaudit.text import listed, many, number
 @rule(
     code="STO005",
     title="A primary key has no benefit",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES},
     guidelines=("E2",),
     requires={"options", "tag_values", "series_listing"},
     uses={"null_counts", "indexes"},
     thresholds=(
-        Threshold("min_rows", 1_000, "rows", "our default: the cost of a small table does not justify a copy"),
+        Threshold("min_rows", 1_000, "rows", "our default: with fewer, that few share a key may be a coincidence"),
         Threshold(
             "min_rows_per_key",
             10,
@@ -35,9 +37,10 @@ def unnecessary_primary_key(case: Case) -> Iterator[Finding]:
 
     An append-only table keeps every row, so its key only sorts them. Even that is useless if all its columns have one
     value, or if there are fewer than `min_rows_per_key` rows per value of the key. The audit does not know which
-    columns queries filter by, so columns with enough rows per value can stay in the key. A key with a single value
-    costs little and is a note. On any table, it is also a note if the key starts with a column of one value,
-    because the first column is the one that divides files best.
+    columns queries filter by, so columns with enough rows per value can stay in the key. The cost is the values of the
+    key, each of which takes memory, that would not be there without the other columns. A key with a single value costs
+    nothing. On any table, it is a note if the key starts with a column of one value, because the first column is the
+    one that divides files best.
 
     ## Why it matters
 
@@ -100,7 +103,6 @@ def _led_by(measurement: Measurement, last: tuple[str, ...]) -> Finding:
     assert measurement.series is not None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.NOTE,
         message=f"The key ({', '.join(key)}) starts with {listed(last)}, which has the same value in all rows: "
         "the first column divides files best, and this one divides nothing.",
         fix=f"When you recreate the table for another reason, set its key to ({', '.join(better)}). A key begins "
@@ -133,8 +135,7 @@ def _unnecessary(case: Case, measurement: Measurement, per_key: float, why: str)
     assert measurement.series is not None
     return Finding(
         subject=subject_of(measurement),
-        # A single series costs almost nothing.
-        severity=Severity.WARNING if measurement.series.value > 1 else Severity.NOTE,
+        impact=costs.of_series(case, measurement, [column for column in key if column not in kept]),
         message=f"The key ({', '.join(key)}) of an append-only table {use}: {why}.",
         changes=tuple(MakeField(subject_of(measurement), column) for column in key if column not in kept),
         fix=f"Rows sorted by time alone are the vendor's baseline for such a table.{may_stay if kept else ''}",

@@ -10,7 +10,7 @@ from typing import Final
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.greptimedb.tables import DESIGN, indexes_on, is_metric
 from tsaudit.model.change import AddIndex, Change, DropIndex
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import number, percent
@@ -22,12 +22,10 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 @rule(
     code="STO008",
     title="Full-text index missing on log text, or used on short text",
-    severity=Severity.WARNING,
     guidelines=("E7",),
     requires={"indexes", "field_values"},
     uses={"null_counts"},
     thresholds=(
-        Threshold("min_rows", 10_000, "rows", "our default: scanning fewer is fast"),
         Threshold("min_words", 4, "words on average", "our default: searchable text is a sentence or more"),
         Threshold("max_low_values", 10_000, "distinct values", DESIGN),
     ),
@@ -35,9 +33,10 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 def unsuitable_full_text_index(case: Case) -> Iterator[Finding]:
     """Text fields with log lines and no full-text index, and full-text indexes on names, states, and the like.
 
-    Log lines are recognized by their format. They need `min_words` words on average and a table with `min_rows` rows.
-    Conversely, a full-text index is reported on columns whose values are single words. Addresses, documents, and texts
-    in scripts without spaces between words do not count as single words.
+    Log lines are recognized by their format and need `min_words` words on average. Only the queries show whether
+    anybody searches them, so the finding is only ever a note. Conversely, a full-text index is reported on columns
+    whose values are single words. Addresses, documents, and texts in scripts without spaces between words do not count
+    as single words.
 
     ## Why it matters
 
@@ -70,10 +69,9 @@ def _evaluate(case: Case, measurement: Measurement, field: Field) -> Iterator[Fi
     from tsaudit.analysis.shapes import shapes
 
     words, kinds = _words(field), indexes_on(measurement, field.key)
-    rows = measurement.rows.value if measurement.rows else 0
     look = shapes.classify(field.sample).kind
     is_log = look == "log_text" and words >= case.limit("min_words", measurement).value
-    if is_log and "fulltext" not in kinds and rows >= case.limit("min_rows", measurement).value:
+    if is_log and "fulltext" not in kinds:
         yield _finding(
             measurement,
             field,
@@ -108,7 +106,6 @@ def _finding(measurement: Measurement, field: Field, said: str, change: Change, 
     assert field.distinct is not None
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARNING,
         message=f"{said}.",
         changes=(change,),
         fix=note,

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import DESIGN, has_given_columns, indexes_on, primary_key
+from tsaudit.engines.greptimedb.tables import DESIGN, INDEX_KINDS, has_given_columns, indexes_on, primary_key
 from tsaudit.model.change import AddIndex, Change, DropIndex
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Limit
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.text import count, listed, number
+from tsaudit.text import count, listed, many, number
 
 
 @rule(
     code="STO007",
     title="An index does not fit the values of its column",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES},
     guidelines=("A9", "E5", "E6"),
     follows_from={"TAG001": Reach.SUBJECT, "TAG002": Reach.SUBJECT},
     requires={"indexes", "tag_values", "field_values"},
-    uses={"options"},
+    uses={"options", "storage"},
     thresholds=(
         Threshold("max_low_values", 10_000, "distinct values", DESIGN),
         Threshold(
@@ -51,11 +54,15 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
     """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
 
     According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
-    is reported only at `max_few_values` or fewer, because in between it still skips some blocks. For fields, only the
-    rows read count: that there are many values is certain, that there are few is assumed from `min_rows_per_value`. A
-    text column of IDs without any index, in a table with `min_rows`, is a note, because only the queries show
-    whether one is needed. Tables that the server creates itself, for traces and metrics, have built-in indexes and are
-    left out.
+    is reported only at `max_few_values` or fewer, because in between it still skips some blocks. Of fields, only the
+    values in the rows read are known: that there are few is assumed from `min_rows_per_value`, and if nearly each row
+    read has a value of its own, the number in all rows is estimated.
+
+    An inverted index costs bytes: its share of the table's index bytes, as `information_schema.region_statistics`
+    reports them, if all indexes were equally large. That is less than it takes if its column has the most values. A
+    skipping index that skips nothing is small, and of a text column of IDs without any index, in a table with
+    `min_rows`, only the queries show whether one is needed: both are notes. Tables that the server creates itself, for
+    traces and metrics, have built-in indexes and are left out.
 
     ## Why it matters
 
@@ -85,7 +92,7 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
         columns: list[Tag | Field] = [*measurement.tags, *measurement.fields]
         for column in columns:
             if misfit := _misfit(case, measurement, column):
-                yield _finding(measurement, column, misfit)
+                yield _finding(case, measurement, column, misfit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,13 @@ class _Misfit:
     better: str
     why: str
     limit: Limit
+    values: int
+    read: str
+    """Which values these are, in words; empty for all."""
+
+
+_EACH_OWN: Final = 0.9
+"""Values for each row read from which on nearly each row has one of its own."""
 
 
 def _values(column: Tag | Field) -> Count | None:
@@ -107,15 +121,43 @@ def _misfit(case: Case, measurement: Measurement, column: Tag | Field) -> _Misfi
         return None
     kinds = indexes_on(measurement, column.key)
     low, few = case.limit("max_low_values", measurement), case.limit("max_few_values", measurement)
-    if "inverted" in kinds and values.value > low.value:
-        return _Misfit("inverted", "skipping", "an inverted index lists the rows of each", low)
+    in_all, how = _in_all(measurement, column, values)
+    among = "" if isinstance(column, Tag) else " among the rows read"
+    if "inverted" in kinds and in_all > low.value:
+        return _Misfit("inverted", "skipping", "an inverted index lists the rows of each", low, in_all, how or among)
     if "skipping" in kinds and values.value <= few.value and _are_all(case, measurement, column, values):
         return _Misfit(
-            "skipping", "inverted", "each block of rows contains nearly all of them, so none is skipped", few
+            "skipping",
+            "inverted",
+            "each block of rows contains nearly all of them, so none is skipped",
+            few,
+            values.value,
+            among,
         )
     if not kinds and isinstance(column, Field) and _is_large_id(case, measurement, column):
-        return _Misfit("", "skipping", "a search for one reads every block", low)
+        return _Misfit("", "skipping", "a search for one reads every block", low, values.value, among)
     return None
+
+
+def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tuple[int, str]:
+    """The number of values in all rows, and how it is known, in words: of a field, only those read were counted."""
+    from tsaudit.analysis.values.kinds_in_all import kinds_in_all
+
+    read = measurement.row_patterns.rows if measurement.row_patterns else 0
+    rows = measurement.rows.value if measurement.rows else 0
+    if isinstance(column, Tag) or values.value < _EACH_OWN * read or rows <= read or not read:
+        return values.value, ""
+    return round(kinds_in_all(read, values.value, rows)), f" in all rows, estimated from {number(read)} of them"
+
+
+def _impact(case: Case, measurement: Measurement, misfit: _Misfit) -> Impact | None:
+    """The bytes of an index that is too large; None if those of all indexes are not known."""
+    held = measurement.storage.index_bytes if measurement.storage else None
+    if misfit.kind != "inverted" or held is None:
+        return None
+    indexes = sum(index.kind in INDEX_KINDS for index in measurement.indexes or ())
+    how = f"index bytes of the table by region_statistics, divided equally among {many(indexes, 'index', 'indexes')}"
+    return costs.of_bytes(case, measurement, held / indexes, how=how)
 
 
 def _are_all(case: Case, measurement: Measurement, column: Tag | Field, values: Count) -> bool:
@@ -136,17 +178,17 @@ def _is_large_id(case: Case, measurement: Measurement, field: Field) -> bool:
     )
 
 
-def _finding(measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> Finding:
+def _finding(case: Case, measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> Finding:
     values = _values(column)
     assert values is not None
     has = f"{misfit.kind} index" if misfit.kind else "no index"
-    read = "" if isinstance(column, Tag) else " among the rows read"
     return Finding(
         subject=subject_of(measurement, column.key),
-        severity=Severity.WARNING if misfit.kind else Severity.NOTE,
-        message=f"{column.key} has {number(values.value)} distinct values{read} and {_article(has)}: {misfit.why}.",
+        impact=_impact(case, measurement, misfit),
+        message=f"{column.key} has {number(misfit.values)} distinct values{misfit.read} and {_article(has)}: "
+        f"{misfit.why}.",
         changes=tuple(_changes(measurement, column.key, misfit)),
-        observed=values.value,
+        observed=misfit.values,
         limit=misfit.limit,
         unit="distinct values",
         main_contributor=column.key,
@@ -155,7 +197,7 @@ def _finding(measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> 
             Evidence("distinct values", count(values)),
             Evidence("indexes", listed(sorted(indexes_on(measurement, column.key)))),
         ),
-        facts=("indexes", "tag_values", "field_values"),
+        facts=("indexes", "tag_values", "field_values", "storage"),
         source=values.source,
     )
 

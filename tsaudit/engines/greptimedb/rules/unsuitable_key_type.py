@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.greptimedb.tables import is_metric, primary_key
 from tsaudit.model.change import MakeField
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, number
@@ -21,7 +23,7 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
 @rule(
     code="STO013",
     title="A key column is neither a short text nor an integer",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES},
     guidelines=("C5",),
     follows_from={"TAG002": Reach.SUBJECT},
     requires={"columns"},
@@ -38,6 +40,9 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
 def unsuitable_key_type(case: Case) -> Iterator[Finding]:
     """Columns of the primary key that are floating-point numbers or times, or texts of more than `max_length`
     characters.
+
+    The cost of numbers and times is the values of the key that would not be there without them. Long texts are a note:
+    a few cost little, and the rules about tags report those without bound.
 
     ## Why it matters
 
@@ -62,19 +67,20 @@ def unsuitable_key_type(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         if is_metric(measurement):
             continue
+        typed = [tag for tag in measurement.tags if _UNSUITABLE.match(tag.data_type)]
+        impact = costs.of_series(case, measurement, [tag.key for tag in typed])
+        yield from (_typed(measurement, tag, impact) for tag in typed)
         for tag in measurement.tags:
-            if _UNSUITABLE.match(tag.data_type):
-                yield _typed(measurement, tag)
-            elif is_text(tag.data_type) and tag.sample:
+            if is_text(tag.data_type) and tag.sample:
                 length = mean(map(len, tag.sample))
                 if length > case.limit("max_length", measurement).value:
                     yield _long(case, measurement, tag, length)
 
 
-def _typed(measurement: Measurement, tag: Tag) -> Finding:
+def _typed(measurement: Measurement, tag: Tag, impact: Impact | None) -> Finding:
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARNING,
+        impact=impact,
         message=(
             f"{tag.key} has type {tag.data_type} and is in the primary key, which is meant for short texts "
             "and integers."
@@ -96,7 +102,6 @@ def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Find
     limit = case.limit("max_length", measurement)
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARNING,
         message=f"The values of {tag.key}, which is in the primary key, have {number(round(length))} "
         f"characters on average, more than {number(limit.value)}.",
         changes=(MakeField(subject_of(measurement), tag.key),),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.tables import deduplicates, option, overwritten
+from tsaudit.engines.greptimedb.tables import deduplicates, loss, option, overwritten
 from tsaudit.model.change import SetOption
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number, percent
@@ -15,15 +16,14 @@ from tsaudit.text import listed, number, percent
 @rule(
     code="STO011",
     title="The merge mode does not fit the writes",
-    severity=Severity.WARNING,
+    costs={Currency.OVERWRITTEN},
     guidelines=("E10",),
     requires={"options", "null_ratios", "row_patterns"},
     uses={"stored_rows"},
     thresholds=(
-        Threshold("min_rows", 100, "rows", "our default: fewer do not show a pattern"),
         Threshold(
             "min_overwritten_ratio",
-            0.01,
+            0.001,
             "share of the stored rows",
             "our default: less is a sender's retry, not its normal way of writing",
         ),
@@ -38,10 +38,12 @@ from tsaudit.text import listed, number, percent
 def unsuitable_merge_mode(case: Case) -> Iterator[Finding]:
     """Tables that keep the last row although their writers send partial rows, and the other way round.
 
-    With `last_row`, it is a warning if `min_overwritten_ratio` of the rows in files were written again and
-    `min_partial_ratio` of the rows read lack fields that others fill, in groups without a common field: then partial
-    rows replaced each other. With `last_non_null`, it is a note if no row read lacks a field. Those rows are
-    already merged: only the writers know whether they send partial rows.
+    With `last_row`, rows that others overwrote lost values if `min_overwritten_ratio` of the rows in files were written
+    again, and the rows read are partial: `min_partial_ratio` of them lack fields that others fill, in groups without a
+    common field. If that share of the rows in files were written again, a field that is empty in all rows read shows it
+    as well: one part always comes last. These rows are what the finding costs. With `last_non_null`, it is
+    a note if no row read lacks a field and files do not show that rows were merged. If nobody knows, only the writers
+    can say whether they send partial rows.
 
     ## Why it matters
 
@@ -64,22 +66,24 @@ def unsuitable_merge_mode(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         rows = measurement.rows
-        if not deduplicates(measurement) or rows is None or rows.value < case.limit("min_rows", measurement).value:
+        if not deduplicates(measurement) or rows is None or not rows.value:
             continue
         if option(measurement, "merge_mode") == "last_non_null":
             nulls = [f.null_ratio for f in measurement.fields]
-            if nulls and all(ratio is not None and ratio.value == 0 for ratio in nulls):
+            is_whole = bool(nulls) and all(ratio is not None and ratio.value == 0 for ratio in nulls)
+            # Where rows were written again, they may be whole because their parts were merged.
+            if is_whole and not overwritten(measurement):
                 yield _whole(measurement)
         else:
             yield from _partial(case, measurement)
 
 
 def _whole(measurement: Measurement) -> Finding:
+    is_known = overwritten(measurement) is not None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.NOTE,
         message="Merge mode last_non_null, and no row read lacks a field.",
-        changes=(SetOption(subject_of(measurement), "merge_mode", "last_row"),),
+        changes=(SetOption(subject_of(measurement), "merge_mode", "last_row"),) if is_known else (),
         fix="If its writers send whole rows, last_row does the same with less work.",
         evidence=(
             Evidence("merge_mode", "last_non_null"),
@@ -96,14 +100,19 @@ def _partial(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if not lost or stored is None or seen is None or lost < limit.value * stored.rows:
         return
     groups, partial = _parts(measurement)
-    if len(groups) < 2 or partial < case.limit("min_partial_ratio", measurement).value * seen.rows:
+    empty = [f.key for f in measurement.fields if f.null_ratio is not None and f.null_ratio.value == 1]
+    if len(groups) >= 2 and partial >= case.limit("min_partial_ratio", measurement).value * seen.rows:
+        said = f"rows fill {listed([' and '.join(g) for g in groups], 4)} separately"
+    elif empty and lost >= case.limit("min_partial_ratio", measurement).value * stored.rows:
+        partial = seen.rows
+        said = f"no row read has a value of {listed(empty, 4)}"
+    else:
         return
     yield Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
-        message=f"Merge mode last_row loses values: rows fill {listed([' and '.join(g) for g in groups], 4)} "
-        f"separately, and {percent(lost / stored.rows)} of the stored rows were replaced by another "
-        "with the same key and time.",
+        impact=loss(measurement),
+        message=f"Merge mode last_row loses values: {said}, and {percent(lost / stored.rows)} of the stored rows were "
+        "replaced by another with the same key and time.",
         changes=(SetOption(subject_of(measurement), "merge_mode", "last_non_null"),),
         fix="Parts of one row are merged by last_non_null. What was replaced has to be written again.",
         observed=lost / stored.rows,

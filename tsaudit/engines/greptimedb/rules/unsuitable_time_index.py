@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.engines.greptimedb.tables import is_metric
 from tsaudit.model.change import SetKey
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement, TimeLag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number, percent
@@ -28,7 +28,6 @@ _OF_EVENT: Final = re.compile(
 @rule(
     code="STO012",
     title="The time index is not the time of the sample",
-    severity=Severity.WARNING,
     guidelines=("E11",),
     requires={"columns", "time_lags"},
     thresholds=(
@@ -47,9 +46,9 @@ _OF_EVENT: Final = re.compile(
 def unsuitable_time_index(case: Case) -> Iterator[Finding]:
     """Tables with a second time column that is shortly before the time index in nearly all rows.
 
-    This is typical of rows indexed by arrival time. It is a warning if the names agree: the index is named like an
+    This is typical of rows indexed by arrival time. The finding says so if the names agree: the index is named like an
     arrival (`ingested_at`, `greptime_timestamp`), or the other column is named like an event (`event_time`,
-    `measured_at`) and the index is not. Otherwise it is a note.
+    `measured_at`) and the index is not. It is only ever a note: what queries by the other time read is not known.
 
     ## Why it matters
 
@@ -91,7 +90,6 @@ def _finding(case: Case, measurement: Measurement, index: str, field: Field, fou
     limit = case.limit("min_before_ratio", measurement)
     return Finding(
         subject=subject_of(measurement, index),
-        severity=Severity.WARNING if is_known else Severity.NOTE,
         message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
         f"rows read, with a median of {number(round(field.lag.median_s, 3))} s: "
         + ("the index is the arrival time." if is_known else "it may be the time of the sample."),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.tables.collection_families import (
     CollectionFamily,
     Member,
@@ -13,8 +14,11 @@ from tsaudit.analysis.tables.collection_families import (
     documents_of,
     total,
 )
+from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.kinds import KeepCounts
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency
+from tsaudit.model.profile import Field
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
@@ -22,19 +26,20 @@ from tsaudit.text import day, many, number, size
 
 _COUNT_BYTES: Final = 110
 """Bytes of a document of a counts collection, with its index entry."""
+_MOST_FIELDS: Final = 2
+"""Fields of a document that only says who was there, and when."""
 
 
 @rule(
     code="DOC003",
     title="Closed periods are kept document by document",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES},
     guidelines=("H3",),
     requires={"documents", "row_estimate", "storage"},
     uses={"activity"},
     thresholds=(
         Threshold("min_closed", 3, "collections", "our default: a few may be waiting for their turn"),
         Threshold("grace_days", 2, "days", "our default: late writes, and a job that runs at night"),
-        Threshold("min_freed_bytes", 1_000_000, "bytes", "our default: less is a note"),
     ),
 )
 def closed_period_kept(case: Case) -> Iterator[Finding]:
@@ -42,6 +47,10 @@ def closed_period_kept(case: Case) -> Iterator[Finding]:
 
     A period is over when the time in its collection's name ended more than `grace_days` ago. If the server has counted
     writes since then, or an audit since then found fewer documents than there are now, the collection is not closed.
+
+    The cost is the bytes that a count in place of the documents would free. Documents that have at most two fields
+    beside their `_id`, none of them a measured number, only say that something happened. If they contain more, the
+    finding is a note: their contents may be needed.
 
     ## Why it matters
 
@@ -98,10 +107,11 @@ def _counted_after(case: Case, family: CollectionFamily, member: Member) -> list
 def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], taken: float, written: int) -> Finding:
     documents = documents_of(closed)
     freed = max(0.0, taken - _COUNT_BYTES * len(closed))
-    limit = case.limit("min_freed_bytes")
+    how = f"bytes by $collStats, {family.how}, less {_COUNT_BYTES} B for each count"
     return Finding(
         subject=Subject(family.database, family.template),
-        severity=Severity.WARNING if freed >= limit.value else Severity.NOTE,
+        impact=costs.of_periods(case, family, freed, how=how),
+        basis=Basis.MEASURED if _only_count(closed) else Basis.INFERRED,
         message=(
             f"{many(len(closed), 'closed ' + family.unit)} of {family.template} are kept in full; their counts alone "
             f"would free {size(freed)}."
@@ -114,7 +124,6 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], tak
             ),
         ),
         observed=freed,
-        limit=limit,
         unit="bytes",
         samples=(closed[0].name, closed[-1].name),
         evidence=(
@@ -128,6 +137,17 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], tak
         ),
         facts=("documents", "row_estimate", "storage", "activity"),
     )
+
+
+def _only_count(closed: Sequence[Member]) -> bool:
+    """Whether the documents that were read only say that something happened, and when, so that a count is enough."""
+    read = [member.measurement for member in closed if member.measurement.documents]
+    fields = [[field for field in m.fields if field.key != DOCUMENT_ID] for m in read]
+    return bool(read) and all(len(own) <= _MOST_FIELDS and not any(map(_is_measured, own)) for own in fields)
+
+
+def _is_measured(field: Field) -> bool:
+    return bool({"double", "decimal"} & set(field.types))
 
 
 def _writes(closed: Sequence[Member]) -> str:

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tsaudit import costs
 from tsaudit.analysis.tables.collection_families import CollectionFamily, collection_families, total
 from tsaudit.engines.mongodb.kinds import OneCollection
-from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
+from tsaudit.model.finding import Evidence, Finding, Forecast
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import day, listed, many, number, size
 from tsaudit.text.forecasts import limit_reached
 
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.periods import PeriodFamily
+
 _COUNT_BYTES: Final = 110
 """Bytes of a document of a counts collection, with its index entry: period, number, first and last ID."""
+_NEAR: Final = 0.8
+_SOON_DAYS: Final = 90
+"""From where on the limit of files is what matters about a family."""
 _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
 
 
 @rule(
     code="DOC001",
     title="Each period has a separate collection",
-    severity=Severity.WARNING,
+    costs={Currency.FAMILY, Currency.LIMIT},
     guidelines=("H1", "A4"),
     # Bytes are shown if another rule had them measured; the verdict does not depend on them.
     requires={"documents"},
     uses={"row_estimate", "indexes"},
     thresholds=(
-        Threshold("min_collections", 12, "collections", "our default: a year of months; fewer are a note"),
         Threshold(
             "max_files",
             10_000,
@@ -37,7 +44,6 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
             "MongoDB's own advice for a replica set: "
             "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
         ),
-        Threshold("critical_days", 30, "days until that", "our default: the time it takes to change the writers"),
     ),
 )
 def collection_per_period(case: Case) -> Iterator[Finding]:
@@ -45,8 +51,11 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
 
     Names count only if several differ in nothing but the period, and cover most of the time from the first to the last:
     `order_201210` alone is not a period. The same applies to databases. Families with the same contents by day, week,
-    and month are reported together. The finding is critical if all collections and indexes of the server reach
-    `max_files`, or will do so within `critical_days` according to the daily history of their number.
+    and month are reported together.
+
+    The cost is the number of collections. MongoDB advises against more than `max_files` collections and indexes on one
+    server, but rejects none. If your plan or tsaudit.yaml sets that limit, the finding says how near all of them are to
+    it, and when they reach it according to the daily history of their number.
 
     ## Why it matters
 
@@ -90,10 +99,16 @@ def _databases(case: Case) -> Iterator[Finding]:
         inside = [m for m in case.measurements if m.database in names]
         kept = [storage for name in names if (storage := databases[name].storage) is not None]
         taken = sum((storage.data_bytes or 0) + (storage.index_bytes or 0) for storage in kept)
-        many_of_them = len(names) >= case.limit("min_collections").value
+        collections = max(len(inside), len(names))
         yield Finding(
             subject=Subject(family.template),
-            severity=Severity.WARNING if many_of_them else Severity.NOTE,
+            impact=Impact(
+                Currency.FAMILY,
+                now=collections,
+                per_day=_databases_a_day(case, family) * collections / len(names),
+                unit="collections",
+                how="collections of the databases, by their names",
+            ),
             message=(
                 f"{many(len(names), 'database')} named {family.template} contain {many(len(inside), 'collection')}."
             ),
@@ -106,6 +121,13 @@ def _databases(case: Case) -> Iterator[Finding]:
                 *([Evidence("bytes of documents and indexes", size(taken))] if len(kept) == len(names) else []),
             ),
         )
+
+
+def _databases_a_day(case: Case, family: PeriodFamily) -> float:
+    """How many databases are added; 0 if no more are."""
+    last = family.members[-1]
+    ended = case.profile.window.end - last.end > last.end - last.start
+    return 0.0 if ended else _PER_YEAR[family.unit] / 365
 
 
 def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
@@ -141,19 +163,27 @@ def _finding(
 ) -> Finding:
     count = len(family.members)
     contents = _contents(family)
-    severity = Severity.WARNING if count >= case.limit("min_collections").value else Severity.NOTE
+    limit = case.limit("max_files")
     days = forecast.days if forecast else None
-    soon = days is not None and days <= case.limit("critical_days").value
-    crowded = files >= case.limit("max_files").value or soon
-    limit = case.limit("max_files" if crowded else "min_collections")
+    soon = days is not None and days <= _SOON_DAYS
+    is_near = soon or files >= _NEAR * limit.value
+    impact = Impact(
+        Currency.FAMILY,
+        now=count,
+        per_day=costs.periods_a_day(case, family),
+        unit="collections",
+        how="collections whose names differ only in the period",
+    )
+    if is_near and costs.is_enforced(limit):
+        impact = costs.toward_limit(files, limit.value, limit.unit, days_left=days, how="listed on the whole server")
     reached = f"; {limit_reached(forecast)}" if forecast and soon else ""
     return Finding(
         subject=Subject(family.database, family.template),
-        severity=Severity.CRITICAL if crowded else severity,
+        impact=impact,
         message=(f"{many(count, 'collection')} named {family.template}{contents}{reached}."),
         changes=(OneCollection(Subject(family.database, family.template), _into(family, beside)),),
         observed=float(count),
-        limit=limit,
+        limit=limit if is_near else None,
         unit="collections",
         samples=tuple(member.name for member in (family.members[0], family.members[-1])),
         evidence=(

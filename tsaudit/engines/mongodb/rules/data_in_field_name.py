@@ -7,7 +7,7 @@ from typing import Final
 
 from tsaudit.analysis.shapes.keyed_fields import FEWEST, KeyedFields, keyed_fields
 from tsaudit.engines.mongodb.kinds import NamesToValues
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
@@ -19,7 +19,6 @@ _AT_THE_TOP: Final = "values"
 @rule(
     code="DOC010",
     title="Names of fields contain data",
-    severity=Severity.WARNING,
     guidelines=("B4",),
     requires={"documents"},
     thresholds=(
@@ -28,6 +27,8 @@ _AT_THE_TOP: Final = "values"
 )
 def data_in_field_name(case: Case) -> Iterator[Finding]:
     """Documents with dates, IDs, or numbers as field names: at least `min_names` of one kind side by side.
+
+    The finding is only ever a note: names and values in an array take no less space.
 
     ## Why it matters
 
@@ -62,7 +63,6 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
     path = f"{found.above}.{found.template}".lstrip(".")
     return Finding(
         subject=subject_of(measurement, path),
-        severity=Severity.WARNING,
         message=f"{many(len(found.names), 'field')} named {path} have data in their names.",
         changes=(NamesToValues(subject_of(measurement), found.above, found.above or _AT_THE_TOP, found.names[0]),),
         observed=float(len(found.names)),

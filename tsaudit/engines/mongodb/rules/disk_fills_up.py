@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from tsaudit import costs
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
+from tsaudit.model.finding import Evidence, Finding, Forecast
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rule import Case, rule
 from tsaudit.text import percent, size
 from tsaudit.text.forecasts import limit_reached
 
@@ -18,25 +20,24 @@ if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
 
 
+_FULLISH: Final = 0.7
+_AHEAD_DAYS: Final = 365
+"""From where on a disk is worth a line."""
+
+
 @rule(
     code="DOC009",
     title="The disk is filling up",
-    severity=Severity.WARNING,
+    costs={Currency.LIMIT},
     guidelines=("H5",),
     requires={"database_storage"},
-    thresholds=(
-        Threshold("warning_days", 90, "days until the disk is full", "our default: a quarter, to decide and to buy"),
-        Threshold(
-            "critical_days", 14, "days until the disk is full", "our default: the time it takes to make a change"
-        ),
-        Threshold("max_used_share", 0.9, "of the disk", "our default: an index build needs free space"),
-    ),
 )
 def disk_fills_up(case: Case) -> Iterator[Finding]:
-    """File systems of databases that will be full within `warning_days`, or are more than `max_used_share` full.
+    """File systems of databases that fill up: of which 70% or more are used, or that will be full within a year.
 
-    The forecast is based on the daily history of the used space and needs a week of it. The databases of a server
-    usually share a disk: the finding is reported once, for the database that grew most.
+    How bad that is follows from the share that is used and from the days that are left. The forecast is based on the
+    daily history of the used space and needs a week of it. The databases of a server usually share a disk: the finding
+    is reported once, for the database that grew most.
 
     ## Why it matters
 
@@ -74,9 +75,9 @@ def _evaluate(case: Case, sharing: list[Database], used: int, total: int) -> Ite
     evaluated = growth.detect(days, values) if len(points) > 1 else None
     grows = evaluated is not None and evaluated.kind == "growth"
     forecast = growth.forecast(days, values, float(total), unit="bytes") if grows else None
-    severity = _severity(case, used / total, forecast)
-    if severity:
-        yield _finding(case, database, sharing, used, total, severity, forecast, evaluated)
+    soon = forecast is not None and forecast.days is not None and forecast.days <= _AHEAD_DAYS
+    if soon or used / total >= _FULLISH:
+        yield _finding(database, sharing, used, total, forecast, evaluated)
 
 
 def _grown(case: Case, database: Database) -> float:
@@ -86,21 +87,11 @@ def _grown(case: Case, database: Database) -> float:
     return float(now or 0) - (points[0].value if points else 0.0)
 
 
-def _severity(case: Case, share: float, forecast: Forecast | None) -> Severity | None:
-    days = forecast.days if forecast else None
-    if days is not None and days <= case.limit("critical_days").value:
-        return Severity.CRITICAL
-    near = days is not None and days <= case.limit("warning_days").value
-    return Severity.WARNING if near or share >= case.limit("max_used_share").value else None
-
-
 def _finding(
-    case: Case,
     database: Database,
     sharing: list[Database],
     used: int,
     total: int,
-    severity: Severity,
     forecast: Forecast | None,
     evaluated: Growth | None,
 ) -> Finding:
@@ -111,13 +102,19 @@ def _finding(
     assert kept is not None
     return Finding(
         subject=Subject(database.name),
-        severity=severity,
+        impact=costs.toward_limit(
+            used,
+            total,
+            "bytes",
+            per_day=forecast.growth_per_day * used if forecast else 0.0,
+            days_left=forecast.days if forecast else None,
+            how="the file system by dbStats, and the history of its used space",
+        ),
         message=f"{message}.",
         fix="Then let what grows expire (TTL index), summarize it, or add disk. The space of deleted documents is not "
         "returned to the disk; that of dropped collections is.",
         changes=(Diagnose(Subject(database.name), "sizes"),),
         observed=used / total,
-        limit=case.limit("max_used_share"),
         unit="of the disk",
         evidence=(
             Evidence("used", f"{size(used)} of {size(total)}"),

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit import costs
+from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.kinds import LongerSpan
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.engines.mongodb.sizes import is_more_than_room
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Buckets, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, percent
 
 _OWN_SHARE: Final = 0.5
 """Sources per bucket above which there are too many sources, as opposed to too few reports."""
+_BUCKET_BYTES: Final = 207
+"""Of a bucket without fields: IDs, the source, times, and counts."""
+_FIELD_BYTES: Final = 37
+"""For each field: its lowest and highest value, and an empty column."""
 _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
 """Each granularity and the next coarser one."""
 
@@ -20,19 +28,14 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
 @rule(
     code="DOC006",
     title="Buckets of a time series contain few measurements",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES},
     guidelines=("H6",),
     requires={"buckets", "documents"},
+    uses={"storage"},
     thresholds=(
-        Threshold("min_buckets", 1_000, "buckets", "our default: a new collection has few"),
+        Threshold("min_buckets", 1_000, "buckets", "our default: the buckets of a new collection have yet to fill"),
         Threshold(
             "min_rows", 10, "measurements in a bucket, median", "our default: a bucket is meant to contain up to 1,000"
-        ),
-        Threshold(
-            "critical_rows", 2, "measurements in a bucket, median", "our default: at this size it is not a bucket"
-        ),
-        Threshold(
-            "critical_sources", 0.9, "sources by bucket", "our default: nearly every bucket has a different source"
         ),
     ),
 )
@@ -40,8 +43,11 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
     """Time series collections whose buckets contain fewer than `min_rows` measurements (the median of a sample).
 
     If nearly every bucket has a different source, the metaField is too fine-grained. The finding names its part with
-    the most distinct values, and is critical if buckets contain `critical_rows` or fewer. If sources recur in many
-    buckets, they report too rarely for the time span of a bucket.
+    the most distinct values. If sources recur in many buckets, they report too rarely for the time span of a bucket.
+
+    The cost is what the buckets take that would not be there if each contained `min_rows`: their part of the indexes,
+    and what BSON adds to the data in each bucket, 207 bytes, and 37 bytes and three times the name of each field. The
+    documents themselves would be compressed better, which is not counted.
 
     ## Why it matters
 
@@ -82,8 +88,6 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
 
     sources = kinds_in_all(buckets.read, buckets.sources, buckets.count)
     share = sources / buckets.count
-    few = rows <= case.limit("critical_rows", measurement).value
-    own = share >= case.limit("critical_sources", measurement).value
     meta = (measurement.options or {}).get("timeseries.metaField", "the metaField")
     finest = max(measurement.tags, key=lambda t: t.values.value if t.values else 0, default=None)
     main_contributor = finest if share >= _OWN_SHARE else None
@@ -92,7 +96,7 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
     again = "" if main_contributor else f", each in about {number(round(buckets.count / sources))}"
     return Finding(
         subject=subject_of(measurement, main_contributor.key if main_contributor else ""),
-        severity=Severity.CRITICAL if few and own else Severity.WARNING,
+        impact=_impact(case, measurement, buckets, rows),
         message=(
             f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer; they "
             f"are from {_about(buckets)}{many(round(sources), 'source')}{again}."
@@ -116,9 +120,35 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
                 if tag.values
             ),
         ),
-        facts=("buckets", "documents"),
+        facts=("buckets", "documents", "storage"),
         source=buckets.source,
     )
+
+
+def _impact(case: Case, measurement: Measurement, buckets: Buckets, rows: float) -> Impact | None:
+    """The bytes of buckets that would not be needed; None if no bytes are known. `rows`: in a bucket, median."""
+    kept = measurement.storage
+    if kept is None or kept.data_bytes is None or kept.index_bytes is None:
+        return None
+    in_all = measurement.rows.value if measurement.rows else rows * buckets.count
+    full = case.limit("min_rows", measurement).value
+    spare = max(1 - in_all / full / buckets.count, 0.0)
+    own = bucket_bytes(measurement)
+    held = measurement.documents.mean_bytes * in_all / buckets.count if measurement.documents else 0.0
+    return costs.of_bytes(
+        case,
+        measurement,
+        spare * (kept.index_bytes + kept.data_bytes * own / (own + held)),
+        how=f"{percent(spare)} of the index bytes and of what BSON adds in each bucket, {number(own)} B, compressed as "
+        f"data are: buckets that would not be there with {number(full)} measurements in each",
+        is_row_data=is_more_than_room(measurement),
+    )
+
+
+def bucket_bytes(measurement: Measurement) -> float:
+    """Bytes of a bucket beside its values, as measured with `bson.encode` on the layout of MongoDB 5.2 and later."""
+    names = [field.key for field in measurement.fields if field.key != DOCUMENT_ID]
+    return _BUCKET_BYTES + sum(_FIELD_BYTES + 3 * len(name.encode()) for name in names)
 
 
 def _about(buckets: Buckets) -> str:

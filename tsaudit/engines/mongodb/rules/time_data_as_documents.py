@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.kinds import MakeTimeSeries
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.engines.mongodb.sizes import is_more_than_room, left_by_compression
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number, size
@@ -19,12 +22,12 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
 @rule(
     code="DOC007",
     title="Measurements are stored as plain documents",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES},
     guidelines=("H6",),
     requires={"documents", "options", "row_estimate"},
     uses={"storage", "indexes"},
     thresholds=(
-        Threshold("min_documents", 100_000, "documents", "our default: below this, the difference is not noticeable"),
+        Threshold("min_documents", 100, "documents read", "our default: fewer do not show what recurs"),
         Threshold(
             "max_source_share",
             0.2,
@@ -35,10 +38,14 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
     ),
 )
 def time_data_as_documents(case: Case) -> Iterator[Finding]:
-    """Large collections that should be time series: a time, a repeated source, and numbers that vary.
+    """Collections that should be time series: a time, a repeated source, and numbers that vary.
 
     Documents with a meaningful ID, as `_id` or under another unique index, are not measurements: a time series
     collection cannot enforce uniqueness.
+
+    The cost is what is certain to go: the index on `_id`, which a time series collection does not have, and in each
+    document the names of the fields and the source, which a bucket contains once. What compression saves already is
+    taken off, and what storing the values column by column saves is not counted.
 
     ## Why it matters
 
@@ -66,7 +73,8 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     rows, options = measurement.rows, measurement.options
     if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
         return
-    if rows.value < case.limit("min_documents", measurement).value or _has_to_be_unique(measurement):
+    read = measurement.documents.read if measurement.documents else 0
+    if read < case.limit("min_documents", measurement).value or _has_to_be_unique(measurement):
         return
     sources = [f for f in measurement.fields if _names_source(case, measurement, f)]
     values = [f for f in measurement.fields if _is_measured(case, measurement, f)]
@@ -100,6 +108,32 @@ def _is_measured(case: Case, measurement: Measurement, field: Field) -> bool:
     return field.key != DOCUMENT_ID and numbers and varies
 
 
+def _impact(case: Case, measurement: Measurement, sources: list[Field]) -> Impact | None:
+    """What a time series collection saves; None if no bytes are known."""
+    kept, rows, documents = measurement.storage, measurement.rows, measurement.documents
+    if kept is None or kept.data_bytes is None or rows is None or documents is None:
+        return None
+    names = [field for field in measurement.fields if field.key != DOCUMENT_ID]
+    each = _name_bytes(measurement.time_column or "") + sum(_present(f) * _name_bytes(f.key) for f in names)
+    each += sum(field.value_bytes or 0.0 for field in sources)
+    own = next((index for index in measurement.indexes or () if index.columns == (DOCUMENT_ID,)), None)
+    saved = left_by_compression(measurement, each) + ((own.size_bytes or 0) if own else 0)
+    how = (
+        f"the index on _id, and {number(round(each))} B of names and sources in each document of "
+        f"{size(documents.mean_bytes)} by the BSON specification, less what compression saves of a document"
+    )
+    return costs.of_bytes(case, measurement, saved, how=how, is_row_data=is_more_than_room(measurement))
+
+
+def _name_bytes(path: str) -> int:
+    """Bytes of a field without its value: its name, a zero, and its type."""
+    return len(path.rpartition(".")[2].encode()) + 2
+
+
+def _present(field: Field) -> float:
+    return 1 - (field.null_ratio.value if field.null_ratio else 0.0)
+
+
 def _finding(case: Case, measurement: Measurement, sources: list[Field], values: list[Field]) -> Finding:
     assert measurement.rows is not None
     assert measurement.documents is not None
@@ -107,7 +141,7 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
     stored = measurement.storage.data_bytes if measurement.storage else None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
+        impact=_impact(case, measurement, sources),
         message=(
             f"{number(measurement.rows.value)} documents of {size(measurement.documents.mean_bytes)} each are "
             f"measurements at a {measurement.time_column}: {listed([f.key for f in values], 4)} by "
@@ -116,7 +150,6 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
         # If parts of one document identify the source, use that document.
         changes=(MakeTimeSeries(subject_of(measurement), str(measurement.time_column), source.key.partition(".")[0]),),
         observed=float(measurement.rows.value),
-        limit=case.limit("min_documents", measurement),
         unit="documents",
         main_contributor=source.key,
         samples=source.sample[:3],

@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit import costs
 from tsaudit.engines.mongodb.kinds import ItemsToDocuments
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Documents, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import number, size
+from tsaudit.text import many, number, size
 
+_LIMITS = "https://www.mongodb.com/docs/manual/reference/limits/#bson-documents"
+_LARGE = 0.5
+"""Share of the largest size from which a document is worth a look, whatever makes it so large."""
 _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mongodb-js/compass"
 
 
 @rule(
     code="DOC005",
     title="Arrays grow without bound",
-    severity=Severity.WARNING,
+    costs={Currency.LIMIT},
     guidelines=("H6",),
     requires={"documents"},
     thresholds=(
         Threshold("max_items", 250, "items on average", _COMPASS),
-        Threshold("max_document_bytes", 10_000_000, "bytes", f"{_COMPASS}; the server rejects more than 16 MiB"),
+        Threshold("max_document_bytes", 16_777_216, "bytes", _LIMITS),
     ),
 )
 def unbounded_array(case: Case) -> Iterator[Finding]:
-    """Arrays with `max_items` items or more on average, and documents near the maximum size.
+    """Arrays with `max_items` items or more in a document, and documents of more than half the maximum size.
 
-    An array that is this long in only one document is a note. A document over `max_document_bytes` is critical,
-    whatever makes it so large. Arrays with the same length in all documents do not grow: vectors, for example.
+    What counts is how near the largest document is to `max_document_bytes`, at which the server rejects writes, and
+    when it gets there: at the rate since the previous audit, if both the largest document and the mean have grown.
+    Arrays with the same length in all documents do not grow: vectors, for example.
 
     ## Why it matters
 
@@ -61,8 +67,33 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     long = [f for f in measurement.fields if f.items and f.items.most >= limit and not _is_fixed(measurement, f)]
     if long:
         yield _finding(case, measurement, max(long, key=lambda f: f.items.mean if f.items else 0.0))
-    elif documents.max_bytes >= case.limit("max_document_bytes", measurement).value:
+    elif documents.max_bytes >= _LARGE * case.limit("max_document_bytes", measurement).value:
         yield _large(case, measurement, documents)
+
+
+def _impact(case: Case, measurement: Measurement, documents: Documents) -> Impact:
+    """How near the largest document is to the size that the server rejects."""
+    limit, per_day, since = case.limit("max_document_bytes", measurement), 0.0, ""
+    before = case.timeline.previous
+    of_before = next((m.documents for m in before.measurements if _is_same(m, measurement)), None) if before else None
+    if before is not None and of_before is not None and (days := (case.profile.day - before.day).days) > 0:
+        # Another sample may contain another largest document: it grows no faster than the mean does.
+        with_mean = documents.max_bytes * (documents.mean_bytes / of_before.mean_bytes - 1)
+        per_day = max(min(documents.max_bytes - of_before.max_bytes, with_mean), 0.0) / days
+        since = f", and its growth since {before.day}"
+    left = max(limit.value - documents.max_bytes, 0.0)
+    return costs.toward_limit(
+        documents.max_bytes,
+        limit.value,
+        limit.unit,
+        per_day=per_day,
+        days_left=left / per_day if per_day else None,
+        how=f"largest of {many(documents.read, 'document')} read{since}; {limit.source}",
+    )
+
+
+def _is_same(one: Measurement, other: Measurement) -> bool:
+    return (one.database, one.name) == (other.database, other.name)
 
 
 def _is_fixed(measurement: Measurement, field: Field) -> bool:
@@ -77,17 +108,16 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     assert field.items is not None
     assert measurement.documents is not None
     limit, largest = case.limit("max_items", measurement), case.limit("max_document_bytes", measurement)
-    severity = Severity.WARNING if field.items.mean >= limit.value else Severity.NOTE
-    huge = measurement.documents.max_bytes >= largest.value
+    huge = measurement.documents.max_bytes >= _LARGE * largest.value
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.CRITICAL if huge else severity,
+        impact=_impact(case, measurement, measurement.documents),
         message=(
             f"{field.key} contains {number(round(field.items.mean))} items on average and up to "
             f"{number(field.items.most)}; the largest document has {size(measurement.documents.max_bytes)}."
         ),
         changes=(ItemsToDocuments(subject_of(measurement), field.key),),
-        observed=float(measurement.documents.max_bytes) if huge else field.items.mean,
+        observed=float(measurement.documents.max_bytes if huge else field.items.most),
         limit=largest if huge else limit,
         unit="bytes" if huge else "items",
         main_contributor=field.key,
@@ -108,7 +138,7 @@ def _large(case: Case, measurement: Measurement, documents: Documents) -> Findin
     about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.CRITICAL,
+        impact=_impact(case, measurement, documents),
         message=f"The largest document has {size(documents.max_bytes)}; the server rejects more than 16 MiB.",
         fix="Keep what makes them large in documents of its own (GridFS for files).",
         changes=(Diagnose(subject_of(measurement), "large rows"),),

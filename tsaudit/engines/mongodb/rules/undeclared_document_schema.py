@@ -11,7 +11,7 @@ from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.kinds import Validate
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
@@ -23,7 +23,6 @@ _SHOWN: Final = 12
 @rule(
     code="DOC004",
     title="Documents vary, and no validator restricts them",
-    severity=Severity.WARNING,
     guidelines=("H4",),
     follows_from={"FLD003": Reach.MEASUREMENT},
     requires={"documents", "options"},
@@ -40,8 +39,8 @@ _SHOWN: Final = 12
 def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
 
-    A field with several types is a warning. If fields are only missing from some documents, the finding is a note,
-    because many fields are optional. All number types count as one. Time series collections cannot have a validator.
+    The finding is only ever a note: what a missing validator lets in costs something where fields have several types,
+    which conflicting-types reports. All number types count as one. Time series collections cannot have a validator.
 
     ## Why it matters
 
@@ -93,7 +92,6 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
     parts += [f"{f.key} is in {percent(_presence(f))}" for f in partial if f not in mixed]
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING if mixed else Severity.NOTE,
         message=(
             f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
             f"{listed(parts, 4)}."
