@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
@@ -62,6 +63,71 @@ def test_no_modules_import_in_a_circle() -> None:
 )
 def test_circles_are_found(imports: Mapping[str, Set[str]], expected: list[list[str]]) -> None:
     assert list(circles(imports)) == expected
+
+
+@cache
+def layers() -> list[set[str]]:
+    """The modules of each layer of the contract in pyproject.toml, from top to bottom."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (found,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return [set(re.findall(r"[\w.]+", layer)) for layer in found]
+
+
+def imports_across_engines(
+    imports: Mapping[str, Set[str]], engines: Mapping[str, Set[str]], shared: Set[str], above: Set[str]
+) -> Iterator[str]:
+    """Imports that break what the contracts do not say of engines, as they would have to list them.
+
+    `engines`: package to the packages of the engines that its own extends. `shared`: what several engines build on.
+    `above`: what no engine may know.
+    """
+    for importer, all_imported in imports.items():
+        home = _inside(importer, {*engines, *shared})
+        for imported in all_imported:
+            into = _inside(imported, {*engines, *shared})
+            if into and into != home and into not in engines.get(home, ()) and not (home and into in shared):
+                yield f"{importer} imports {imported}: what engines share is in tsaudit.engines.sql"
+            if home in engines and _inside(imported, above):
+                yield f"{importer} imports {imported}, which is above it"
+
+
+def _inside(module: str, packages: Set[str]) -> str:
+    """The package that the module is in; empty if it is in none."""
+    return next((package for package in packages if f"{module}.".startswith(f"{package}.")), "")
+
+
+def test_engines_are_found_by_name_and_know_only_what_they_extend() -> None:
+    own = {f"tsaudit.engines.{name}": engine for name, engine in ENGINES.items() if not engine.package}
+    extended = {
+        package: {other for other, about in own.items() if isinstance(engine, type(about))} - {package}
+        for package, engine in own.items()
+    }
+    place = next(n for n, layer in enumerate(layers()) if "tsaudit.engines.sql" in layer)
+    shared, above = layers()[place], set[str]().union(*layers()[:place])
+    assert {"tsaudit.cli", "tsaudit.rules"} <= above
+    imports = {module: graph().find_modules_directly_imported_by(module) for module in graph().modules}
+    assert list(imports_across_engines(imports, extended, shared, above)) == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "allowed"),
+    [
+        ("e.a.driver", "e.a", True),
+        ("e.a.driver", "e.sql.connector", True),
+        ("e.a", "e.b.driver", False),
+        ("e.c", "e.a.driver", True),
+        ("e.sql", "e.influx", True),
+        ("e.sql", "e.a", False),
+        ("e.registry", "e.a", False),
+        ("e.registry", "e.sql", False),
+        ("e.a.driver", "rules.names", False),
+        ("e.ab", "e.b", False),
+    ],
+)
+def test_imports_across_engines_are_found(importer: str, imported: str, allowed: bool) -> None:
+    engines: dict[str, set[str]] = {"e.a": set(), "e.b": set(), "e.c": {"e.a"}}
+    found = list(imports_across_engines({importer: {imported}}, engines, {"e.sql", "e.influx"}, {"rules"}))
+    assert (not found) is allowed
 
 
 def errors(source: str) -> Iterator[tuple[str, list[str]]]:

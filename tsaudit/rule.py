@@ -355,7 +355,8 @@ def rule(
 
     `costs`: the currencies of the impacts that its findings may have; a rule without any returns only notes.
     `family`: only needed if the code's letters do not stand for it. `engines`: the names of those it applies to, or a
-    function that says it of an engine; None for all that offer the facts it `requires`. `kinds`: the kinds of tables it
+    function that says it of an engine; None for all that offer the facts it `requires`. A rule in an engine's package
+    applies only there, whatever `engines` says. `kinds`: the kinds of tables it
     judges, None for all. Rules of other packages need no guidelines.
     """
 
@@ -374,7 +375,7 @@ def rule(
             uses=frozenset(uses),
             not_applicable=not_applicable or {},
             group=family,
-            only=engines if engines is None or callable(engines) else _is_one_of(frozenset(engines)),
+            only=_only(engines, check.__module__),
             follows_from=follows_from or {},
             kinds=None if kinds is None else frozenset(kinds),
         )
@@ -389,7 +390,13 @@ def worst_of(costs: Collection[Currency]) -> Severity:
     return Severity.WARNING if set(costs) <= {Currency.FAMILY, Currency.ANSWERS, Currency.READS} else Severity.CRITICAL
 
 
-def _is_one_of(names: frozenset[str]) -> Callable[[Engine], bool]:
+def _only(engines: Collection[str] | Callable[[Engine], bool] | None, module: str) -> Callable[[Engine], bool] | None:
+    """`Rule.only` of a rule in this module."""
+    if home := re.match(r"tsaudit\.engines\.(\w+)\.rules\.", module):
+        engines = (home[1],)
+    if engines is None or callable(engines):
+        return engines
+    names = frozenset(engines)
     return lambda engine: engine.name in names
 
 

@@ -18,6 +18,8 @@ from tsaudit.cli import init as module
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import advice, load
 from tsaudit.config.settings import Settings
+from tsaudit.engines.registry import ENGINES
+from tsaudit.engines.sqlite import Sqlite
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +66,34 @@ def test_init_when_files_are_here_finds_them_by_their_content(empty_folder: Path
         ("events", "duckdb", f"duckdb:///{empty_folder}/events.duckdb"),
         ("events-2", "sqlite", f"sqlite:///{empty_folder}/events.sqlite"),
         ("my-metrics", "duckdb", f"duckdb:///{empty_folder}/my metrics.db"),
+    ]
+
+
+class Acmedb(Sqlite):
+    """An engine of another package that has SQLite's files."""
+
+    name = "acmedb"
+    example_url = "acme:///{name}.db"
+
+
+class MarkedAcmedb(Acmedb):
+    """One that marks its files."""
+
+    file_magic = (0, b"ACME")
+
+
+def test_init_lists_a_file_once_by_the_first_engine_that_has_such_files(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite3.connect(empty_folder / "events.db") as connection:
+        connection.execute("create table t (x)")
+    (empty_folder / "sheet.acme").write_bytes(b"ACME 1.0")
+    monkeypatch.setitem(ENGINES._plug_ins(), "acmedb", Acmedb())
+    assert [(one.engine, one.url) for one in discovery._files(empty_folder)] == [("sqlite", "sqlite:///events.db")]
+    monkeypatch.setitem(ENGINES._plug_ins(), "acmedb", MarkedAcmedb())
+    assert [(one.engine, one.url) for one in discovery._files(empty_folder)] == [
+        ("sqlite", "sqlite:///events.db"),
+        ("acmedb", "acme:///sheet.acme"),
     ]
 
 

@@ -93,10 +93,11 @@ def _files(folder: Path) -> Iterator[FoundTarget]:
                 head = file.read(16)
         except OSError:
             continue
-        for engine in ENGINES.values():
-            position, magic = engine.file_magic or (0, b"")
-            if magic and head[position:].startswith(magic) and path.name.isprintable():
-                yield FoundTarget(target_name(path.stem) or "database", engine.name, f"{engine.name}:///{path.name}")
+        # The first one: an engine that extends another may have its files, and tsaudit's own are listed first.
+        engine = next((one for one in ENGINES.values() if one.has_magic(head)), None)
+        if engine is not None and path.name.isprintable():
+            scheme = engine.example_url.partition(":")[0]
+            yield FoundTarget(target_name(path.stem) or "database", engine.name, f"{scheme}:///{path.name}")
 
 
 def _servers(host: str) -> Iterator[FoundTarget]:

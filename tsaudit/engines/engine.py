@@ -128,7 +128,9 @@ class Engine:
         raise NotImplementedError
 
     file_magic: tuple[int, bytes] | None = None
-    """The signature of its files: position and bytes, whatever the file names; None if it does not use files."""
+    """The signature of its files: position and bytes, whatever the file names; None if it uses no files, or nothing is
+    known of how they begin.
+    """
     local: LocalServer | None = None
     """How to recognize a server on this machine; None if that is not possible."""
     signs_in_by_token: bool = False
@@ -143,6 +145,11 @@ class Engine:
     """Its address is `scheme:///path`; a relative path is relative to the folder of tsaudit.yaml."""
     has_one_database: bool = False
     """The address contains the database, and `databases:` lists schemas within it."""
+
+    def has_magic(self, head: bytes) -> bool:
+        """Whether a file with these first bytes has the signature of its files."""
+        position, magic = self.file_magic or (0, b"")
+        return bool(magic) and head[position:].startswith(magic)
 
     # --- Language -----------------------------------------------------------------------------------------------------
 

@@ -40,20 +40,20 @@ def what_else(head: bytes, engine: str) -> str:
 
     `head`: up to `HEAD_BYTES` bytes. Of an empty file, only its driver knows.
     """
-    if _begins(head, ENGINES[engine].file_magic):
+    own = ENGINES[engine]
+    if own.file_magic is None or own.has_magic(head):
         return ""
-    if other := next((name for name, other in ENGINES.items() if _begins(head, other.file_magic)), ""):
-        return f"is a {other} database; set `engine: {other}` and start the URL with `{other}:`"
+    if other := next((other for other in ENGINES.values() if other.has_magic(head)), None):
+        # An engine that extends another may read its files, too.
+        if isinstance(own, type(other)):
+            return ""
+        return f"is a {other.name} database; set `engine: {other.name}` and start the URL with `{other.name}:`"
     if not head:
         return ""  # To some engines, that is a database without tables.
     kind, hint = next(((kind, hint) for magic, kind, hint in _KINDS if head.startswith(magic)), _text(head))
     if not kind:
         return f"is not a {engine} database; check the path, and audit a decrypted copy if it is encrypted"
     return f"is {kind}, not a {engine} database; {hint}"
-
-
-def _begins(head: bytes, magic: tuple[int, bytes] | None) -> bool:
-    return magic is not None and head[magic[0] :].startswith(magic[1])
 
 
 def _text(head: bytes) -> tuple[str, str]:

@@ -46,9 +46,6 @@ from tsaudit.text import count, listed, many, number
             "our default: in a smaller table, each part of a file is read quickly anyway",
         ),
     ),
-    not_applicable=dict.fromkeys(
-        ("duckdb", "sqlite", "postgresql"), "one kind of index is used for columns with few and with many values"
-    ),
 )
 def unsuitable_index(case: Case) -> Iterator[Finding]:
     """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
