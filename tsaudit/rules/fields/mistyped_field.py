@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.analysis.columns.quantities import are_quantities
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, How, Measurement, NumbersBy
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
@@ -26,6 +28,7 @@ _FITS = {
 @rule(
     code="FLD002",
     title="A field has a type that does not fit its values",
+    costs={Currency.ANSWERS},
     guidelines=("C3",),
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
@@ -37,11 +40,13 @@ _FITS = {
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
-    This is based on the values read within the window. The finding is a note: a number as text takes hardly more
-    bytes, and whether anybody computes with it, the database does not say. Values of a float field that are whole today
-    may have a fraction tomorrow. Text with leading zeros, fields named like codes, and states such as `on` and `off`
-    are not reported. A text field with numbers for some attributes and texts for others is reported if a tag names the
-    attribute, and each source has several.
+    This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
+    have a fraction, or they are whole, many, far apart, and in another order as text. Whole numbers that follow each
+    other, numbers of one length, and fields named like codes or devices are notes, and so is everything else: as text
+    it takes hardly more bytes. Values of a float field that are whole today may have a fraction tomorrow. Text with
+    leading zeros, fields named like codes, and states such as `on` and `off` are not reported. A text field with
+    numbers for some attributes and texts for others is reported if a tag names the attribute, and each source has
+    several.
 
     ## Why it matters
 
@@ -122,6 +127,7 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
     several = len(by.others) > 1
     return Finding(
         subject=subject_of(measurement, field.key),
+        impact=Impact(Currency.ANSWERS, how="numbers and texts of each attribute, as read"),
         message=f"Field {field.key} is stored as {' and '.join(field.types)}: by {by.tag}, its values are numbers "
         f"({listed(numbers, 4)}) or texts ({listed(others, 4)}).",
         fix=f"Write the numbers to a new column, such as {field.key}_number. The texts of "
@@ -137,10 +143,23 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
     )
 
 
+def _impact(field: Field, kind: str) -> Impact | None:
+    """Queries for sums and ranges of measured numbers get wrong answers, or none."""
+    distinct = field.distinct.value if field.distinct else len(field.sample)
+    is_wrong = kind in ("integer", "float") and all(map(is_text, field.types))
+    is_wrong = is_wrong and are_quantities(field.key, field.sample, distinct)
+    return (
+        Impact(Currency.ANSWERS, how="the values read are numbers with fractions, or sort differently as text")
+        if is_wrong
+        else None
+    )
+
+
 def _finding(measurement: Measurement, field: Field, kind: str) -> Finding:
     stored = " and ".join(field.types)
     return Finding(
         subject=subject_of(measurement, field.key),
+        impact=_impact(field, kind),
         message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
         changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
         main_contributor=field.key,
