@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import yaml
 
 from tests.builders import a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
@@ -362,3 +365,25 @@ def test_check_counts_no_rule_as_lost_for_a_measurement_that_is_left_out(
         counted[name] = next(rules_in(line) for line in lines if "can be evaluated" in line)
     assert counted["too big"] == counted["nothing"]
     assert counted["all too big"] == counted["denied"] < counted["nothing"]
+
+
+def test_roles_that_were_guessed_are_one_list_to_paste(folder: Path, tsaudit: Tsaudit) -> None:
+    with closing(sqlite3.connect(folder / "shop.db")) as connection, connection:
+        connection.execute("CREATE TABLE readings (ts TEXT, site TEXT, celsius REAL)")
+        connection.execute("CREATE TABLE keyed (ts TEXT, site TEXT, celsius REAL, PRIMARY KEY (ts, site))")
+        for table in ("readings", "keyed"):
+            rows = [(f"2026-01-01 00:{n // 3:02}:00", f"s{n % 3}", n / 7) for n in range(60)]
+            connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+    target = "targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db', window: 9000d"
+    (folder / "tsaudit.yaml").write_text(f"{target}}}]\n")
+    result = tsaudit("check", "--roles")
+    assert result.exit_code == 0, result.output
+    first, *rest = result.output.splitlines()
+    assert first == "# shop: 1 role guessed in 1 table"
+    assert yaml.safe_load("\n".join(rest)) == {
+        "columns": {"readings": {"kind": "series", "time": "ts", "tags": ["site"], "fields": ["celsius"]}}
+    }
+    # Pasted, nothing is left to confirm.
+    pasted = "columns: {readings: {kind: series, time: ts, tags: [site], fields: [celsius]}}"
+    (folder / "tsaudit.yaml").write_text(f"{target}, {pasted}}}]\n")
+    assert tsaudit("check", "--roles").output == "# shop: 0 roles guessed in 0 tables\n"

@@ -37,13 +37,17 @@ _CALL_S = 10.0
 
 @click.command()
 @options.targets_argument
+@click.option("--roles", "only_roles", is_flag=True, help="Only print the roles that tsaudit guessed, to confirm them.")
 @options.config_option
-def check(targets: tuple[str, ...], config: str | None) -> int:
+def check(targets: tuple[str, ...], only_roles: bool, config: str | None) -> int:
     """Test the setup, and show what is missing.
 
     Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
     audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also how the audit
     reads each table, with the setting that changes it. Nothing is audited and nothing is sent.
+
+    --roles prints what tsaudit had to guess as a piece of tsaudit.yaml: correct it, and paste it. What rests on guesses
+    is never more than a note.
     """
     from tsaudit.config import distributed_deployment, insecure_connections
     from tsaudit.config import file as config_file
@@ -53,6 +57,8 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     file = config_file.find(config)
     settings = config_file.load(file)
     chosen = options.chosen(settings, targets)
+    if only_roles:
+        return _roles(settings, chosen)
     names = [*(target.name for target in chosen), *settings.notifiers]
     click.get_current_context().meta[_WIDTH] = min(max(map(len, names), default=0), _WIDTHS[1])
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
@@ -207,20 +213,10 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     What exists on the target is added to `seen`. `before`: its newest profile.
     """
     from tsaudit import not_audited
-    from tsaudit.collect import probe
-    from tsaudit.engines.connection import ConnectorError
-    from tsaudit.engines.opening import with_connection
     from tsaudit.model.profile import Reason
 
-    def look(connection: Connection, end: Deadline) -> Probed:
-        return probe(target, connection, deadline=end, most_tables=_MOST_TABLES, previous=before)
-
-    try:
-        with progress.shown() as watched:
-            watched.say(target.name, f"looking at what can be measured on {target.engine}")
-            probed = with_connection(target, look)
-    except ConnectorError as error:
-        _line(target.name, "failed", str(error))
+    probed = _probed(target, before)
+    if probed is None:
         return False
     profile = probed.profile
     if (cause := not_audited.unseen(profile)) is not None:
@@ -250,6 +246,56 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
         _line("", "warning", str(unused))
     _tables(probed.tables, probed.others)
     return not missed
+
+
+def _probed(target: Target, before: Profile | None) -> Probed | None:
+    """What exists on the target; None, after saying why, if it cannot be reached."""
+    from tsaudit.collect import probe
+    from tsaudit.engines.connection import ConnectorError
+    from tsaudit.engines.opening import with_connection
+
+    def look(connection: Connection, end: Deadline) -> Probed:
+        return probe(target, connection, deadline=end, most_tables=_MOST_TABLES, previous=before)
+
+    try:
+        with progress.shown() as watched:
+            watched.say(target.name, f"looking at what can be measured on {target.engine}")
+            return with_connection(target, look)
+    except ConnectorError as error:
+        _line(target.name, "failed", str(error))
+        return None
+
+
+def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
+    """Prints the guessed roles of the targets as YAML."""
+    from tsaudit.engines.registry import ENGINES
+    from tsaudit.text.table_roles import override
+
+    well = True
+    for target in chosen:
+        if not ENGINES[target.engine].infers_roles:
+            click.echo(f"# {target.name}: {target.engine} declares which columns are tags")
+            continue
+        probed = _probed(target, _before(settings, target))
+        well = well and probed is not None
+        guessed = {table.name: _guessed(table) for table in (probed.tables if probed else ())}
+        asked = [table for table in (probed.tables if probed else ()) if table.kind is None or guessed[table.name]]
+        roles = sum(map(len, guessed.values()))
+        click.echo(f"# {target.name}: {many(roles, 'role')} guessed in {many(len(asked), 'table')}")
+        if asked:
+            click.echo("columns:")
+        for table in asked:
+            names = ", ".join(guessed[table.name])
+            why = f"guessed: {names}" if names else "what are its rows? set `kind`"
+            click.echo(f"  {override(table)}  # {why}")
+    return Exit.OK if well else Exit.NOT_AUDITED
+
+
+def _guessed(table: Measurement) -> list[str]:
+    """The tags of the table that nothing declares."""
+    from tsaudit.analysis.columns.roles import is_guess
+
+    return [tag.key for tag in table.tags if is_guess(tag.role_reason)]
 
 
 def _cannot_read(profile: Profile) -> None:

@@ -313,7 +313,7 @@ def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -
         name = f"{column}.{key}"
         if name in known or (chosen is not None and name in chosen.fields):
             continue
-        tags.append(Tag(name, "text", role_reason=f"a label in {column}", label_of=column))
+        tags.append(Tag(name, "text", role_reason=roles.label_in(column), label_of=column))
         sample = sample.append_column(name, pa.chunked_array([pa.array([one.get(key) for one in sets], pa.string())]))
     fields = tuple(f for f in draft.fields if f.key != column or not tags)
     opened = dataclasses.replace(draft.measurement, tags=(*draft.tags, *tags), fields=fields)

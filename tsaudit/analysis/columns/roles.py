@@ -147,6 +147,23 @@ CONFIGURED: Final = "set in tsaudit.yaml"
 """The reason of a role from the configuration."""
 
 
+_BY_KEY: Final = "part of the table's key, with the time"
+_LABEL_IN: Final = "a label in "
+
+
+def label_in(column: str) -> str:
+    """The reason of a tag that is a label in a column of label sets."""
+    return f"{_LABEL_IN}{column}"
+
+
+def is_guess(reason: str) -> bool:
+    """Whether a tag with this reason was guessed from names and values: neither the engine, nor the table's key, nor a
+    column of labels, nor the configuration says that it is one.
+    """
+    is_said = reason in ("", CONFIGURED, _BY_KEY) or reason.startswith(("the engine keeps it", _LABEL_IN))
+    return not is_said
+
+
 def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str] | None:
     if chosen is None:
         return None
@@ -184,7 +201,7 @@ def _by_key(column: Column, key: frozenset[str], alone: str | None) -> tuple[Rol
     if not key:
         return None
     if column.name in key:
-        return Role.TAG, "part of the table's key, with the time"
+        return Role.TAG, _BY_KEY
     return Role.FIELD, "outside the table's key"
 
 
