@@ -91,6 +91,20 @@ def test_partitions_when_there_are_very_many_keep_the_largest() -> None:
     assert cpu.partitioning.partitions[-1] == Partition("rest", "DEFAULT", 1, 1)
 
 
+def test_partition_that_ends_last_is_kept_though_it_is_empty() -> None:
+    months = [(year, month) for year in range(2018, 2027) for month in range(1, 13)]
+    bounds = [f"FOR VALUES FROM ('{y}-{m:02}-01') TO ('{y + m // 12}-{m % 12 + 1:02}-01')" for y, m in months]
+    rows = [partition(f"p{y}_{m:02}", 10_000 - y, 0) | {"bounds": b} for (y, m), b in zip(months, bounds, strict=True)]
+    (cpu,) = described(DRAFTS[:1], {"partitions": rows})
+    assert cpu.partitioning is not None
+    assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
+    assert cpu.partitioning.partitions[-1].name == "p2026_12"
+    endless = partition("p2027", 0, 0) | {"bounds": "FOR VALUES FROM ('2027-01-01') TO (MAXVALUE)"}
+    (cpu,) = described(DRAFTS[:1], {"partitions": [*rows, endless]})
+    assert cpu.partitioning is not None
+    assert {p.name for p in cpu.partitioning.partitions[-2:]} == {"p2026_12", "p2027"}
+
+
 def test_partitions_when_nothing_is_known_of_their_size() -> None:
     (cpu,) = described(DRAFTS[:1], {"partitions": [partition("q", None, None, ""), partition("p", None, None, "")]})
     assert cpu.partitioning is not None

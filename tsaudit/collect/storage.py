@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from tsaudit.analysis.tables.partition_ranges import range_of
 from tsaudit.collect.draft import Draft
 from tsaudit.model.profile import (
     DEFAULT_PARTITION,
@@ -126,8 +127,14 @@ def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
         return m
     parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
-    # A few rows that match no other partition matter, however many partitions there are.
-    rest = [part for part in parts[MAX_PARTITIONS:] if part.bounds == DEFAULT_PARTITION]
+    # A few rows that match no other partition matter, however many there are; so does when the last range ends.
+    ends = [(ends[1], part) for part in parts if (ends := range_of(part.bounds))]
+    last = max(ends, key=lambda pair: pair[0])[1] if ends else None
+    rest = [
+        part
+        for part in parts[MAX_PARTITIONS:]
+        if part.bounds == DEFAULT_PARTITION or part is last or "TO (MAXVALUE" in part.bounds
+    ]
     key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
     partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest))
     return replace(m, partitioning=partitioning)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import a_measurement, a_profile
+from tests.builders import DAY, NOW, a_measurement, a_profile
 from tests.databases import Dataset, Greptime
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
 
 POSTGRESQL = frozenset({"postgresql"})
@@ -50,11 +55,11 @@ CASES = (
         engines=POSTGRESQL,
     ),
     Case(
-        breaks=_monthly(*MONTHS),
-        keeps=_monthly(*MONTHS[1:]),
+        # The last one ends on the day after the audit; with a later one it does not.
+        breaks=_monthly(*MONTHS[:3]),
+        keeps=_monthly(*MONTHS),
         subject=Subject("", "cpu"),
         engines=POSTGRESQL,
-        limits={"partition-skew.max_empty": 2},
     ),
     Case(
         breaks=_bounded("time", "time < '2026-03-31 05:45:00'", "time >= '2026-03-31 05:45:00'"),
@@ -91,7 +96,7 @@ def test_skew_when_at_the_limit_and_over_it() -> None:
     assert not _message(a_partition("big", 4 * GB), *even)
     (finding,) = run_rule(rule, _profile(a_partition("big", 4 * GB + 10_000_000, 1_000), *even)).findings
     assert finding.message == "Partition big has 4.01 GB, 4.01 times the median of the others."
-    assert (finding.severity, finding.observed) == (Severity.WARNING, 4.01)
+    assert (finding.impact, finding.observed) == (None, 4.01)
     assert finding.fix == "Divide by a column with many values of about the same weight instead of dc."
     assert {e.label: e.value for e in finding.evidence} == {
         "partitions": "4, by dc",
@@ -107,25 +112,11 @@ def test_skew_when_bytes_are_not_known() -> None:
     assert not _message(a_partition("a"), a_partition("b"))
 
 
-@pytest.mark.parametrize(
-    ("largest", "severity"),
-    [
-        (a_partition("a", 100_000_000), Severity.WARNING),
-        (a_partition("a", 99_999_999), Severity.NOTE),
-        (a_partition("a", None, 1_000_000), Severity.WARNING),
-        (a_partition("a", None, 999_999), Severity.NOTE),
-        (a_partition("a", None, 10_000), Severity.NOTE),
-    ],
-)
-def test_skew_is_information_when_partitions_are_small(largest: Partition, severity: Severity) -> None:
-    known = a_partition("b", 1) if largest.bytes else a_partition("b", None, 1)
-    (finding,) = run_rule(rule, _profile(largest, known)).findings
-    assert finding.severity is severity
-
-
 def test_silence_when_partitions_are_tiny_or_alone() -> None:
     assert not _message(a_partition("a", 999_999), a_partition("b", 1))
+    assert _message(a_partition("a", 1_000_000), a_partition("b", 1))
     assert not _message(a_partition("a", None, 9_999), a_partition("b", None, 1))
+    assert _message(a_partition("a", None, 10_000), a_partition("b", None, 1))
     assert not _message(a_partition("a", 100 * GB))
 
 
@@ -150,18 +141,108 @@ def test_default_partition_when_it_collects_rows() -> None:
     assert not _message(a_partition("rest", 10, None, "DEFAULT"), a_partition("a", 1, 1), key=("time",))
 
 
-def test_empty_partitions_when_they_pile_up() -> None:
-    full, empty = a_partition("f", GB, 10), a_partition("e", 8_192, 0)
-    assert not _message(full, *[empty] * 50, key=("time",))
-    assert _message(full, *[empty] * 51, key=("time",)) == "51 partitions are empty."
-    unread = [a_partition("e", 8_192, None)] * 51
-    assert _message(full, *unread, key=("time",)) == "51 partitions are empty."
-    assert not _message(full, *[a_partition("e")] * 51, key=("time",))
-    assert _message(full, *[empty] * (MAX_PARTITIONS - 1), count=300, key=("time",)) == "299 partitions are empty."
-    assert not _message(*[full] * MAX_PARTITIONS, count=300, key=("time",))
-    rest = a_partition("rest", 8_192, 0, "DEFAULT")
-    assert not _message(full, *[empty] * 50, rest, key=("time",)), "that one should be empty"
-    assert _message(full, *[empty] * 98, rest, count=300, key=("time",)) == "298 partitions are empty."
+def test_rows_in_the_default_partition_are_a_failure_while_they_become_more() -> None:
+    def found(rows: int, then: int | None, key: str = "time") -> Finding:
+        def profile(count: int) -> Profile:
+            return _profile(a_partition("rest", 1, count, "DEFAULT"), a_partition("a", 1, 50), key=(key,))
+
+        timeline = None if then is None else Timeline(previous=profile(then))
+        (finding,) = run_rule(rule, profile(rows), timeline=timeline).findings
+        return finding
+
+    assert [found(500, then).severity for then in (None, 499, 500)] == ["warning", "warning", "note"]
+    impact = found(500, None).impact
+    assert impact is not None
+    assert (impact.currency, impact.days_left) == (Currency.MECHANISM, None)
+    # What takes most rows of lists or hashes may be meant to.
+    assert found(500, None, key="dc").severity == "note"
+
+
+def _ranges(*days: int, default: bool = False) -> list[Partition]:
+    """Ranges between days from now."""
+    at = [(NOW + timedelta(days=d)).strftime("%Y-%m-%d %H:%M:%S+00") for d in days]
+    parts = [
+        a_partition(f"p{n}", 8_192, 10, f"FOR VALUES FROM ('{first}') TO ('{end}')")
+        for n, (first, end) in enumerate(itertools.pairwise(at))
+    ]
+    return [*parts, a_partition("rest", 8_192, 0, "DEFAULT")] if default else parts
+
+
+def _ending(*days: int, default: bool = False, before: Profile | None = None, **changes: Any) -> Finding | None:
+    cut = Partitioning(("time",), len(days), tuple(_ranges(*days, default=default)))
+    profile = a_profile(a_measurement(partitioning=cut, **changes), engine="postgresql")
+    found = run_rule(rule, profile, timeline=Timeline(previous=before) if before else None).findings
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("left", "default", "severity"),
+    [
+        (15, False, ""),
+        (14, False, "critical"),
+        (0, False, "critical"),
+        (-14, False, "critical"),
+        (-15, False, ""),
+        (15, True, ""),
+        (14, True, "warning"),
+        (-14, True, "warning"),
+    ],
+)
+def test_last_partition_that_ends(left: int, default: bool, severity: str) -> None:
+    finding = _ending(left - 60, left - 30, left, default=default)
+    assert (finding.severity if finding else "") == severity
+    if finding:
+        assert finding.impact is not None
+        assert (finding.impact.days_left, finding.impact.is_enforced) == (max(left, 0), not default)
+
+
+def test_what_the_finding_about_the_end_says() -> None:
+    finding = _ending(-50, -20, 10)
+    assert finding is not None
+    assert finding.message == "The last partition ends on 2026-04-10, and nothing takes later rows."
+    assert finding.consequence == "In 10 days, rows are rejected."
+    finding = _ending(-50, -20, -10, default=True)
+    assert finding is not None
+    assert finding.message == (
+        "The last partition ended on 2026-03-21, and later rows go to the default partition rest."
+    )
+
+
+def test_silence_when_rows_come_no_more_or_the_last_one_has_no_end() -> None:
+    assert _ending(-50, -20, 10, last_time=NOW - timedelta(days=8)) is None
+    open_end = a_partition("z", 1, 1, "FOR VALUES FROM ('2026-04-10') TO (MAXVALUE)")
+    assert not _message(*_ranges(-20, 10), open_end, key=("time",))
+    assert not _message(*_ranges(-20, 10), key=("dc",)), "a date that is not the time"
+
+
+def _audited(days_ago: int, *days: int) -> Profile:
+    cut = Partitioning(("time",), len(days), tuple(_ranges(*days)))
+    return a_profile(a_measurement(partitioning=cut), engine="postgresql", day=DAY - timedelta(days=days_ago))
+
+
+def test_a_job_that_makes_partitions_is_seen_at_work() -> None:
+    # By the month, on the eve of the next: yesterday there was one fewer.
+    assert _ending(-50, -20, 10, before=_audited(1, -50, -20)) is None
+    assert _ending(-50, -20, 10, before=_audited(1, -50, -20, 10)) is not None
+
+
+@pytest.mark.parametrize(
+    ("days", "before", "is_found"),
+    [
+        # Four days ahead, as pg_partman makes them: the first audit cannot tell; the second can.
+        (range(-3, 5), None, False),
+        (range(-3, 5), _audited(1, *range(-3, 4)), False),
+        (range(-3, 5), _audited(1, *range(-3, 5)), True),
+        # The last one began.
+        (range(-3, 2), None, True),
+        # A week each: a day without another one is nothing yet, a week is.
+        ((-7, 0, 7, 13), _audited(1, -7, 0, 7, 13), False),
+        ((-7, 0, 7, 13), _audited(7, -7, 0, 7, 13), True),
+        ((-7, 6), None, True),
+    ],
+)
+def test_short_ranges_are_made_by_a_job(days: Sequence[int], before: Profile | None, is_found: bool) -> None:
+    assert (_ending(*days, before=before) is not None) is is_found
 
 
 def test_too_many_partitions() -> None:
@@ -178,6 +259,12 @@ def test_all_in_one_finding_when_several_are_wrong() -> None:
         "others; 3 partitions, more than the recommended 2."
     )
     assert (finding.observed, finding.unit) == (500, "rows")
+    # Of two that fail, the end is on a day.
+    rest = a_partition("rest", 1, 500, "DEFAULT")
+    (finding,) = run_rule(rule, _profile(*_ranges(-30, 5), rest, key=("time",))).findings
+    assert finding.impact is not None
+    assert (finding.impact.days_left, finding.observed, finding.unit) == (5, 5, "days")
+    assert "500 rows" in finding.message
 
 
 def test_silence_when_there_are_no_partitions() -> None:
@@ -192,6 +279,9 @@ def test_partitions_by_a_field_when_the_table_deduplicates() -> None:
         found = run_rule(rule, a_profile(measurement, engine="greptimedb")).findings
         return found[0].message if found else ""
 
+    cut = Partitioning(("usage",), 2, (a_partition("a", GB), a_partition("b", GB)))
+    (finding,) = run_rule(rule, a_profile(a_measurement(partitioning=cut, options={}), engine="greptimedb")).findings
+    assert finding.severity == "warning"
     assert message({}, "usage") == (
         "Partitions are by usage, outside the primary key: two rows with the same key and time may both stay."
     )

@@ -75,7 +75,9 @@ class Partitioning:
     """The columns, or expressions, that decide where a row goes."""
     count: int
     partitions: tuple[Partition, ...]
-    """Up to MAX_PARTITIONS, the largest first; always including a default partition."""
+    """Up to MAX_PARTITIONS, the largest first; always including a default partition, and the range of time that ends
+    last.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import inf
 from statistics import median
+from typing import Final
 
 from tsaudit.model.change import SetKey
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
+_ENDS_DAYS: Final = 14
+"""How long before its last partition ends a table is reported."""
+_QUIET_DAYS: Final = 7
+"""After so long without a row, nobody needs a further partition."""
+
 
 @rule(
     code="STO003",
-    title="Partitions do not divide the work",
-    severity=Severity.WARNING,
+    title="Partitions do not do their work",
+    costs={Currency.MECHANISM},
     guidelines=("E12",),
     follows_from={"STO004": Reach.MEASUREMENT},
     requires={"partitions"},
     uses={"options"},
     thresholds=(
         Threshold("max_skew", 4, "times the median of the others", "our default: one partition does most of the work"),
-        Threshold("min_bytes", 100_000_000, "bytes", "our default: smaller partitions are even enough"),
-        Threshold("min_rows", 1_000_000, "rows", "our default: smaller partitions are even enough"),
-        Threshold(
-            "min_noted",
-            0.01,
-            "of min_bytes or min_rows",
-            "our default: with fewer rows, chance decides; in between, the finding is a note",
-        ),
+        Threshold("min_bytes", 1_000_000, "bytes", "our default: with less, chance decides"),
+        Threshold("min_rows", 10_000, "rows", "our default: with fewer, chance decides"),
         Threshold("max_default_ratio", 0.5, "of all rows", "our default: by then the other partitions mean little"),
-        Threshold("max_empty", 50, "empty partitions", "our default: more than are created ahead of time"),
         Threshold(
             "max_partitions",
             1_000,
@@ -43,16 +45,23 @@ from tsaudit.text import listed, many, number, percent, size
     ),
 )
 def partition_skew(case: Case) -> Iterator[Finding]:
-    """Partitions of very different sizes, a default partition that collects rows, empty partitions that pile up, too
-    many.
+    """Partitions that end soon, a default partition that collects rows, partitions of very different sizes, too many.
 
-    A partition is uneven if it has more than `max_skew` times the median of the others, in bytes, or in rows if bytes
-    are not known. Below `min_bytes` and `min_rows` that is a note: the table may grow. Partitions by time are left
-    out, because the newest one is still filling and seasons differ. Lists of values are left out, because they are as
-    uneven as the values. A default partition is reported if it contains any row of a table partitioned by time, or
-    otherwise more than `max_default_ratio` of the rows. Rows and bytes come from the engine's own statistics.
-    GreptimeDB divides storage by time itself, so partitions by time are reported there, and so are partitions by a
-    column outside the primary key of a table that deduplicates.
+    What fails is a mechanism that the database declares, and costs more than a note:
+
+    - The last range of time ends within 14 days, and rows still come. Without a default partition, later rows are
+      rejected. Where the previous audit saw an earlier end, somebody makes partitions, and nothing is reported. Where
+      two ranges fit into the 14 days, a job has to make them: then it is reported when the last one began, or the
+      previous audit is longer ago than one takes.
+    - The default partition of a table by time contains rows, and more of them than the previous audit saw.
+    - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
+
+    The others are notes. A partition is uneven if it has more than `max_skew` times the median of the others, in bytes,
+    or in rows if bytes are not known, and at least `min_bytes` or `min_rows`. Partitions by time are left out, because
+    the newest one is still filling and seasons differ. Lists of values are left out, because they are as uneven as the
+    values. A default partition of other tables is reported from more than `max_default_ratio` of the rows on. Rows and
+    bytes come from the engine's own statistics. GreptimeDB divides storage by time itself, so partitions by time are
+    reported there.
 
     ## Why it matters
 
@@ -92,7 +101,11 @@ class _Trouble:
     unit: str
     merges: bool = False
     """Whether it goes with the partitions."""
-    severity: Severity = Severity.WARNING
+    fails: Impact | None = None
+    """The mechanism that does not work; None for a note."""
+
+
+_FAILS: Final = Impact(Currency.MECHANISM, is_enforced=False, how="the catalog and its counters of rows")
 
 
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -101,20 +114,75 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
     if by_time and case.engine.divides_by_time:
         step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
         yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions", merges=True)
+    if by_time:
+        yield from _ending(case, measurement, cut)
     yield from _default(case, measurement, cut, by_time)
     if not by_time and case.engine.deduplicates_within_partitions(measurement):
         yield from _undivided_key(measurement, cut)
     if not by_time:
         yield from _skew(case, measurement, cut)
-    empty, limit = _empty(cut), case.limit("max_empty", measurement)
-    if empty > limit.value:
-        step = "Drop the empty partitions of past periods, and make fewer ahead."
-        yield _Trouble(f"{many(empty, 'partition')} are empty", step, empty, "empty partitions")
     most = case.limit("max_partitions", measurement)
     if cut.count > most.value:
         step = "Let each partition span more: a longer period, or fewer remainders of the hash."
         words = f"{many(cut.count, 'partition')}, more than the recommended {number(most.value)}"
         yield _Trouble(words, step, cut.count, "partitions")
+
+
+def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
+    """The last range of time, if it ends soon and rows still come."""
+    found, now, rest = _last_range(cut), case.profile.window.end, _rest_of(cut)
+    if found is None or not _is_written(case, measurement):
+        return
+    first, end = found
+    left = (end - now) / timedelta(days=1)
+    before = _before(case, measurement)
+    earlier = _last_range(before) if before else None
+    if not -_ENDS_DAYS <= left <= _ENDS_DAYS or (earlier is not None and earlier[1] < end):
+        return
+    if first is not None and now < first and _comes_often(case, end - first):
+        return
+    later = f"later rows go to the default partition {rest.name}" if rest else "nothing takes later rows"
+    ended = "ended" if left < 0 else "ends"
+    fails = replace(_FAILS, days_left=max(left, 0.0), is_enforced=rest is None)
+    yield _Trouble(
+        f"the last partition {ended} on {end.date()}, and {later}",
+        "Make partitions ahead of time, best by a job that runs long before the last one ends.",
+        max(left, 0.0),
+        "days",
+        fails=fails,
+    )
+
+
+def _comes_often(case: Case, length: timedelta) -> bool:
+    """Whether partitions are so short that only a job can make them, and it may just not have been its turn."""
+    previous = case.timeline.previous
+    waited = previous is not None and case.profile.day - previous.day >= length
+    return 2 * length <= timedelta(days=_ENDS_DAYS) and not waited
+
+
+def _last_range(cut: Partitioning) -> tuple[datetime | None, datetime] | None:
+    from tsaudit.analysis.tables.partition_ranges import range_of
+
+    ranges = [range_of(p.bounds) for p in cut.partitions if not _is_default(p)]
+    known = [one for one in ranges if one is not None]
+    # One without an end takes all that comes.
+    return max(known, key=lambda one: one[1]) if known and len(known) == len(ranges) else None
+
+
+def _is_written(case: Case, measurement: Measurement) -> bool:
+    last = measurement.last_time
+    return last is None or case.profile.window.end - last <= timedelta(days=_QUIET_DAYS)
+
+
+def _before(case: Case, measurement: Measurement) -> Partitioning | None:
+    """Its partitions as the previous audit saw them."""
+    known = case.timeline.previous.measurements if case.timeline.previous else ()
+    at = measurement.database, measurement.name
+    return next((m.partitioning for m in known if (m.database, m.name) == at), None)
+
+
+def _rest_of(cut: Partitioning) -> Partition | None:
+    return next((p for p in cut.partitions if _is_default(p)), None)
 
 
 def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -127,7 +195,7 @@ def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Tro
         f"partitions are by {listed(outside)}, outside the primary key: two rows with the same key and time "
         "may both stay"
     )
-    yield _Trouble(words, step, cut.count, "partitions")
+    yield _Trouble(words, step, cut.count, "partitions", fails=_FAILS)
 
 
 def _by_time(measurement: Measurement, cut: Partitioning) -> bool:
@@ -141,7 +209,7 @@ def _is_default(partition: Partition) -> bool:
 
 
 def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: bool) -> Iterator[_Trouble]:
-    default = next((p for p in cut.partitions if _is_default(p)), None)
+    default = _rest_of(cut)
     if default is None or not default.rows:
         return
     known = sum(p.rows for p in cut.partitions if p.rows is not None)
@@ -151,7 +219,11 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
             f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
         )
         words = f"the default partition {default.name} contains {_rows(default.rows)}, {percent(share)} of all"
-        yield _Trouble(words, step, default.rows, "rows")
+        before = _before(case, measurement)
+        then = _rest_of(before) if before else None
+        # What has been there for long, and gets no more, is no failure of today.
+        grows = then is None or then.rows is None or default.rows > then.rows
+        yield _Trouble(words, step, default.rows, "rows", fails=_FAILS if by_time and grows else None)
 
 
 def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -163,9 +235,8 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
         (most, largest), *others = sorted(sizes, key=lambda pair: -pair[0])
         usual = median(weight for weight, _ in others)
         ratio = most / max(usual, 1)
-        enough = case.limit(floor, measurement).value
-        noted = most >= enough * case.limit("min_noted", measurement).value
-        if noted and ratio > case.limit("max_skew", measurement).value:
+        enough = most >= case.limit(floor, measurement).value
+        if enough and ratio > case.limit("max_skew", measurement).value:
             step = f"Divide by a column with many values of about the same weight instead of {listed(cut.key)}."
             yield _Trouble(
                 f"partition {largest.name} has {words(most)}, {number(float(f'{ratio:.3g}'))} times the median of the "
@@ -173,7 +244,6 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
                 step,
                 ratio,
                 "times the median of the others",
-                severity=Severity.WARNING if most >= enough else Severity.NOTE,
             )
         return
 
@@ -182,23 +252,15 @@ def _rows(count: float) -> str:
     return many(count, "row")
 
 
-def _empty(cut: Partitioning) -> int:
-    """How many are empty; partitions that are not listed are at least as large as the smallest listed one."""
-    # A table without rows may still have one index page.
-    parts = [p for p in cut.partitions if not _is_default(p)]
-    empty = [p.rows == 0 or (not p.rows and p.bytes is not None and p.bytes <= 8_192) for p in parts]
-    unlisted = cut.count - len(cut.partitions)
-    return sum(empty) + (unlisted if empty and empty[-1] else 0)
-
-
 def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Trouble]) -> Finding:
-    worst = troubles[0]
-    severity = max((t.severity for t in troubles), key=lambda one: one.rank)
+    failing = [t for t in troubles if t.fails]
+    worst = min(failing or troubles, key=_days_left)
     words = "; ".join(t.words for t in troubles)
     largest = cut.partitions[0] if cut.partitions else None
     return Finding(
         subject=subject_of(measurement),
-        severity=severity,
+        impact=worst.fails,
+        basis=Basis.DECLARED,
         message=f"{words[0].upper()}{words[1:]}.",
         changes=(SetKey(subject_of(measurement), partitions=1),) if any(t.merges for t in troubles) else (),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),
@@ -210,6 +272,11 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
         ),
         facts=("partitions", "options"),
     )
+
+
+def _days_left(trouble: _Trouble) -> float:
+    left = trouble.fails.days_left if trouble.fails else None
+    return inf if left is None else left
 
 
 def _described(partition: Partition) -> str:
