@@ -287,7 +287,7 @@ def stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
     if len(read) < len(enabled):
         detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries were skipped: each needs a call"
         runner.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
-    figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
+    figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s")
     found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
     return tuple(sorted(found, key=lambda query: query.name))
 

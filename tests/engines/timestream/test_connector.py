@@ -682,10 +682,14 @@ def test_dimensions_that_are_told_as_json(server: Timestream, monkeypatch: pytes
 # --- Scheduled queries -------------------------------------------------------------------------------------------
 
 
+_RUNS = {"PreviousInvocationTime": 1_775_000_000.5, "NextInvocationTime": 1_775_000_300.5}
+"""Every five minutes; in seconds, as the API has times."""
+
+
 def _scheduled(number: int, state: str = "ENABLED", **run: Any) -> dict[str, Any]:
     name = f"q{number:03}"
     arn = f"arn:aws:timestream:eu-central-1:123456789012:scheduled-query/{name}"
-    return {"Arn": arn, "Name": name, "State": state, "QueryString": "SELECT 1", "LastRunSummary": run}
+    return {"Arn": arn, "Name": name, "State": state, "QueryString": "SELECT 1", "LastRunSummary": run, **_RUNS}
 
 
 def test_scheduled_queries_are_read_and_not_run(server: Timestream) -> None:
@@ -698,11 +702,13 @@ def test_scheduled_queries_are_read_and_not_run(server: Timestream) -> None:
     }
     target = _target(server)
     server.scheduled_queries = [_scheduled(1, **run), _scheduled(2, "DISABLED"), _scheduled(3)]
+    # One that never ran.
+    del server.scheduled_queries[2]["PreviousInvocationTime"]
     profile = collected(target)
     assert profile.gaps == ()
     assert profile.stored_queries == (
-        StoredQuery("q001", "SELECT 1", 5_000, 0.25, 3600.0),
-        StoredQuery("q003", "SELECT 1", None, None),
+        StoredQuery("q001", "SELECT 1", 5_000, 0.25, 3600.0, 300.0),
+        StoredQuery("q003", "SELECT 1", None, None, period_s=None),
     )
     assert "ExecuteScheduledQuery" not in server.operations
     assert from_json(Profile, to_json(profile)) == profile

@@ -12,6 +12,7 @@ from tests.databases import write
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.double import Timestream
 from tsaudit.collect import collect
+from tsaudit.config.harm import Harm
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
@@ -26,10 +27,15 @@ def _collected(server: Timestream, *arguments: Any, **settings: Any) -> Profile:
         return collect(target, connection, day=DAY, now=NOW)
 
 
-def _warned(profile: Profile) -> dict[str, Finding]:
-    result = evaluate(profile)
+def _said(profile: Profile, **harm: float) -> dict[str, Finding]:
+    result = evaluate(profile, harm=Harm(**harm))
     assert {r.code: r.reason for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}
-    return {rule.code: finding for rule, finding in result.findings() if finding.severity is not Severity.NOTE}
+    return {rule.code: finding for rule, finding in result.findings()}
+
+
+def _warned(profile: Profile, **harm: float) -> dict[str, Finding]:
+    said = _said(profile, **harm)
+    return {code: finding for code, finding in said.items() if finding.severity is not Severity.NOTE}
 
 
 def test_silence_when_metrics_and_events_are_records_of_several_values(timestream: Timestream) -> None:
@@ -46,13 +52,14 @@ def test_silence_when_metrics_and_events_are_records_of_several_values(timestrea
 def test_request_id_when_it_is_a_measure_or_a_dimension(timestream: Timestream) -> None:
     key = partitioned_by("instance_name")
     assert _warned(_collected(timestream, hosts=120, request_id="measure", table=key)) == {}
-    found = _warned(_collected(timestream, hosts=120, request_id="dimension", table=key))
+    found = _said(_collected(timestream, hosts=120, request_id="dimension", table=key))
     assert found["TAG002"].subject.column == "request_id"
     assert "Write request_id as a measure" in found["TAG002"].fix
 
 
 def test_saving_when_each_value_is_a_record(timestream: Timestream) -> None:
-    found = _warned(_collected(timestream, "single"))
+    # A few hosts for an hour and a half: a few dollars a month.
+    found = _warned(_collected(timestream, "single", instants=90), min_money=1)
     # memory_free is both a metric and a part of events, with other dimensions and another rhythm: records of several
     # values end that as well.
     assert set(found) == {"LAY010"}
@@ -77,7 +84,7 @@ def test_storage_when_merged_is_as_in_the_example(timestream: Timestream) -> Non
 
 @pytest.mark.parametrize(("mode", "codes"), [("one_name", {"LAY004"}), ("hashed", {"NAM006"})])
 def test_measure_names_when_they_say_nothing(timestream: Timestream, mode: str, codes: set[str]) -> None:
-    found = _warned(_collected(timestream, mode, hosts=40))
+    found = _said(_collected(timestream, mode, hosts=40))
     assert codes <= set(found)
     if mode == "one_name":
         assert "Its rows under measure name metrics are of 2 kinds" in found["LAY004"].message

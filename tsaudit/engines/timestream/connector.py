@@ -54,6 +54,7 @@ _SCHEDULED: Final = pa.schema(
         ("bytes_scanned", pa.int64()),
         ("spatial_coverage", pa.float64()),
         ("temporal_range_s", pa.float64()),
+        ("period_s", pa.float64()),
     ]
 )
 _AT_WORK: Final = pa.record_batch([], names=[])
@@ -307,6 +308,7 @@ def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
     run = query.get("LastRunSummary", {})
     insights = run.get("QueryInsightsResponse", {})
     coverage, span = (insights.get(f"Query{of}", {}).get("Max", {}) for of in ("SpatialCoverage", "TemporalRange"))
+    last, then = query.get("PreviousInvocationTime"), query.get("NextInvocationTime")
     return {
         "query": query["Name"],
         "statement": query["QueryString"],
@@ -315,6 +317,7 @@ def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
         "spatial_coverage": coverage.get("Value"),
         # In nanoseconds.
         "temporal_range_s": span["Value"] / 1e9 if "Value" in span else None,
+        "period_s": (then - last).total_seconds() if then and last else None,
     }
 
 

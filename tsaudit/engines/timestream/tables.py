@@ -92,6 +92,11 @@ def magnetic_days(measurement: Measurement) -> int | None:
     return int(found) if found else None
 
 
+def memory_hours(measurement: Measurement) -> int:
+    """How long a record stays in the memory store."""
+    return int((measurement.options or {}).get(_MEMORY_HOURS, _DEFAULT_MEMORY_HOURS))
+
+
 def _wrapped(option: str) -> str:
     first, *others = option.split(", ")
     lines = [first]

@@ -13,9 +13,9 @@ OF_DATABASES: Final = (
         "scheduled_queries",
         Scope.TARGET,
         CostLevel.METADATA,
-        ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s"),
-        "queries that the service runs on a schedule (Timestream), with the bytes that the last run read and "
-        "the share of a table's partitions, 0 to 1; both None if not reported",
+        ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s"),
+        "queries that the service runs on a schedule (Timestream), with the bytes that the last run read, the share of "
+        "a table's partitions, 0 to 1, and the seconds until the next run; None if not reported",
     ),
     Fact(
         "target_storage",

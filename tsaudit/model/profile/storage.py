@@ -128,3 +128,5 @@ class StoredQuery:
     """The largest share of a table's partitions that its last run read, 0 to 1; None: not reported."""
     temporal_range_s: float | None = None
     """The longest time range of a table that its last run read; None: not reported."""
+    period_s: float | None = None
+    """From its last run to the next one; None: not reported."""

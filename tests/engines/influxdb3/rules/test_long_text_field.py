@@ -29,7 +29,6 @@ CASES = (
         breaks=dataset(_logs(4000)),
         keeps=dataset(_logs(200)),
         subject=Subject("", "logs", "body"),
-        severity=Severity.NOTE,
         main_contributor="body",
         limits={"long-text-field.min_rows": 60},
     ),

@@ -7,7 +7,7 @@ from tests.engines.timestream.devops import devops
 from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.hashed_measure_name import hashed_measure_name as rule
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
 from tsaudit.model.subject import Subject
 
@@ -49,6 +49,7 @@ def test_silence_when_the_numbers_are_those_of_channels() -> None:
 def test_key_when_it_is_proposed() -> None:
     tags = (a_tag("host", 900), a_tag("region", 3), a_tag("request_id", 90_000))
     (finding,) = with_steps(rule, _profile(*BUCKETS, tags=tags, rows=a_count(100_000)))
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     # An id of requests has more values, and is nothing to ask for.
     key = {"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}
     assert arguments(*commands(finding.fix))["Schema"]["CompositePartitionKey"] == [key]

@@ -10,6 +10,7 @@ from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.mixed_encryption import mixed_encryption as rule
 from tsaudit.model.finding import Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.subject import Subject
 
 
@@ -53,7 +54,10 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
         # Only a key that somebody chose says that another protection was wanted.
         assert findings[0].severity is (Severity.WARNING if said == "other" else Severity.NOTE)
         if said != "other":
+            assert findings[0].impact is None
             return
+        assert findings[0].impact is not None
+        assert findings[0].impact.currency is Currency.MECHANISM
         options = {"BucketName": "rejected", "EncryptionOption": "SSE_KMS", "KmsKeyId": OWN["KmsKeyId"]}
         assert arguments(*commands(findings[0].fix))["MagneticStoreWriteProperties"] == {
             "EnableMagneticStoreWrites": True,

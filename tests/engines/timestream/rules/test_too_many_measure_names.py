@@ -11,6 +11,7 @@ from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.too_many_measure_names import too_many_measure_names as rule
 from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -36,14 +37,21 @@ def _profile(count: int, rows: tuple[int | None, ...] = (90, 8, 2, 0)) -> Profil
     ("count", "severity"),
     [
         (4096, None),
-        (4097, Severity.WARNING),
-        (7372, Severity.WARNING),
-        (7373, Severity.CRITICAL),
+        (4097, Severity.NOTE),
+        (6553, Severity.NOTE),
+        (6554, Severity.WARNING),
+        (7782, Severity.WARNING),
+        (7783, Severity.CRITICAL),
         (8192, Severity.CRITICAL),
     ],
 )
 def test_severity_when_the_limit_comes_near(count: int, severity: Severity | None) -> None:
-    assert [f.severity for f in run_rule(rule, _profile(count)).findings] == [severity] * (severity is not None)
+    found = run_rule(rule, _profile(count)).findings
+    assert [f.severity for f in found] == [severity] * (severity is not None)
+    for finding in found:
+        assert finding.impact is not None
+        assert (finding.impact.currency, finding.impact.is_enforced) == (Currency.LIMIT, True)
+        assert (finding.impact.now, finding.impact.whole) == (count, 8192)
 
 
 def test_distribution_when_rows_were_counted() -> None:
@@ -59,22 +67,26 @@ def test_distribution_when_rows_were_counted() -> None:
     assert [e.label for e in finding.evidence] == ["such as"]
 
 
-def test_warning_when_the_limit_is_reached_soon() -> None:
+def test_severity_when_the_limit_is_reached_soon() -> None:
     def after_growth(per_day: int) -> Timeline:
         points = tuple(Point(DAY - timedelta(days=n), 3500.0 - per_day * n) for n in range(30, 0, -1))
         return Timeline(points={("measure_names", Subject("main", "cpu")): points})
 
     assert run_rule(rule, _profile(3500), timeline=after_growth(0)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(3500), timeline=after_growth(5)).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, _profile(3500), timeline=after_growth(30)).findings
+    assert finding.severity is Severity.NOTE
     (finding,) = run_rule(rule, _profile(3500), timeline=after_growth(100)).findings
     assert finding.severity is Severity.WARNING
     assert finding.forecast is not None
     assert finding.forecast.days is not None
+    assert finding.impact is not None
+    assert finding.impact.days_left == finding.forecast.days
     # 4,692 more at a hundred a day, if growth is not faster than in a straight line.
     assert 10 <= finding.forecast.days <= 48
     assert "; at this rate the limit of 8,192 measure names is reached in about " in finding.message
 
 
 def test_silence_when_overridden_or_without_names() -> None:
-    assert run_rule(rule, _profile(5000), {"warning_ratio": 0.9}).outcome is Outcome.PASS
+    assert run_rule(rule, _profile(5000), {"max_names": 10_000}).outcome is Outcome.PASS
     assert run_rule(rule, a_profile(engine="timestream")).outcome is Outcome.PASS

@@ -10,7 +10,7 @@ from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, table, with_steps
 from tsaudit.engines.timestream.rules.typed_value_in_dimension import typed_value_in_dimension as rule
-from tsaudit.model.finding import Finding
+from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import TagChanges
 from tsaudit.model.subject import Subject
 
@@ -54,6 +54,7 @@ def test_least_values_when_numbers_are_whole_or_not() -> None:
     assert not _findings("load", 3, fractions)
     (finding,) = _findings("load", 4, (*fractions, "4.5"))
     assert "load=... (DOUBLE)" in finding.fix
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     whole = tuple(str(i) for i in range(30))
     assert not _findings("level", 29, whole[:29])
     (finding,) = _findings("level", 30, whole)

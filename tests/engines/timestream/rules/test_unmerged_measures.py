@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from tests.builders import a_count, a_measurement, a_profile, a_source
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW, a_count, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, run_rule, with_steps
 from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
 from tsaudit.model.subject import Subject
 
@@ -74,6 +81,58 @@ def test_finding_when_it_is_read() -> None:
         "bytes now and merged, estimated": "1 kB and 400 B",
         "rows of them in the window": "8,000; about 4,000 would be left",
     }
+
+
+def _of_rows(rows: int, bytes_merged: int = 8_000, hours: str = "24", days: int = 30) -> Profile:
+    """Rows of two names, of 100 bytes each."""
+    shared = SharedInstants(("cpu", "memory"), 200, 100, 20_000, bytes_merged, a_source())
+    names = tuple(MeasureName(name, "double", ("host",), rows // 2) for name in ("cpu", "memory"))
+    other = MeasureName("events", "multi", ("host",), rows)
+    measurement = a_measurement(
+        measure_names=MeasureNames(a_count(3), (*names, other), shared),
+        rows=a_count(2 * rows),
+        options={"MemoryStoreRetentionPeriodInHours": hours},
+        first_time=NOW - timedelta(days=days),
+    )
+    return a_profile(measurement, engine="timestream")
+
+
+def test_cost_is_what_the_bytes_cost_a_month() -> None:
+    (finding,) = run_rule(rule, _of_rows(100_000_000)).findings
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.MONEY
+    # 6 GB in 30 days: half a dollar each when written, 24 h in memory, and in the magnetic store.
+    a_month = 6 * 365 / 12 / 30
+    assert finding.impact.now == pytest.approx(a_month * (0.50 + 24 * 0.036) + 6 * 0.03)
+    # All rows are taken to be as large as these, and they are half of them.
+    assert finding.impact.share == pytest.approx(0.3)
+    assert finding.impact.per_day == pytest.approx(6 / 30 * 0.03)
+    assert "https://aws.amazon.com/timestream/pricing/" in finding.impact.how
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "expected"),
+    [
+        (200_000_000, {}, Severity.WARNING),
+        # 13 GB a month cost $18.
+        (60_000_000, {}, Severity.NOTE),
+        (60_000_000, {"hours": "168"}, Severity.WARNING),
+        # Much, and less than a twentieth of the bill.
+        (200_000_000, {"bytes_merged": 18_100}, Severity.NOTE),
+        (60_000_000, {"days": 10}, Severity.WARNING),
+    ],
+)
+def test_severity_follows_from_the_bill(rows: int, changes: dict[str, Any], expected: Severity) -> None:
+    (finding,) = run_rule(rule, _of_rows(rows, **changes)).findings
+    assert finding.severity is expected
+
+
+def test_no_cost_when_nothing_was_counted() -> None:
+    profile = _of_rows(100_000_000)
+    (measurement,) = profile.measurements
+    uncounted = dataclasses.replace(measurement, first_time=None)
+    (finding,) = run_rule(rule, dataclasses.replace(profile, measurements=(uncounted,))).findings
+    assert finding.impact is None
 
 
 def test_silence_when_nothing_is_shared_or_known() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.builders import a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
 from tsaudit.model.subject import Subject
 
+GB = 1_000_000_000
 IN_TIME = "time BETWEEN @scheduled_runtime - 1h AND @scheduled_runtime"
 
 
@@ -64,9 +68,54 @@ def _findings(*conditions: str, key: str = "", names: int = 2) -> tuple[Finding,
     return run_rule(rule, profile).findings
 
 
-def test_warning_when_there_is_no_condition_on_the_time() -> None:
+def _forever(scanned: int | None, period_s: float | None = 3600.0, range_s: float | None = 7200.0) -> Finding:
+    """The finding about a query without a condition on the time, beside one for which more is paid."""
+    queries = (
+        StoredQuery("forever", "SELECT 1 FROM main.cpu", scanned, 0.5, range_s, period_s),
+        StoredQuery("other", f"SELECT 1 FROM main.mem WHERE {IN_TIME}", 40 * GB, 0.5, 3600.0, 3600.0),
+    )
+    (finding,) = run_rule(
+        rule, a_profile(a_measurement(options={}), engine="timestream", stored_queries=queries)
+    ).findings
+    return finding
+
+
+def test_cost_is_what_was_read_before() -> None:
+    finding = _forever(20 * GB)
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.MONEY
+    # A cent for each of 10 GB, 730 times a month: the other half of the two hours is new.
+    assert finding.impact.now == pytest.approx(0.01 * 10 * 730)
+    assert finding.impact.whole == pytest.approx(0.01 * (20 + 40) * 730)
+    # Of thirty days, an hour.
+    finding = _forever(20 * GB, range_s=None)
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(0.01 * 20 * 730 * (1 - 1 / 720))
+
+
+@pytest.mark.parametrize(
+    ("scanned", "period_s", "expected"),
+    [
+        (5 * GB, 3600.0, Severity.WARNING),
+        # Once a day: half of 5 GB, 30 times, is less than a dollar.
+        (5 * GB, 86_400.0, Severity.NOTE),
+        # Much, and less than a twentieth of the bill.
+        (4 * GB, 3600.0, Severity.NOTE),
+    ],
+)
+def test_severity_follows_from_the_bill(scanned: int, period_s: float, expected: Severity) -> None:
+    assert _forever(scanned, period_s, range_s=2 * period_s).severity is expected
+
+
+@pytest.mark.parametrize(("scanned", "period_s"), [(None, 3600.0), (5 * GB, None), (5_000_000, 3600.0)])
+def test_no_cost_when_it_is_not_reported_or_below_the_least_charge(scanned: int | None, period_s: float | None) -> None:
+    finding = _forever(scanned, period_s)
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
+
+
+def test_message_when_there_is_no_condition_on_the_time() -> None:
     (finding,) = _findings("", f"WHERE {IN_TIME} AND measure_name = 'x'")
-    assert (finding.severity, finding.main_contributor) == (Severity.WARNING, "q0")
+    assert finding.main_contributor == "q0"
     assert finding.message == "q0 runs on it without a condition on the time: everything ever written is read."
     assert [e.value for e in finding.evidence] == [
         "filters by nothing; 1 MB read by the last run; up to 50% of the partitions; 2 hours of data",
@@ -74,9 +123,9 @@ def test_warning_when_there_is_no_condition_on_the_time() -> None:
     ]
 
 
-def test_warning_when_nobody_asks_for_the_key() -> None:
+def test_note_when_nobody_asks_for_the_key() -> None:
     (finding,) = _findings(f"WHERE {IN_TIME} AND measure_name = 'x'", key="host")
-    assert finding.severity is Severity.WARNING
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     assert finding.message == "It is partitioned by host, which none of 1 scheduled query filters by."
 
 

@@ -11,6 +11,7 @@ from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
 from tsaudit.model.subject import Subject
 
@@ -35,8 +36,7 @@ CASES = (
         breaks=devops("one_name"),
         keeps=devops("multi"),
         subject=Subject("", "devops"),
-        severity=Severity.NOTE,
-        limits=FEW | {"weak-partition-key.min_rows": 100},
+        limits=FEW,
     ),
 )
 
@@ -62,10 +62,10 @@ def test_silence_when_the_key_is_enforced_and_selective() -> None:
     assert run_rule(rule, _profile(values=100)).outcome is Outcome.PASS
 
 
-def test_warning_when_the_key_has_few_values() -> None:
+def test_note_when_the_key_has_few_values() -> None:
     finding = _finding(_profile(values=99))
     assert finding.message == "The partition key host has only 99 values, device has 500."
-    assert finding.severity is Severity.WARNING
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     assert run_rule(rule, _profile(values=99), {"min_values": 99}).outcome is Outcome.PASS
 
 
@@ -76,26 +76,23 @@ def test_severity_when_the_key_is_optional() -> None:
         "The partition key host is not enforced: all records have it so far.",
     )
     finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.MECHANISM
     assert (finding.severity, finding.message) == (
         Severity.WARNING,
         "The partition key host is not enforced: 25% of the series lack it.",
     )
 
 
-def test_information_when_a_large_table_has_none() -> None:
-    assert run_rule(rule, _profile(None, rows=999_999)).outcome is Outcome.PASS
-    assert _finding(_profile(None, rows=1_000_000)).severity is Severity.NOTE
-    assert run_rule(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
-
-
-def test_warning_when_a_table_of_many_sources_has_none() -> None:
+def test_note_when_a_table_of_many_sources_has_none() -> None:
     """A fleet of meters reports twice a day: the rows are few, and the key cannot be set later."""
-    for meters, outcome in ((999, Outcome.PASS), (1_000, Outcome.FAIL)):
+    for meters, outcome in ((99, Outcome.PASS), (100, Outcome.FAIL)):
         fleet = _profile(None, rows=2 * meters, tags=(a_tag("meter_id", meters), a_tag("tariff", 3)))
         assert run_rule(rule, fleet).outcome is outcome
     finding = _finding(fleet)
-    assert finding.severity is Severity.WARNING
-    assert "1,000 values of meter_id" in finding.message
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
+    assert "100 values of meter_id" in finding.message
+    assert run_rule(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
     events = _profile(None, rows=80_000, tags=(a_tag("request_id", 40_000), a_tag("tariff", 3)))
     assert run_rule(rule, events).outcome is Outcome.PASS
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tsaudit.engines.timestream.kinds import PartitionBy
 from tsaudit.engines.timestream.tables import KEY, best_key
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, MeasureNames, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number, percent
@@ -19,7 +19,6 @@ _NUMBER = re.compile(r"-?\d{1,4}")
 @rule(
     code="NAM006",
     title="Measure names are hashes",
-    severity=Severity.WARNING,
     guidelines=("G6",),
     requires={"measure_names"},
     uses={"options", "tag_values"},
@@ -98,7 +97,6 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: 
         evidence.append(Evidence("dimension with the most values", f"{best.key}: {count(best.values)}"))
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
         message=f"{count(found.count)} measure names such as {listed(hashed, 3)} are numbers below "
         f"{number(_BUCKETS)}: hashes, which a partition key replaces.",
         fix=_advice(key, best),

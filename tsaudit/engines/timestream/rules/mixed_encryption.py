@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from tsaudit.engines.timestream.kinds import EncryptRejected
 from tsaudit.engines.timestream.tables import DATABASE_KEY, REJECTED
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed
 
 _OWN_KEY = f"{REJECTED}.KmsKeyId"
+_NOT_APPLIED: Final = Impact(Currency.MECHANISM, how="keys by DescribeDatabase and DescribeTable")
 
 
 @rule(
     code="STO016",
     title="Data of one table is encrypted with different keys",
-    severity=Severity.WARNING,
+    costs={Currency.MECHANISM},
     guidelines=("F4",),
     requires={"options"},
 )
@@ -26,8 +29,8 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
 
     Records that a table's magnetic store rejects are written to S3, encrypted as set for that table. The table itself
     is encrypted with the key of its database. If a different customer key was chosen, someone wanted a protection that
-    the database does not give: a warning. If the copy uses a key of S3 or AWS, that is a note: it is weaker only
-    if the database uses a customer key, and Timestream does not say whose key it is.
+    the database does not give: a mechanism that does not do its work. If the copy uses a key of S3 or AWS, that is a
+    note: it is weaker only if the database uses a customer key, and Timestream does not say whose key it is.
 
     ## Why it matters
 
@@ -73,7 +76,8 @@ def _finding(case: Case, measurement: Measurement, key: str, other: str) -> Find
     beside = [m.name for m in case.measurements if m.database == measurement.database and m.name != measurement.name]
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING if (measurement.options or {}).get(_OWN_KEY) else Severity.NOTE,
+        impact=_NOT_APPLIED if (measurement.options or {}).get(_OWN_KEY) else None,
+        basis=Basis.DECLARED,
         message=f"The table is encrypted with {key}, its rejected records with {other}.",
         fix=f"If the data of {measurement.name} needs {other}, move the table to a database with that key instead: a "
         "database has one key, for all its tables.",

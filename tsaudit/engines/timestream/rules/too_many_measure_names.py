@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding, Forecast
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement, MeasureNames
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 from tsaudit.text.forecasts import limit_reached
 
+_NEAR: Final = 0.5
+_AHEAD_DAYS: Final = 365
+"""From where on the limit is worth a line."""
 _FIX: Final = (
     "Use measure names for the few kinds of records there are. Write what varies as dimensions, or as measures of one "
     "multi-measure record. A name goes only with its last record: write to a new table, and let {measurement} expire."
@@ -21,7 +26,7 @@ _FIX: Final = (
 @rule(
     code="CAR007",
     title="A table is near the limit of measure names",
-    severity=Severity.WARNING,
+    costs={Currency.LIMIT},
     guidelines=("G1",),
     follows_from={"NAM006": Reach.SUBJECT},
     requires={"measure_names"},
@@ -33,17 +38,13 @@ _FIX: Final = (
             "measure names",
             "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
         ),
-        Threshold("warning_ratio", 0.5, "share of the limit", "our default: existing names cannot be deleted"),
-        Threshold("warning_days", 60, "days", "our default: time to move writers and readers to a new table"),
-        Threshold(
-            "critical_ratio", 0.9, "share of the limit", "our default: records with a new name will soon be rejected"
-        ),
     ),
 )
 def too_many_measure_names(case: Case) -> Iterator[Finding]:
-    """Tables with more than `warning_ratio` of the maximum number of measure names, or that will soon reach it.
+    """Tables with more than half of `max_names` measure names, or that will reach it within a year.
 
-    Soon means within `warning_days`, at the rate at which the number has grown so far.
+    How bad that is follows from the share that is used and from the days that are left, at the rate at which the number
+    has grown so far: the service rejects what goes beyond.
 
     The finding shows how the rows are distributed over the names. If a few names have nearly all rows, the others are
     probably an accident.
@@ -73,8 +74,8 @@ def too_many_measure_names(case: Case) -> Iterator[Finding]:
             continue
         limit, forecast = case.limit("max_names", measurement), _forecast(case, measurement, found)
         days = forecast.days if forecast else None
-        soon = days is not None and days <= case.limit("warning_days", measurement).value
-        if soon or found.count.value > limit.value * case.limit("warning_ratio", measurement).value:
+        soon = days is not None and days <= _AHEAD_DAYS
+        if soon or found.count.value > limit.value * _NEAR:
             yield _finding(case, measurement, found, forecast)
 
 
@@ -95,11 +96,17 @@ def _forecast(case: Case, measurement: Measurement, found: MeasureNames) -> Fore
 def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast: Forecast | None) -> Finding:
     limit, count = case.limit("max_names", measurement), found.count.value
     share = count / limit.value
-    critical = share > case.limit("critical_ratio", measurement).value
     when = f"; {limit_reached(forecast)}" if forecast is not None and forecast.days else ""
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.CRITICAL if critical else Severity.WARNING,
+        impact=costs.toward_limit(
+            count,
+            limit.value,
+            limit.unit,
+            per_day=forecast.growth_per_day * count if forecast else 0.0,
+            days_left=forecast.days if forecast else None,
+            how=f"counted with SHOW MEASURES; {limit.source}",
+        ),
         message=f"{many(count, 'measure name')}, {percent(share)} of the table's maximum of "
         f"{number(limit.value)}{when}.",
         fix=_FIX.format(measurement=measurement.name),

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Final
 
+from tsaudit.engines.timestream import prices
 from tsaudit.engines.timestream.kinds import OneRecord
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, SharedInstants
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
@@ -22,10 +24,10 @@ _LIMITS: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/t
 @rule(
     code="LAY010",
     title="Values of the same time are in separate rows",
-    severity=Severity.WARNING,
+    costs={Currency.MONEY},
     guidelines=("G3",),
     requires={"measure_names", "row_sample"},
-    uses={"measure_name_counts"},
+    uses={"measure_name_counts", "options"},
     thresholds=(
         Threshold(
             "min_rows", 100, "rows read", ("our default: with fewer, that they arrive together may be a coincidence")
@@ -47,6 +49,9 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
     the rows read. The savings are estimated from these rows: after merging, dimension names, dimension values, and the
     time are stored once per combination. Not reported if there are more such names than `max_measures`, as many as a
     table can have: their names contain data, which other rules report.
+
+    The cost is what the service charges a month for the bytes that merging saves, at the prices of US East: when they
+    are written, while they are in the memory store, and in the magnetic store.
 
     ## Why it matters
 
@@ -85,7 +90,7 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
     enough = "one row" if records == 1 else many(records, "row")
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
+        impact=_impact(case, measurement, found),
         message=f"{many(len(found.names), 'measure name')} share their timestamps: {number(per_instant)} rows "
         f"of one value each, where {enough} would be enough and take about {percent(saved)} fewer bytes.",
         changes=(OneRecord(subject_of(measurement), tuple(found.names)),),
@@ -99,16 +104,30 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
             Evidence("bytes now and merged, estimated", f"{size(found.bytes_now)} and {size(found.bytes_merged)}"),
             *_whole(measurement, found),
         ),
-        facts=("measure_names", "row_sample", "measure_name_counts"),
+        facts=("measure_names", "row_sample", "measure_name_counts", "options"),
         source=found.source,
     )
 
 
+def _impact(case: Case, measurement: Measurement, found: SharedInstants) -> Impact | None:
+    """What merging saves a month; None if the rows within the window were not counted."""
+    rows = _rows(measurement, found)
+    if not rows:
+        return None
+    each, saved = found.bytes_now / found.rows, (found.bytes_now - found.bytes_merged) / found.rows
+    in_all = max(measurement.rows.value if measurement.rows else 0, rows)
+    how = "rows of these names in the window, times the bytes that merging saves in the rows read"
+    return prices.of_stored(case, measurement, rows * saved, in_all * each, how=how)
+
+
+def _rows(measurement: Measurement, found: SharedInstants) -> int:
+    """Rows of these names within the window; 0 if they were not counted."""
+    names, known = set(found.names), measurement.measure_names.names if measurement.measure_names else ()
+    return sum(name.rows or 0 for name in known if name.name in names)
+
+
 def _whole(measurement: Measurement, found: SharedInstants) -> Iterator[Evidence]:
     """The same for all rows within the window; empty if they were not counted."""
-    assert measurement.measure_names is not None
-    names = set(found.names)
-    rows = sum(name.rows or 0 for name in measurement.measure_names.names if name.name in names)
-    if rows:
+    if rows := _rows(measurement, found):
         left = round(rows * found.instants / found.rows)
         yield Evidence("rows of them in the window", f"{number(rows)}; about {number(left)} would be left")

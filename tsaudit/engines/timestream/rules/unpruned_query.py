@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tsaudit.engines.timestream import predicates
+from tsaudit import costs
+from tsaudit.engines.timestream import predicates, prices
 from tsaudit.engines.timestream.tables import KEY
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, StoredQuery
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, percent, size
@@ -18,7 +20,7 @@ _MEASURE_NAME = "measure_name"
 @rule(
     code="LAY011",
     title="Scheduled queries read more data than they need",
-    severity=Severity.WARNING,
+    costs={Currency.MONEY},
     guidelines=("G7",),
     requires={"scheduled_queries", "options"},
     uses={"measure_names"},
@@ -26,11 +28,11 @@ _MEASURE_NAME = "measure_name"
 def unpruned_query(case: Case) -> Iterator[Finding]:
     """Tables that scheduled queries read without a condition on the time, or on the partition key.
 
-    The finding is a warning if a query has no condition on the time, or if none of the queries on a table uses its
-    partition key: then the key is useless. It is a note if a query uses neither the key nor a measure name, in a
-    table that has several. Conditions are found by parsing the query text: a plain column in a comparison, after WHERE
-    or ON. A condition counts only if it holds in every part of the query that reads the table, such as each SELECT of a
-    UNION, and on each side of an OR.
+    Without a condition on the time, a query costs what its runs read beyond the time since the run before, at the price
+    of US East. It is a note if none of the queries on a table uses its partition key, or if a query uses neither the
+    key nor a measure name, in a table that has several: which sources it needs is not known. Conditions are found by
+    parsing the query text: a plain column in a comparison, after WHERE or ON. A condition counts only if it holds in
+    every part of the query that reads the table, such as each SELECT of a UNION, and on each side of an OR.
 
     ## Why it matters
 
@@ -61,7 +63,7 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         place = measurement.database, measurement.name
         reading = [_Query(query, read.filters_of(*place)) for query, read in queries if place in read.tables]
-        if reading and (finding := _evaluate(measurement, reading)):
+        if reading and (finding := _evaluate(case, measurement, reading)):
             found = True
             yield replace(finding, evidence=(*finding.evidence, *_left_out(unreadable)))
     if unreadable and not found:
@@ -84,7 +86,7 @@ def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
     return (Evidence("not evaluated", f"could not parse {'; '.join(unreadable[:3])}"),)
 
 
-def _evaluate(measurement: Measurement, reading: Sequence[_Query]) -> Finding | None:
+def _evaluate(case: Case, measurement: Measurement, reading: Sequence[_Query]) -> Finding | None:
     key = (measurement.options or {}).get(KEY, "")
     names = measurement.measure_names
     several = names is not None and names.count.value > 1
@@ -103,7 +105,7 @@ def _evaluate(measurement: Measurement, reading: Sequence[_Query]) -> Finding | 
     worst = max(timeless or wide or reading, key=lambda one: one.stored.bytes_scanned or 0)
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING if timeless or unused else Severity.NOTE,
+        impact=_impact(case, measurement, timeless),
         message=message,
         fix=_advice(measurement.name, keys, key),
         observed=worst.stored.bytes_scanned,
@@ -112,6 +114,25 @@ def _evaluate(measurement: Measurement, reading: Sequence[_Query]) -> Finding | 
         evidence=tuple(_evidence(one) for one in reading[:10]),
         facts=("scheduled_queries", "options", "measure_names"),
     )
+
+
+def _impact(case: Case, measurement: Measurement, timeless: Sequence[_Query]) -> Impact | None:
+    """What reading all times costs a month; None if nothing tells how much that is."""
+    saved = 0.0
+    for one in timeless:
+        now, then = prices.of_scans(one.stored), prices.of_scans(one.stored, _needed(case, measurement, one.stored))
+        saved += (now or 0.0) - (then or 0.0)
+    if not saved:
+        return None
+    bill = sum(prices.of_scans(query) or 0.0 for query in case.profile.stored_queries or ())
+    how = f"bytes that the last runs read, beyond the time since the runs before; {prices.SOURCE}"
+    return Impact(Currency.MONEY, now=saved, whole=bill, how=how)
+
+
+def _needed(case: Case, measurement: Measurement, query: StoredQuery) -> float:
+    """The share of the time that a run reads which is new since the run before."""
+    range_s = query.temporal_range_s or (costs.age_days(case, measurement) or 0.0) * 86_400
+    return min((query.period_s or 0.0) / range_s, 1.0) if range_s else 1.0
 
 
 def _advice(table: str, keys: Sequence[str], key: str) -> str:
