@@ -15,7 +15,7 @@ from tests.builders import DAY, NOW
 from tests.databases import Dataset, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.greptimedb.seed_tables import MISUSED, TABLES
-from tests.planning.places import Statements
+from tests.planning.places import server_of
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
@@ -128,7 +128,7 @@ def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) ->
         return
     (plan,) = plans
     for step in plan.steps:
-        Statements("greptimedb", server, target).run(step)
+        server_of("greptimedb", server, target).run(step)
     if ("guide", f"{name}_old") in server.tables:
         server.drop(server.tables["guide", f"{name}_old"])
     found = _found(target, SMALL)

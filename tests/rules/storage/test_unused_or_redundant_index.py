@@ -23,11 +23,12 @@ from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 
-ORDERED = frozenset({"sqlite"})
 POSTGRESQL = frozenset({"postgresql"})
 ANY_SIZE = {"unused-or-redundant-index.min_bytes": 0.0, "unused-or-redundant-index.min_indexed_rows": 0.0}
 DUCKDB = frozenset({"duckdb"})
 GREPTIMEDB = frozenset({"greptimedb"})
+ORDERED = rule.engines - POSTGRESQL - DUCKDB - GREPTIMEDB
+"""Engines whose indexes are sorted, and whose uses are not counted."""
 
 
 def _cpu(*indexes: tuple[str, ...]) -> Any:
