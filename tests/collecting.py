@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,9 +10,9 @@ from typing import Any, Protocol
 import pytest
 
 from tests.builders import DAY, NOW
-from tests.databases import Dataset, Server, Sql, write
+from tests.databases import Dataset, Server, Sql, write, writing_of
 from tests.engines.influxdb2.conversations import is_kept_back
-from tests.engines.traits import KEEP_DOCUMENTS
+from tests.engines.traits import ARE_FILES, KEEP_DOCUMENTS
 from tests.servers import without_unsupported
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
@@ -29,9 +28,9 @@ def collected(target: Target, asked_as: Target | None = None, **settings: Any) -
     """A profile of the target as of NOW. `asked_as`: the target with another budget, once it is connected to."""
     with open_connection(target) as connection:
         profile = collect(asked_as or target, connection, **{"day": DAY, "now": NOW} | settings)
-    if target.engine == "influxdb2":
-        return dataclasses.replace(profile, gaps=tuple(g for g in profile.gaps if not is_kept_back(g)))
-    return without_unsupported(profile) if target.engine == "mongodb" else profile
+    return without_unsupported(
+        dataclasses.replace(profile, gaps=tuple(gap for gap in profile.gaps if not is_kept_back(gap)))
+    )
 
 
 def apart(target: Target, monkeypatch: pytest.MonkeyPatch) -> Profile:
@@ -106,8 +105,17 @@ class FixedWriter:
 
 
 def writer_to(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer:
-    place = importlib.import_module(f"tests.engines.{engine}.writing").place(request, folder)
+    place = writing_of(engine).place(request, folder)
     return FixedWriter(engine, lambda: place)
+
+
+def file_with(engine: str, path: Path, *statements: str, **settings: Any) -> Target:
+    """A target for a new file, of an engine whose databases are files, in which the statements were run."""
+    target = write(Dataset([]), engine, path, **settings)
+    server = writing_of(engine).server(path, target)
+    for statement in statements:
+        server.rows(statement)
+    return target
 
 
 @pytest.fixture(params=sorted(ENGINES))
@@ -122,7 +130,7 @@ def written_table(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     return writer_to(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=["duckdb", "sqlite"])
+@pytest.fixture(params=sorted(ARE_FILES))
 def written_sql(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
-    """The same for the SQL engines."""
+    """The same for the engines whose databases are files."""
     return writer_to(request.param, request, tmp_path)

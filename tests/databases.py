@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, NoReturn, Protocol, runtime_checkable
 from urllib.parse import urlencode
 
 import urllib3
@@ -27,6 +27,7 @@ Value = float | int | str | bool | datetime | None
 TimeAs = Literal["text", "seconds", "milliseconds"]
 
 _BATCH: Final = 50_000
+_HERE: Final = "tests/databases.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,40 @@ class Written:
     """Of a target that may read it."""
 
 
+class Writing(Protocol):
+    """What `tests/engines/<engine>/writing.py` defines. An engine that extends another may take over the other's."""
+
+    def place(self, request: Any, folder: Path) -> Any:
+        """Where the tests find a database of the engine: a file in the folder, or what a fixture starts."""
+        ...
+
+    def written(self, dataset: Dataset, where: Any) -> Written:
+        """Write the data set there, in place of databases of the same name."""
+        ...
+
+    def server(self, where: Any, target: Target) -> Any:
+        """What runs the statements of plans there, a `tests.planning.places.Server`; None if nothing does."""
+        ...
+
+
+def writing_of(engine: str) -> Writing:
+    """The engine's module; without it, or one of its functions, the test fails with one line."""
+    path = f"tests/engines/{engine}/writing.py"
+    if not (Path(__file__).parents[1] / path).is_file():
+        _fail(f"there is no {path}: copy tests/engines/sqlite/writing.py; `Writing` in {_HERE} says what it needs")
+    found: Any = importlib.import_module(f"tests.engines.{engine}.writing")
+    if missing := [name for name in ("place", "written", "server") if not callable(getattr(found, name, None))]:
+        _fail(f"{path} has no function `{missing[0]}`: add it, as `Writing` in {_HERE} says")
+    module: Writing = found
+    return module
+
+
+def _fail(line: str) -> NoReturn:
+    import pytest
+
+    pytest.fail(line, pytrace=False)
+
+
 def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **settings: Any) -> Target:
     """Write the data set and return a target for it.
 
@@ -169,7 +204,7 @@ def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **set
     `grants.md` says.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
-    found: Written = importlib.import_module(f"tests.engines.{engine}.writing").written(dataset, where)
+    found = writing_of(engine).written(dataset, where)
     about = {"name": "test", "engine": engine, "url": found.url, "databases": found.databases}
     return Target(**about | dict(found.settings) | settings)
 

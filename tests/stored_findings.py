@@ -8,7 +8,6 @@ Not part of any suite. It writes a line for each database, whatever test uses it
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import os
@@ -19,6 +18,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.databases import writing_of
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
 from tests.layouts.running import VERSIONS, audited
@@ -78,7 +78,7 @@ def _shape(plan: Plan, result: AuditResult) -> dict[str, Any]:
 def test_layout(layout: Layout, version: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     if not getattr(layout, version):
         return
-    place = importlib.import_module(f"tests.engines.{layout.engine}.writing").place
+    place = writing_of(layout.engine).place
     numbers = itertools.count()
 
     def where() -> Any:

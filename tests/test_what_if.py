@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.builders import NOW
-from tests.collecting import collected
+from tests.collecting import collected, writer_to
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import Influxd
@@ -37,13 +36,7 @@ def cpu() -> Table:
 
 @pytest.fixture(params=sorted(ENGINES.keys() - KEEP_DOCUMENTS))
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
-    engine: str = request.param
-    where: Any = tmp_path / f"a.{engine}"
-    if engine == "influxdb1":
-        where = request.getfixturevalue("influxd").url
-    elif engine not in ("duckdb", "sqlite"):
-        where = request.getfixturevalue(engine)
-    return write(Dataset([cpu()]), engine, where)
+    return writer_to(request.param, request, tmp_path)(Dataset([cpu()]))
 
 
 def crowd(influxd: Influxd, users_per_host: int, *, together: bool) -> Target:

@@ -18,21 +18,25 @@ from typing import Final
 import pytest
 
 from tests.layouts.layout import Layout
+from tsaudit.engines.registry import ENGINES
 
-FAMILIES: Final = (
-    ("sqlite", "duckdb", "postgresql"),
-    ("influxdb1", "influxdb2"),
-    ("influxdb3",),
-    ("greptimedb",),
-    ("timestream",),
-    ("mongodb",),
-)
-"""Engines that share most of their code, the one that is tested at the lowest cost first."""
 ONE_IN: Final = 4
 """Layouts of which one is in the first tier."""
 
-_FAMILY_OF: Final = {engine: family[0] for family in FAMILIES for engine in family}
-_RANK: Final = {engine: family.index(engine) for family in FAMILIES for engine in family}
+
+def families() -> Iterator[list[str]]:
+    """Engines that share most of their code, by the class that they extend: first the one that is tested at the lowest
+    cost, which has no server, and no driver to load.
+    """
+    alike: dict[type, list[str]] = defaultdict(list)
+    for name, engine in ENGINES.items():
+        alike[type(engine).__mro__[-3:][0]].append(name)
+    for family in alike.values():
+        yield sorted(family, key=lambda name: (not ENGINES[name].is_a_file, ENGINES[name].extra is not None))
+
+
+_FAMILY_OF: Final = {engine: family[0] for family in families() for engine in family}
+_RANK: Final = {engine: family.index(engine) for family in families() for engine in family}
 _SLOW: Final = ("waits", "wall_clock", "ui")
 
 

@@ -10,3 +10,7 @@ class TsauditError(Exception):
 
     def __init__(self, *arguments: object, **named: object) -> None:
         super().__init__(*(mask(one) if isinstance(one, str) else one for one in arguments), **named)
+
+
+class UnfinishedModuleError(TsauditError):
+    """A module of tsaudit's own does not define what its name promises. Says what to do."""

@@ -14,6 +14,7 @@ from tests.analysis.cardinality.test_arrivals import Memory
 from tests.builders import a_field, a_measurement, a_tag
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
+from tests.engines.traits import SHARE_SQL
 from tests.servers import Influxd
 from tsaudit.collect import catalog
 from tsaudit.collect.catalog import _fingerprint
@@ -208,7 +209,7 @@ def test_rows_that_lay_in_the_future_enter_the_window(target: Target) -> None:
 
 @pytest.mark.parametrize("key", [("time", "host"), ("host", "time")])
 @pytest.mark.parametrize("ahead", [-1, 0, 3600])
-@pytest.mark.parametrize("written_table", ["duckdb", "greptimedb", "postgresql", "sqlite"], indirect=True)
+@pytest.mark.parametrize("written_table", sorted(SHARE_SQL | {"greptimedb"}), indirect=True)
 def test_rows_after_the_window_are_noted_where_figures_are_taken_over(
     written_table: Writer, key: tuple[str, ...], ahead: int
 ) -> None:

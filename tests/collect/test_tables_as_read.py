@@ -14,6 +14,7 @@ import yaml
 
 from tests.builders import DAY, NOW
 from tests.collecting import Tampered, collected
+from tests.engines.traits import ARE_FILES
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
 from tests.layouts.running import written
@@ -25,7 +26,7 @@ from tsaudit.text.table_roles import override
 
 pytestmark = pytest.mark.full
 
-EMBEDDED = [one for one in all_layouts() if one.engine in ("duckdb", "sqlite")]
+EMBEDDED = [one for one in all_layouts() if one.engine in ARE_FILES]
 SOME = EMBEDDED[::3]
 """Reading all of them takes half a minute, and they differ little in this."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sqlite3
 import subprocess
@@ -19,7 +20,9 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import NOW
+from tests.collecting import file_with
 from tests.databases import Dataset, Row, Table, times, write
+from tests.engines.traits import ARE_FILES, HAVE_FILES_OF_THEIR_OWN, url_of
 from tests.query_parameters import filled
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
@@ -77,30 +80,30 @@ def test_sqlalchemy_dialect_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path
         pass
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", sorted(ARE_FILES))
 def test_file_does_not_exist(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "nowhere.db"
-    assert f"there is no file {path}" in _message(engine, f"{engine}:///{path}")
+    assert f"there is no file {path}" in _message(engine, url_of(engine, path))
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", sorted(ARE_FILES))
 def test_place_of_the_file_is_taken_by_something_else(engine: str, tmp_path: Path) -> None:
     folder, pipe, circle = (tmp_path / name for name in ("folder", "pipe", "circle"))
     folder.mkdir()
     os.mkfifo(pipe)
     circle.symlink_to(circle)
     # Opening the pipe would wait for somebody who writes to it.
-    assert _message(engine, f"{engine}:///{folder}") == f"{folder} is a directory; give the path of the file"
-    assert _message(engine, f"{engine}:///{pipe}") == f"{pipe} is not a regular file"
-    assert f"cannot open {circle}: Too many levels" in _message(engine, f"{engine}:///{circle}")
+    assert _message(engine, url_of(engine, folder)) == f"{folder} is a directory; give the path of the file"
+    assert _message(engine, url_of(engine, pipe)) == f"{pipe} is not a regular file"
+    assert f"cannot open {circle}: Too many levels" in _message(engine, url_of(engine, circle))
 
 
-@pytest.mark.parametrize(("engine", "other"), [("duckdb", "sqlite"), ("sqlite", "duckdb")])
+@pytest.mark.parametrize(("engine", "other"), list(itertools.permutations(sorted(HAVE_FILES_OF_THEIR_OWN), 2)))
 def test_file_is_the_other_engines(engine: str, other: str, tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     write(Dataset([Table("cpu", (), {"v": "float"}, [Row(NOW, {}, {"v": 1.0})])]), other, path)
-    said = _message(engine, f"{engine}:///{path}")
+    said = _message(engine, url_of(engine, path))
     assert said == f"{path} is a {other} database; set `engine: {other}` and start the URL with `{other}:`"
 
 
@@ -137,11 +140,11 @@ def test_driver_breaks_over_the_greeting(monkeypatch: pytest.MonkeyPatch, tmp_pa
     )
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", sorted(ARE_FILES))
 def test_file_is_something_else(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no database " * 1000)
-    assert "is a text file, not a " in _message(engine, f"{engine}:///{path}")
+    assert "is a text file, not a " in _message(engine, url_of(engine, path))
     assert path.read_text() == "no database " * 1000
 
 
@@ -198,12 +201,12 @@ def test_duckdb_is_locked_by_another_process(tmp_path: Path) -> None:
         assert connection.server_version
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", sorted(ARE_FILES))
 def test_files_are_opened_read_only(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "odd name?#%.db"
     table = Table("t", ("host",), {"v": "float"}, [Row(t, {"host": "a"}, {"v": 1.0}) for t in times(3)])
     write(Dataset([table]), engine, path)
-    address = f"{engine}:///{quote(str(path))}"
+    address = url_of(engine, quote(str(path)))
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with open_connection(Target(name="t", engine=engine, url=address)) as connection:
         raw: Any = vars(connection)["_raw"]
@@ -214,18 +217,14 @@ def test_files_are_opened_read_only(engine: str, tmp_path: Path) -> None:
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-@pytest.fixture(params=["duckdb", "sqlite"])
+@pytest.fixture(params=sorted(ARE_FILES))
 def many_hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     """A table `t` of which nobody lists all hosts within a moment."""
     engine, path = request.param, tmp_path / "x.db"
-    connection: Any = duckdb.connect(str(path)) if engine == "duckdb" else sqlite3.connect(path)
-    connection.execute("CREATE TABLE t (host VARCHAR)")
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT i FROM n"
     source = "SELECT i FROM range(3000000) r(i)" if engine == "duckdb" else numbers.format(400_000)
-    connection.execute(f"INSERT INTO t SELECT 'host ' || i FROM ({source})")
-    connection.commit()
-    connection.close()
-    return Target(name="t", engine=engine, url=f"{engine}:///{path}")
+    statements = "CREATE TABLE t (host VARCHAR)", f"INSERT INTO t SELECT 'host ' || i FROM ({source})"
+    return file_with(engine, path, *statements)
 
 
 _LISTING = {"database": "main", "measurement": "t", "tags": ["host"], "time": None, "limit": 10_000_000}
@@ -274,7 +273,7 @@ def test_abort_of_what_is_closed_does_nothing(many_hosts: Target) -> None:
     opened.abort()
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", sorted(ARE_FILES))
 def test_statement_fails(engine: str, tmp_path: Path) -> None:
     target = write(Dataset([]), engine, tmp_path / "x.db")
     with open_connection(target) as connection:

@@ -17,12 +17,11 @@ from tsaudit.engines.query_check import names_in, problems
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 
-FILES = [
-    path
+OF_ENGINE = {
+    engine: [path for fact in queries.query_files(engine) for path in queries.files_by_language(engine, fact).values()]
     for engine in ENGINES
-    for fact in queries.query_files(engine)
-    for path in queries.files_by_language(engine, fact).values()
-]
+}
+FILES = sorted({path for files in OF_ENGINE.values() for path in files})
 WORDS = ("fact", "columns", "cost", "grant", "versions", "link")
 HOSTILE = "a\"b'c;\n-- d\\"
 PARAMETERS = {
@@ -114,7 +113,7 @@ def test_files_use_what_their_facts_are_given(engine: Engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_connector_adds_no_more_than_files_use(engine: str) -> None:
-    used = {name for path in FILES if path.parent.name == engine for name in names_in(engine, path)}
+    used = {name for path in OF_ENGINE[engine] for name in names_in(engine, path)}
     assert ENGINES[engine].parameters.keys() <= used
 
 
@@ -169,13 +168,15 @@ def _acme(root: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str) -> 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_folder_holds_nothing_else(engine: str) -> None:
-    known = {path.name for path in FILES if path.parent.name == engine}
-    others = {p.name for p in (queries.root() / engine).iterdir()} - known
-    assert "grants.md" in others
-    assert all(name == "grants.md" or name.startswith("_") for name in others)
+    folders = [folder for folder in queries.folders(engine) if folder.is_dir()]
+    wanted = f"add sql/{engine}/ with a file for each fact, or name the folders in `sql_folders` of the engine"
+    assert OF_ENGINE[engine], wanted
+    others = {path.name for folder in folders for path in set(folder.iterdir()) - set(FILES)}
+    assert "grants.md" in others, f"add sql/{engine}/grants.md: the minimum permissions, and how to grant them"
+    assert {name for name in others if not name.startswith("_")} == {"grants.md"}, "not the name of a fact"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [engine for engine, files in OF_ENGINE.items() if files])
 def test_missing_parameter_is_an_error(engine: str) -> None:
     import jinja2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -10,9 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.databases import writing_of
+from tsaudit.engines import registry
 from tsaudit.engines.registry import ENGINES
+from tsaudit.errors import UnfinishedModuleError
 from tsaudit.rules import all_rules, rules_for
 
+ROOT = Path(__file__).parents[2]
 _IMPORTED = """
 import json, sys
 {}
@@ -68,3 +73,33 @@ def test_unknown_engine_is_none_of_them() -> None:
     assert "oracle" not in ENGINES
     with pytest.raises(KeyError):
         ENGINES["oracle"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sqlit", "there is no package tsaudit.engines.sqlit; `sqlit` is in _OWN of tsaudit.engines.registry"),
+        ("sql", "tsaudit.engines.sql has no engine: set ENGINE to an Engine whose `name` is `sql`"),
+    ],
+)
+def test_name_of_ours_without_an_engine_is_one_line(name: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_OWN", (*registry._OWN, name))
+    with pytest.raises(UnfinishedModuleError) as caught:
+        ENGINES[name]
+    assert str(caught.value) == said
+
+
+def test_engine_without_its_writing_is_one_line() -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"^there is no tests/engines/oracle/writing\.py: copy "):
+        writing_of("oracle")
+
+
+DOCUMENTS = ("README.md", "docs/configuration.md", "docs/engines.md")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_documents_list_every_engine(engine: str, document: str) -> None:
+    rows = re.findall(r"^\|.*\|$", (ROOT / document).read_text(encoding="utf-8"), re.MULTILINE)
+    row = f"add a row with `{engine}` in its column `engine:` to the table in {document}"
+    assert any(f"`{engine}`" in line.split("|")[2] for line in rows), row

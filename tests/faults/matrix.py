@@ -35,11 +35,10 @@ _NONE: Final[Mapping[str, None_]] = {
     "greptimedb": greptimedb_engine.NONE,
     "mongodb": mongodb_engine.NONE,
 }
-_OF_FILES: Final = ("sqlite", "duckdb")
 
 
 def faults_of(engine: str) -> Sequence[Fault]:
-    return FILES if engine in _OF_FILES else [_expected_of(engine, fault) for fault in NETWORK]
+    return FILES if SETTINGS[engine].is_a_file else [_expected_of(engine, fault) for fault in NETWORK]
 
 
 def _expected_of(engine: str, fault: Fault) -> Fault:
@@ -83,7 +82,7 @@ def table() -> str:
 
     parts = []
     for moment, (title, about) in MOMENTS.items():
-        engines = [name for name in ENGINES if (name in _OF_FILES) == (moment is None)]
+        engines = [name for name in ENGINES if SETTINGS[name].is_a_file == (moment is None)]
         faults = [fault for fault in (*NETWORK, *FILES) if fault.moment is moment]
         lines = [f"## {title}", "", about, ""]
         lines += [f"| fault | {' | '.join(engines)} |", f"|---|{'---|' * len(engines)}"]

@@ -10,6 +10,7 @@ import pytest
 from tests.faults.expectations import Fault, Outcome
 from tests.faults.matrix import ENGINES, faults_of, name_of, running
 from tests.faults.runner import complaints
+from tsaudit.engines.registry import ENGINES as REGISTRY
 
 ONE_OF_EACH_KIND: Final = frozenset(
     {
@@ -22,6 +23,13 @@ none of them keeps the audit waiting.
 """
 TRANSPORTS: Final = ("influxdb1", "influxdb3", "postgresql", "greptimedb", "mongodb", "sqlite")
 """InfluxDB 2 and Timestream are reached as InfluxDB 1 is, and DuckDB as SQLite."""
+
+
+def test_matrix_has_a_row_for_every_engine() -> None:
+    """An engine that extends another is reached as that one is."""
+    rows = tuple(type(REGISTRY[name]) for name in ENGINES)
+    for name, engine in REGISTRY.items():
+        assert isinstance(engine, rows), f"add `{name}` to ENGINES in tests/faults/matrix.py, with its server's faults"
 
 
 def _ends_as_expected(engine: str, faults: Iterable[Fault]) -> None:

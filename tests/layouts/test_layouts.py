@@ -6,7 +6,6 @@ is lost beyond what they announce, and what they should end is gone.
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.databases import writing_of
 from tests.layouts import accuracy
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
@@ -29,7 +29,7 @@ NOISY: Final[frozenset[str]] = frozenset()
 @pytest.mark.golden
 @pytest.mark.parametrize("layout", all_layouts(), ids=lambda layout: layout.name)
 def test_layout_of_a_known_program(layout: Layout, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    place = importlib.import_module(f"tests.engines.{layout.engine}.writing").place
+    place = writing_of(layout.engine).place
     numbers = itertools.count()
 
     def where() -> Any:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
-import duckdb
-import pymongo
-
 from tests.builders import NOW
 from tests.collecting import collected
-from tests.databases import influxql
-from tests.engines.greptimedb.ddl import execute as execute_greptimedb
-from tests.engines.influxdb3 import cli
-from tests.engines.mongodb import mongosh
-from tests.engines.timestream import proposals
+from tests.databases import writing_of
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import Qualified, quote_identifier, quote_name
+from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Step
@@ -71,25 +63,17 @@ class Server(Protocol):
 
 def server_of(engine: str, where: Any, target: Target) -> Server | None:
     """`where`: the place that the database was written to. None: its answers are recorded, so nothing can run."""
-    database = target.databases[0] if target.databases else ""
-    if engine == "influxdb1":
-        return _InfluxDB1(where, database)
-    if engine == "influxdb3":
-        return _InfluxDB3(where, database)
-    if engine == "mongodb":
-        return _MongoDB(where, database)
-    if engine == "timestream":
-        return _Timestream(where)
-    return None if engine == "influxdb2" else Statements(engine, where, target)
+    found: Server | None = writing_of(engine).server(where, target)
+    return found
 
 
 class Statements:
-    """Runs statements on a SQL database, each on a connection of its own."""
+    """Runs statements on a SQL database."""
 
-    def __init__(self, engine: str, where: Any, target: Target) -> None:
-        """`where`: the place that the database was written to."""
-        self._engine, self._where = engine, where
-        self._file = target.url.get_secret_value().partition("///")[2]
+    def __init__(self, engine: str, rows: Callable[[str], list[Any]]) -> None:
+        """`rows`: runs one statement and returns its rows; none for what returns none."""
+        self._engine = engine
+        self.rows = rows
 
     def run(self, step: Step) -> int:
         """The statements of SQL."""
@@ -97,30 +81,6 @@ class Statements:
         for statement in statements:
             self.rows(statement)
         return len(statements)
-
-    def rows(self, statement: str) -> list[Any]:
-        """Its rows; none for what returns none."""
-        if self._engine == "greptimedb":
-            if not statement.startswith("SELECT"):
-                execute_greptimedb(self._where, statement)
-                return []
-            return [tuple(row.values()) for row in self._where.read(statement.rstrip(";")).to_pylist()]
-        connection = self._connected()
-        try:
-            answer = connection.execute(statement)
-            return answer.fetchall() if answer.description else []
-        finally:
-            connection.close()
-
-    def _connected(self) -> Any:
-        if self._engine == "postgresql":
-            return self._where.connect()
-        # Each statement is a transaction of its own, as in the shell.
-        return (
-            duckdb.connect(self._file)
-            if self._engine == "duckdb"
-            else sqlite3.connect(self._file, isolation_level=None)
-        )
 
     def held(self, profile: Profile) -> Held:
         """Counts of rows and of values."""
@@ -133,92 +93,33 @@ class Statements:
         return found
 
 
+def each_on_its_own(connect: Callable[[], Any]) -> Callable[[str], list[Any]]:
+    """Runs each statement on a connection of its own."""
+
+    def rows(statement: str) -> list[Any]:
+        connection = connect()
+        try:
+            answer = connection.execute(statement)
+            return answer.fetchall() if answer.description else []
+        finally:
+            connection.close()
+
+    return rows
+
+
+def file_of(target: Target) -> str:
+    """The path of a database in a file."""
+    return target.url.get_secret_value().partition("///")[2]
+
+
 def split(text: str) -> list[str]:
     """The statements of a text, each of which ends a line."""
     return [one.strip() for one in re.split(r"(?<=;)\n", text) if one.strip()]
 
 
-def _counted(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+def counted(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """How many rows, and in how many of them each column has a value."""
     found: Counter[str] = Counter()
     for row in rows:
         found.update([ROWS, *(key for key, value in row.items() if value is not None and value != "")])
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _InfluxDB1:
-    url: str
-    database: str
-
-    def run(self, step: Step) -> int:
-        if step.language != "influxql":
-            return 0
-        influxql(self.url, step.text, db=self.database)
-        return len(split(step.text))
-
-    def held(self, profile: Profile) -> Held:
-        names = {m.name for m in profile.measurements}
-        return {name: _counted(self._points(profile.engine, name)) for name in names}
-
-    def _points(self, engine: str, name: str) -> Iterator[dict[str, Any]]:
-        statement = f"SELECT * FROM {quote_identifier(engine, name)} GROUP BY *"
-        for result in influxql(self.url, statement, db=self.database)["results"]:
-            for series in result.get("series", ()):
-                for row in series["values"]:
-                    yield series.get("tags", {}) | dict(zip(series["columns"], row, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class _InfluxDB3:
-    server: Any
-    database: str
-
-    def run(self, step: Step) -> int:
-        if step.language == "sql":
-            for statement in (found := split(step.text)):
-                self.server.rows(self.database, statement.rstrip(";"))
-            return len(found)
-        commands = step.text.splitlines() if step.language == "sh" else []
-        for command in commands:
-            cli.run(command, self.server)
-        return len(commands)
-
-    def held(self, profile: Profile) -> Held:
-        return {
-            m.name: _counted(
-                self.server.rows(self.database, f"SELECT * FROM {quote_identifier(profile.engine, m.name)}")
-            )
-            for m in profile.measurements
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class _MongoDB:
-    url: str
-    database: str
-
-    def run(self, step: Step) -> int:
-        if step.language != "mongosh":
-            return 0
-        mongosh.run([step.text], self.url)
-        return 1
-
-    def held(self, profile: Profile) -> Held:
-        with pymongo.MongoClient[dict[str, Any]](self.url) as client:
-            names = [n for n in client[self.database].list_collection_names() if not n.startswith("system.")]
-            return {name: _counted(client[self.database][name].find()) for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class _Timestream:
-    server: Any
-
-    def run(self, step: Step) -> int:
-        if step.language not in ("sql", "sh"):
-            return 0
-        return proposals.works(step.text, self.server)
-
-    def held(self, profile: Profile) -> Held:
-        databases = {m.database for m in profile.measurements}
-        stored = ((name, rows) for one in databases for name, rows in self.server.stored(one).items())
-        return {name: _counted(rows.to_pylist()) for name, rows in stored}

@@ -11,7 +11,9 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import run_rule
+from tsaudit import rules
 from tsaudit.engines.registry import ENGINES
+from tsaudit.errors import UnfinishedModuleError
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
@@ -48,7 +50,10 @@ def test_names_when_compared_with_files(rule: Rule) -> None:
     name = rule.name.replace("-", "_")
     file = Path(inspect.getfile(rule.check)).relative_to(ROOT / "tsaudit")
     assert file.stem == rule.check.__name__ == name
-    assert (ROOT / "tests" / file.with_name(f"test_{name}.py")).exists()
+    own_tests = Path("tests") / file.with_name(f"test_{name}.py")
+    assert (ROOT / own_tests).exists(), (
+        f"add {own_tests} with CASES, a database that breaks the rule and one that does not"
+    )
     assert re.fullmatch(r"[A-Z]{3}\d{3}", rule.code)
     assert rule.code[:3] in LETTERS
     assert not re.match(r"(avoid|no|use|prefer)-", rule.name)
@@ -104,3 +109,16 @@ def test_not_applicable_when_the_engine_lacks_a_fact(rule: Rule) -> None:
         assert result.outcome is Outcome.NOT_APPLICABLE
         assert fact in result.reason
     assert run_rule(rule, a_profile(engine="another")).outcome is Outcome.NOT_APPLICABLE
+
+
+@RULES
+def test_rule_in_the_package_of_an_engine_applies_only_there(rule: Rule) -> None:
+    if home := re.match(r"tsaudit\.engines\.(\w+)\.rules", rule.check.__module__):
+        assert rule.engines == {home[1]}
+
+
+def test_module_without_a_rule_of_its_name_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "_modules", lambda folders: ["tsaudit.text.names"])
+    with pytest.raises(UnfinishedModuleError) as caught:
+        list(rules._in(""))
+    assert str(caught.value) == "tsaudit.text.names has no rule: name its function `names` and decorate it with @rule"

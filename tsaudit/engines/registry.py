@@ -10,6 +10,7 @@ from typing import Final
 
 from tsaudit import plugins
 from tsaudit.engines.engine import Engine
+from tsaudit.errors import UnfinishedModuleError
 from tsaudit.plugins import Problem
 
 _OWN: Final = (
@@ -49,8 +50,7 @@ class _Engines(Mapping[str, Engine]):
         if name not in _OWN:
             return self._plug_ins()[name]
         if name not in self._own:
-            # By name, because the packages themselves read this module.
-            self._own[name] = importlib.import_module(f"tsaudit.engines.{name}").ENGINE
+            self._own[name] = _own_engine(name)
         return self._own[name]
 
     def __contains__(self, name: object) -> bool:
@@ -81,6 +81,20 @@ class _Engines(Mapping[str, Engine]):
                 finally:
                     self._loading = False
             return self._plugged_in
+
+
+def _own_engine(name: str) -> Engine:
+    # By name, because the packages themselves read this module.
+    module = f"tsaudit.engines.{name}"
+    try:
+        engine: object = getattr(importlib.import_module(module), "ENGINE", None)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise UnfinishedModuleError(f"there is no package {module}; `{name}` is in _OWN of {__name__}") from error
+    if not isinstance(engine, Engine) or engine.name != name:
+        raise UnfinishedModuleError(f"{module} has no engine: set ENGINE to an Engine whose `name` is `{name}`")
+    return engine
 
 
 def _of_other_packages() -> tuple[dict[str, Engine], tuple[Problem, ...]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tsaudit import plugins
+from tsaudit.errors import UnfinishedModuleError
 from tsaudit.plugins import Problem
 from tsaudit.rule import Family, Rule
 
@@ -59,7 +60,13 @@ def _shared() -> tuple[Rule, ...]:
 
 def _in(folders: str) -> Iterator[Rule]:
     for name in _modules(folders):
-        yield getattr(importlib.import_module(name), name.rpartition(".")[2])
+        function = name.rpartition(".")[2]
+        found = getattr(importlib.import_module(name), function, None)
+        if not isinstance(found, Rule):
+            raise UnfinishedModuleError(
+                f"{name} has no rule: name its function `{function}` and decorate it with @rule"
+            )
+        yield found
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,8 @@ import pytest
 
 from tests.databases import Dataset, Table, Value, Written, columns_of
 from tests.engines.sql.files import written_file
+from tests.planning.places import Statements, each_on_its_own, file_of
+from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import quote_identifier
 
 _TYPES: Final = {
@@ -32,6 +35,12 @@ def place(request: pytest.FixtureRequest, folder: Path) -> Path:
 def written(dataset: Dataset, where: str | Path) -> Written:
     """A new file."""
     return written_file(dataset, where, "duckdb", duckdb.connect, _TYPES, _insert, lambda table: _TYPES["time"])
+
+
+def server(where: str | Path, target: Target) -> Statements:
+    """Each statement is a transaction of its own, as in the shell."""
+    del where
+    return Statements(target.engine, each_on_its_own(functools.partial(duckdb.connect, file_of(target))))
 
 
 def _insert(connection: Any, table: Table) -> None:

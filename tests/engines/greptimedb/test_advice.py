@@ -12,7 +12,7 @@ from tests.builders import a_field, a_finding, a_measurement, a_place, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.double import GreptimeDB
-from tests.planning.places import Statements
+from tests.planning.places import server_of
 from tests.planning.runner import misshapen
 from tsaudit.engines.greptimedb.advice import GreptimeAdvice
 from tsaudit.model.change import (
@@ -87,7 +87,7 @@ def _written(server: GreptimeDB, *, same_time: bool = False, options: dict[str, 
     def make(*changes: Change) -> dict[StepKind, Step]:
         plan = _plan(collected(target), *changes)
         for step in plan.steps:
-            Statements("greptimedb", server, target).run(step)
+            server_of("greptimedb", server, target).run(step)
         return {step.kind: step for step in plan.steps}
 
     return make
@@ -234,7 +234,7 @@ def test_partitions_are_given_up(server: GreptimeDB) -> None:
     target = write(Dataset([table], database="shop"), "greptimedb", server)
     plan = _plan(collected(target), SetKey(AT, partitions=1))
     for step in plan.steps:
-        Statements("greptimedb", server, target).run(step)
+        server_of("greptimedb", server, target).run(step)
     made = server.tables["shop", NAME]
     assert not made.partition_by
     assert len(server.rows(made)) == COUNT
@@ -264,7 +264,7 @@ def test_a_family_gets_one_table(server: GreptimeDB) -> None:
     at = Subject("family")
     plan = _plan(collected(target), MergeMeasurements(at, "cpu", "cpu_{host}", members), at=at)
     for step in plan.steps:
-        Statements("greptimedb", server, target).run(step)
+        server_of("greptimedb", server, target).run(step)
     made = server.tables["family", "cpu"]
     assert [c.name for c in made.columns] == ["time", "host", "core", "usage"]
     assert list(made.key) == ["host", "core"]

@@ -16,7 +16,7 @@ from tests.builders import DAY, NOW
 from tests.databases import Dataset, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.greptimedb.seed_tables import MISUSED, TABLES
-from tests.planning.places import Statements
+from tests.planning.places import server_of
 from tests.rules.cases import as_warning
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
@@ -126,7 +126,7 @@ def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) ->
     ]
     (plan,) = plans_of(profile, results)
     for step in plan.steps:
-        Statements("greptimedb", server, target).run(step)
+        server_of("greptimedb", server, target).run(step)
     if ("guide", f"{name}_old") in server.tables:
         server.drop(server.tables["guide", f"{name}_old"])
     assert not EXPECTED[name] & set(_found(target, SMALL))

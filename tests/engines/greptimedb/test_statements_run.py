@@ -13,7 +13,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.examples import examples
-from tests.planning.places import Statements
+from tests.planning.places import server_of
 from tsaudit.config.settings import Target
 from tsaudit.model.change import Change, DropIndex, MakeField, SetOption
 from tsaudit.model.subject import Subject
@@ -83,4 +83,4 @@ def _run(server: GreptimeDB, target: Target, *changes: Change) -> None:
     """Makes the changes as the plan says."""
     (plan,) = plans_of(collected(target), [a_rule_result(a_finding(changes=changes))])
     for step in plan.steps:
-        Statements("greptimedb", server, target).run(step)
+        server_of("greptimedb", server, target).run(step)

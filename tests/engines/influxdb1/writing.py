@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.databases import Dataset, Written, influxql, line, new_name, write_lines
+from tests.planning.places import Held, counted, split
+from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import quote_identifier
+from tsaudit.model.plan import Step
+from tsaudit.model.profile import Profile
 
 
 def place(request: pytest.FixtureRequest, folder: Path) -> str:
@@ -31,6 +38,8 @@ def _database(dataset: Dataset, url: str) -> str:
     if dataset.partition:
         policy += f" SHARD DURATION {_seconds(dataset.partition)}"
     name = quote_identifier("influxdb1", database)
+    if dataset.database:
+        influxql(url, f"DROP DATABASE {name}")
     influxql(url, f"CREATE DATABASE {name}" + (f" WITH{policy} NAME kept" if policy else ""))
     for table in dataset.tables:
         write_lines(url, database, (text for row in table.rows if (text := line(table, row)) is not None))
@@ -42,3 +51,35 @@ def _database(dataset: Dataset, url: str) -> str:
 
 def _seconds(duration: timedelta) -> str:
     return f"{round(duration.total_seconds())}s"
+
+
+def server(where: str, target: Target) -> InfluxDB1:
+    """Runs InfluxQL."""
+    return InfluxDB1(where, target.databases[0] if target.databases else "")
+
+
+@dataclass(frozen=True, slots=True)
+class InfluxDB1:
+    """A database of the server."""
+
+    url: str
+    database: str
+
+    def run(self, step: Step) -> int:
+        """The statements of a step; how many these are."""
+        if step.language != "influxql":
+            return 0
+        influxql(self.url, step.text, db=self.database)
+        return len(split(step.text))
+
+    def held(self, profile: Profile) -> Held:
+        """Counts of points and of values."""
+        names = {m.name for m in profile.measurements}
+        return {name: counted(self._points(profile.engine, name)) for name in names}
+
+    def _points(self, engine: str, name: str) -> Iterator[dict[str, Any]]:
+        statement = f"SELECT * FROM {quote_identifier(engine, name)} GROUP BY *"
+        for result in influxql(self.url, statement, db=self.database)["results"]:
+            for series in result.get("series", ()):
+                for row in series["values"]:
+                    yield series.get("tags", {}) | dict(zip(series["columns"], row, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,6 +10,11 @@ import pymongo
 import pytest
 
 from tests.databases import Collection, Dataset, Table, Written, new_name
+from tests.engines.mongodb import mongosh
+from tests.planning.places import Held, counted
+from tsaudit.config.settings import Target
+from tsaudit.model.plan import Step
+from tsaudit.model.profile import Profile
 
 _BATCH: Final = 50_000
 
@@ -67,3 +73,29 @@ def _as_collection(table: Table) -> Collection:
             for row in table.rows
         ],
     )
+
+
+def server(where: str, target: Target) -> MongoDB:
+    """Runs the commands of the shell."""
+    return MongoDB(where, target.databases[0] if target.databases else "")
+
+
+@dataclass(frozen=True, slots=True)
+class MongoDB:
+    """A database of the server."""
+
+    url: str
+    database: str
+
+    def run(self, step: Step) -> int:
+        """The commands of a step, as one text; how many texts these are."""
+        if step.language != "mongosh":
+            return 0
+        mongosh.run([step.text], self.url)
+        return 1
+
+    def held(self, profile: Profile) -> Held:
+        """Counts of documents and of values."""
+        with pymongo.MongoClient[dict[str, Any]](self.url) as client:
+            names = [n for n in client[self.database].list_collection_names() if not n.startswith("system.")]
+            return {name: counted(client[self.database][name].find()) for name in names}

@@ -8,6 +8,8 @@ from typing import Final
 import pytest
 
 from tests.databases import Dataset, Sql, Written, columns_of, create_indexes, create_table, new_name
+from tests.planning.places import Statements, each_on_its_own
+from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import quote_identifier
 
 _TYPES: Final = {
@@ -30,6 +32,11 @@ def place(request: pytest.FixtureRequest, folder: Path) -> Sql:
 def written(dataset: Dataset, where: Sql) -> Written:
     """Schemas, which the audit role is granted what `grants.md` says."""
     return Written(where.audit_url, tuple(_schema(one, where) for one in (dataset, *dataset.beside)))
+
+
+def server(where: Sql, target: Target) -> Statements:
+    """Each statement is a transaction of its own, as in psql."""
+    return Statements(target.engine, each_on_its_own(where.connect))
 
 
 def _schema(dataset: Dataset, where: Sql) -> str:

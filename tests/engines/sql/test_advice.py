@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,12 +13,14 @@ import pytest
 
 from tests.builders import a_count, a_finding, a_measurement, a_place, a_profile, a_rule_result, a_tag
 from tests.collecting import collected
-from tests.databases import Dataset, Row, Table, times, write
-from tests.planning.places import Statements
+from tests.databases import Dataset, Row, Table, times, write, writing_of
+from tests.engines.traits import SHARE_SQL
+from tests.planning.places import server_of
 from tests.planning.runner import misshapen
 from tests.rules.cases import dataset, hosts, table
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import Qualified, quote_name
+from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.parts import shown
 from tsaudit.model.change import (
     AddIndex,
@@ -54,7 +55,8 @@ class Where:
 
     engine: str
     target: Target
-    server: Statements
+    server: Any
+    """A `places.Statements`."""
 
     def profile(self) -> Profile:
         return collected(self.target)
@@ -98,14 +100,14 @@ def _result(plan: Plan, changes: tuple[Change, ...]) -> AuditResult:
     return a_result(a_rule_result(finding), plans=(plan,))
 
 
-@pytest.fixture(params=["duckdb", "sqlite", "postgresql"])
+@pytest.fixture(params=sorted(SHARE_SQL))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Dataset], Where]:
     engine = request.param
 
     def written(data: Dataset) -> Where:
-        where = importlib.import_module(f"tests.engines.{engine}.writing").place(request, tmp_path)
+        where = writing_of(engine).place(request, tmp_path)
         target = write(data, engine, where)
-        return Where(engine, target, Statements(engine, where, target))
+        return Where(engine, target, server_of(engine, where, target))
 
     return written
 
@@ -187,7 +189,7 @@ def test_text_becomes_a_number(place: Callable[[Dataset], Where], indexed: Any) 
     where = place(dataset(_readings(indexes=indexed)))
     steps = where.make(ChangeType(NOWHERE, "val'ue", "float"))
     here = where.measurement
-    if where.engine == "sqlite":
+    if not ENGINES[where.engine].enforces_types:
         assert "val'ue_float" in here.columns
         assert steps[StepKind.STORED].words.startswith("Rows stored until then keep their values in val'ue.")
     else:
@@ -201,7 +203,7 @@ def test_a_value_that_does_not_convert_stops_the_conversion(place: Callable[[Dat
     where = place(dataset(data))
     plan = where.plan(ChangeType(NOWHERE, "v", "integer"))
     schema = next(step for step in plan.steps if step.kind is StepKind.SCHEMA)
-    if where.engine != "sqlite":
+    if ENGINES[where.engine].enforces_types:
         with pytest.raises(Exception, match="n/a"):
             where.server.run(schema)
     assert where.rows("SELECT count(*) FROM {t} WHERE v = 'n/a'", "t") == [(1,)]
@@ -467,7 +469,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Where:
         rows = [(at[i], f"h{i % 3}", i / 7, labels[i]) for i in range(600)]
         connection.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?)", rows)
     target = Target(name="t", engine="duckdb", url=f"duckdb:///{path}")
-    found = Where("duckdb", target, Statements("duckdb", path, target))
+    found = Where("duckdb", target, server_of("duckdb", path, target))
     assert LABEL in {tag.key for tag in found.measurement.tags}
     return found
 

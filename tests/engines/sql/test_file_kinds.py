@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import itertools
 import json
 import lzma
 import os
@@ -14,7 +15,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.orc
@@ -23,20 +23,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.collecting import file_with
+from tests.engines.traits import ARE_FILES, HAVE_FILES_OF_THEIR_OWN, url_of
 from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.engine import Engine
+from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
+from tsaudit.engines.sql import FileEngine
 from tsaudit.engines.sql.file_kinds import what_else
+from tsaudit.engines.sqlite import Sqlite
 
 TABLE = pa.table({"time": [1, 2], "host": ["a", "b"]})
-
-
-def of_sqlite(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t (x)")
-
-
-def of_duckdb(path: Path) -> None:
-    duckdb.connect(str(path)).close()
+TABLE_MADE = "CREATE TABLE t (x INTEGER)"
 
 
 def dump(path: Path) -> None:
@@ -92,13 +90,13 @@ KINDS: dict[str, tuple[Callable[[Path], object], str]] = {
 def refusal(path: Path, engine: str) -> str:
     with (
         pytest.raises(ConnectorError) as caught,
-        ENGINES[engine].connect(f"{engine}:///{path}", username=None, password=None, options={}),
+        ENGINES[engine].connect(url_of(engine, path), username=None, password=None, options={}),
     ):
         raise AssertionError("it was opened")
     return str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", sorted(ARE_FILES))
 @pytest.mark.parametrize("kind", KINDS)
 def test_file_of_another_kind_is_named(kind: str, engine: str, tmp_path: Path) -> None:
     """Whatever its name says."""
@@ -110,22 +108,51 @@ def test_file_of_another_kind_is_named(kind: str, engine: str, tmp_path: Path) -
     assert len(said.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("engine", "other", "make"), [("duckdb", "sqlite", of_sqlite), ("sqlite", "duckdb", of_duckdb)]
-)
-def test_database_of_another_engine_names_it(
-    engine: str, other: str, make: Callable[[Path], object], tmp_path: Path
-) -> None:
-    make(tmp_path / "x.db")
+@pytest.mark.parametrize(("engine", "other"), list(itertools.permutations(sorted(HAVE_FILES_OF_THEIR_OWN), 2)))
+def test_database_of_another_engine_names_it(engine: str, other: str, tmp_path: Path) -> None:
+    file_with(other, tmp_path / "x.db", TABLE_MADE)
     assert f"x.db is a {other} database; set `engine: {other}`" in refusal(tmp_path / "x.db", engine)
 
 
-@pytest.mark.parametrize(("engine", "make"), [("duckdb", of_duckdb), ("sqlite", of_sqlite)])
-def test_database_of_the_engine_is_opened(engine: str, make: Callable[[Path], object], tmp_path: Path) -> None:
-    path = tmp_path / "data.csv"
-    make(path)
-    with ENGINES[engine].connect(f"{engine}:///{path}", username=None, password=None, options={}) as connection:
+@pytest.mark.parametrize("engine", sorted(ARE_FILES))
+def test_database_of_the_engine_is_opened(engine: str, tmp_path: Path) -> None:
+    """Whatever its name says."""
+    target = file_with(engine, tmp_path / "data.csv", TABLE_MADE)
+    with open_connection(target) as connection:
         assert connection.server_version
+
+
+class Extended(Sqlite):
+    """An engine of another package that reads SQLite's files."""
+
+    name = "acmedb"
+    file_magic = (0, b"ACME")
+
+
+class Unmarked(FileEngine):
+    """One that does not say how its files begin."""
+
+    name = "acmedb"
+
+
+@pytest.mark.parametrize(
+    ("engine", "head", "expected"),
+    [
+        (Extended(), b"ACME 1", ""),
+        (Extended(), b"SQLite format 3\0", ""),
+        (Extended(), b"12345678DUCK", "is a duckdb database"),
+        (Extended(), b"PAR1", "is a Parquet file, not a acmedb database"),
+        (Unmarked(), b"SQLite format 3\0", ""),
+        (Unmarked(), b"PAR1", ""),
+    ],
+)
+def test_files_of_an_engine_of_another_package(
+    engine: Engine, head: bytes, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENGINES._plug_ins(), "acmedb", engine)
+    said = what_else(head, "acmedb")
+    assert said.startswith(expected)
+    assert bool(said) == bool(expected)
 
 
 @given(st.binary(max_size=600))

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NOW
-from tests.collecting import Writer, collected, collected_with
+from tests.collecting import Writer, collected, collected_with, file_with
 from tests.databases import Dataset, Row, Table, TimeAs, times
+from tests.planning.places import file_of
 from tests.query_parameters import filled
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.connection import FactError, Rows
@@ -166,15 +167,8 @@ def test_sqlite_text_times_in_all_iso_forms(tmp_path: Path) -> None:
 
 
 def test_table_without_time_is_read_whole(written_sql: Writer, tmp_path: Path) -> None:
-    engine = written_sql.engine
-    path = tmp_path / f"x.{engine}"
-    statements = ["CREATE TABLE t (host VARCHAR, v DOUBLE)", "INSERT INTO t VALUES ('a', 1.5), ('b', NULL)"]
-    connection: Any = duckdb.connect(str(path)) if engine == "duckdb" else sqlite3.connect(path)
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
-    (t,) = collected(Target(name="t", engine=engine, url=f"{engine}:///{path}")).measurements
+    statements = ("CREATE TABLE t (host VARCHAR, v DOUBLE)", "INSERT INTO t VALUES ('a', 1.5), ('b', NULL)")
+    (t,) = collected(file_with(written_sql.engine, tmp_path / "x.db", *statements)).measurements
     assert t.time_column is None
     assert t.series is not None
     assert (t.series.value, t.series.source.scope) == (2, "all rows: the table has no time column")
@@ -287,18 +281,12 @@ def test_duckdb_nanosecond_time_column(tmp_path: Path) -> None:
 
 
 def test_key_is_a_unique_index(written_sql: Writer, tmp_path: Path) -> None:
-    engine = written_sql.engine
-    path = tmp_path / f"x.{engine}"
-    connection: Any = duckdb.connect(str(path)) if engine == "duckdb" else sqlite3.connect(path)
-    for statement in (
+    statements = (
         "CREATE TABLE t (id INTEGER PRIMARY KEY, time TIMESTAMP, sensor INTEGER, unit VARCHAR, v DOUBLE)",
         'CREATE UNIQUE INDEX i ON t (sensor, "time")',
         "INSERT INTO t VALUES (1, '2026-03-30 00:00:00', 7, 'C', 1.5), (2, '2026-03-30 00:01:00', 7, 'C', 1.5)",
-    ):
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
-    (t,) = collected(Target(name="t", engine=engine, url=f"{engine}:///{path}")).measurements
+    )
+    (t,) = collected(file_with(written_sql.engine, tmp_path / "x.db", *statements)).measurements
     assert _roles(t) == ("time", {"sensor"}, {"id", "unit", "v"})
 
 
@@ -338,7 +326,7 @@ def test_profiles_of_ten_days_follow_the_growth(written_sql: Writer) -> None:
 
 def test_bytes_are_those_of_the_file(written_sql: Writer, tmp_path: Path) -> None:
     target = written_sql(Dataset([Table("t", ("id",), {"v": "float"}, _many(20_000))]))
-    path = tmp_path / f"main.{written_sql.engine}"
+    path = Path(file_of(target))
     if written_sql.engine == "duckdb":
         with duckdb.connect(str(path)) as connection:
             connection.execute("CREATE SCHEMA more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from tests.databases import Dataset, Table, TimeAs, Value, Written, columns_of
 from tests.engines.sql.files import written_file
+from tests.planning.places import Statements, each_on_its_own, file_of
+from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import quote_identifier
 
 _TYPES: Final = {
@@ -31,6 +34,13 @@ def place(request: pytest.FixtureRequest, folder: Path) -> Path:
 def written(dataset: Dataset, where: str | Path) -> Written:
     """A new file."""
     return written_file(dataset, where, "sqlite", sqlite3.connect, _TYPES, _insert, _time_type)
+
+
+def server(where: str | Path, target: Target) -> Statements:
+    """Each statement is a transaction of its own, as in the shell."""
+    del where
+    connect = functools.partial(sqlite3.connect, file_of(target), isolation_level=None)
+    return Statements(target.engine, each_on_its_own(connect))
 
 
 def _time_type(table: Table) -> str:

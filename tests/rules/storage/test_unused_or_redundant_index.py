@@ -25,10 +25,11 @@ from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 
-ORDERED = frozenset({"sqlite"})
 POSTGRESQL = frozenset({"postgresql"})
 DUCKDB = frozenset({"duckdb"})
 GREPTIMEDB = frozenset({"greptimedb"})
+ORDERED = rule.engines - POSTGRESQL - DUCKDB - GREPTIMEDB
+"""Engines whose indexes are sorted, and whose uses are not counted."""
 
 
 def _cpu(*indexes: tuple[str, ...]) -> Any:
