@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import TEXT_KEPT, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, number, percent
@@ -14,13 +14,11 @@ from tsaudit.text import count, number, percent
 @rule(
     code="FLD004",
     title="A field contains long texts",
-    severity=Severity.NOTE,
     guidelines=("C3",),
     engines=("influxdb3",),
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
     thresholds=(
-        Threshold("min_rows", 1_000, "rows", "our default: reading fewer is fast, however long they are"),
         Threshold("min_share", 0.5, "share of the values read", "our default: a long one now and then is no habit"),
     ),
 )
@@ -28,7 +26,7 @@ def long_text_field(case: Case) -> Iterator[Finding]:
     """Text fields in which most values are long, such as the bodies of log records, stack traces, and documents.
 
     An audit keeps the beginning of a value only, so "long" means at least as long as that: 256 characters. The finding
-    is a note, because only the queries show how often the texts are read.
+    is only ever a note, because only the queries show how often the texts are read.
 
     ## Why it matters
 
@@ -49,9 +47,6 @@ def long_text_field(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#use-the-best-data-type-for-your-data
     """
     for measurement in case.measurements:
-        rows = measurement.rows
-        if rows is None or rows.value < case.limit("min_rows", measurement).value:
-            continue
         for field in measurement.fields:
             if field.sample and all(map(is_text, field.types)):
                 share = sum(len(value) >= TEXT_KEPT for value in field.sample) / len(field.sample)
@@ -62,7 +57,6 @@ def long_text_field(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, measurement: Measurement, field: Field, share: float) -> Finding:
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.NOTE,
         message=f"Field {field.key} contains long texts: {percent(share)} of the values read have {number(TEXT_KEPT)} "
         "characters or more.",
         fix=f"Where queries seldom need {field.key}, keep it in a log store or in object storage, and write a "

@@ -124,9 +124,9 @@ def _impact(case: Case, measurement: Measurement, timeless: Sequence[_Query]) ->
         saved += (now or 0.0) - (then or 0.0)
     if not saved:
         return None
-    bill = sum(prices.of_scans(query) or 0.0 for query in case.profile.stored_queries or ())
+    whole = sum(prices.of_scans(query) or 0.0 for query in case.profile.stored_queries or ())
     how = f"bytes that the last runs read, beyond the time since the runs before; {prices.SOURCE}"
-    return Impact(Currency.MONEY, now=saved, whole=bill, how=how)
+    return Impact(Currency.MONEY, now=saved, whole=whole, how=how)
 
 
 def _needed(case: Case, measurement: Measurement, query: StoredQuery) -> float:
