@@ -51,8 +51,8 @@ def partition_skew(case: Case) -> Iterator[Finding]:
 
     - The last range of time ends within 14 days, and rows still come. Without a default partition, later rows are
       rejected. Where the previous audit saw an earlier end, somebody makes partitions, and nothing is reported. Where
-      two ranges fit into the 14 days, a job has to make them: then it is reported when the last one began, or the
-      previous audit is longer ago than one takes.
+      two ranges fit into the 14 days, a job or a trigger has to make them: then it is reported when less than two are
+      left, and an audit, longer ago than one takes, saw the same end.
     - The default partition of a table by time contains rows, and more of them than the previous audit saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
 
@@ -139,7 +139,7 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     earlier = _last_range(before) if before else None
     if not -_ENDS_DAYS <= left <= _ENDS_DAYS or (earlier is not None and earlier[1] < end):
         return
-    if first is not None and now < first and _comes_often(case, end - first):
+    if first is not None and _comes_often(case, end - first, end - now):
         return
     later = f"later rows go to the default partition {rest.name}" if rest else "nothing takes later rows"
     ended = "ended" if left < 0 else "ends"
@@ -153,11 +153,14 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     )
 
 
-def _comes_often(case: Case, length: timedelta) -> bool:
-    """Whether partitions are so short that only a job can make them, and it may just not have been its turn."""
+def _comes_often(case: Case, length: timedelta, left: timedelta) -> bool:
+    """Whether partitions are so short that only a job or a trigger can make them, and it may just not have been its
+    turn.
+    """
     previous = case.timeline.previous
     waited = previous is not None and case.profile.day - previous.day >= length
-    return 2 * length <= timedelta(days=_ENDS_DAYS) and not waited
+    is_late = waited and left < 2 * length
+    return 2 * length <= timedelta(days=_ENDS_DAYS) and not is_late
 
 
 def _last_range(cut: Partitioning) -> tuple[datetime | None, datetime] | None:
