@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tsaudit.library import AuditOutcome, evaluate, load_settings, measure, run_audit
     from tsaudit.model.change import Change
     from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Verdict
+    from tsaudit.model.impact import Currency, Impact
     from tsaudit.model.plan import Plan, Step
     from tsaudit.model.profile import Measurement, Profile
     from tsaudit.model.subject import Subject
@@ -35,9 +36,11 @@ __all__ = [
     "Change",
     "ConfigError",
     "ConnectorError",
+    "Currency",
     "Engine",
     "FactError",
     "Finding",
+    "Impact",
     "Measurement",
     "MessagePlace",
     "Notice",
@@ -76,6 +79,7 @@ _HOMES: Final = {
     "errors": ("TsauditError",),
     "library": ("AuditOutcome", "evaluate", "load_settings", "measure", "run_audit"),
     "model.change": ("Change",),
+    "model.impact": ("Currency", "Impact"),
     "model.finding": ("AuditResult", "Finding", "Outcome", "RuleResult", "Severity", "Verdict"),
     "model.plan": ("Plan", "Step"),
     "model.profile": ("Measurement", "Profile"),

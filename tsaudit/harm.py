@@ -22,9 +22,7 @@ _PART: Final = 0.1
 
 
 def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
-    """The results with the severity of each finding that has an impact, why it is so severe, and what happens if
-    nothing is done.
-    """
+    """The results with the severity of each finding, why it is so severe, and what happens if nothing is done."""
     sums = _sums((result.code, finding) for result in results for finding in result.findings)
     return [
         replace(result, findings=tuple(_decided(finding, sums, harm) for finding in result.findings))
@@ -37,7 +35,7 @@ def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
 def _decided(finding: Finding, sums: Mapping[object, Impact], harm: Harm) -> Finding:
     impact = finding.impact
     if impact is None:
-        return finding
+        return replace(finding, severity=Severity.NOTE, severity_reason="", consequence="")
     severity, reason = Severity.NOTE, impact
     if finding.basis is not Basis.INFERRED:
         severity = severity_of(impact, harm)

@@ -263,8 +263,6 @@ class Rule:
     code: str
     name: str
     title: str
-    severity: Severity
-    """The worst that its findings can be."""
     costs: frozenset[Currency]
     """The currencies of the impacts that its findings may have."""
     guidelines: tuple[str, ...]
@@ -289,6 +287,14 @@ class Rule:
     """The distribution that provides it, and its version; empty for tsaudit itself."""
     kinds: frozenset[TableKind] | None = None
     """The kinds of tables it evaluates; None for all."""
+
+    @property
+    def severity(self) -> Severity:
+        """The worst that its findings can be."""
+        if not self.costs:
+            return Severity.NOTE
+        never_critical = {Currency.FAMILY, Currency.ANSWERS, Currency.READS}
+        return Severity.WARNING if self.costs <= never_critical else Severity.CRITICAL
 
     @property
     def engines(self) -> frozenset[str]:
@@ -339,7 +345,6 @@ def rule(
     *,
     code: str,
     title: str,
-    severity: Severity | None = None,
     costs: Collection[Currency] = (),
     guidelines: tuple[str, ...] = (),
     requires: set[str],
@@ -365,7 +370,6 @@ def rule(
             code=code,
             name=check.__name__.replace("_", "-"),
             title=title,
-            severity=severity or worst_of(costs),
             costs=frozenset(costs),
             guidelines=guidelines,
             requires=frozenset(requires),
@@ -381,13 +385,6 @@ def rule(
         )
 
     return decorate
-
-
-def worst_of(costs: Collection[Currency]) -> Severity:
-    """The worst severity that findings with impacts of these currencies can have."""
-    if not costs:
-        return Severity.NOTE
-    return Severity.WARNING if set(costs) <= {Currency.FAMILY, Currency.ANSWERS, Currency.READS} else Severity.CRITICAL
 
 
 def _only(engines: Collection[str] | Callable[[Engine], bool] | None, module: str) -> Callable[[Engine], bool] | None:

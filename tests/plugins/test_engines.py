@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.plugins.conftest import Install
-from tsaudit import Case, Finding, Severity, Subject, evaluate, load_settings, measure
+from tsaudit import Case, Finding, Subject, evaluate, load_settings, measure
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.engines import queries
@@ -215,12 +215,12 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
     assert "internal error" not in checked.output
 
 
-@rule(code="TST001", title="A column is left out", severity=Severity.WARNING, requires={"measurements"})
+@rule(code="TST001", title="A column is left out", costs={Currency.ANSWERS}, requires={"measurements"})
 def left_out(case: Case) -> Iterator[Finding]:
     """Wants a column gone."""
     for m in case.measurements:
         at = Subject(m.database, m.name)
-        yield Finding(at, "Nobody needs it.", severity=Severity.WARNING, changes=(LeaveOut(at, "shop"),))
+        yield Finding(at, "Nobody needs it.", impact=Impact(Currency.ANSWERS), changes=(LeaveOut(at, "shop"),))
 
 
 def test_changes_are_said_as_by_the_engine_whose_class_it_extends(acme: None, tsaudit: Command) -> None:

@@ -25,13 +25,14 @@ from tsaudit.rules import all_rules, families, rules_for, unusable
 
 RULES = '''
 from dataclasses import replace
-from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.finding import Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.rule import Threshold, rule, subject_of
 
 @rule(
     code="ACME001",
     title="A name that the company does not use",
-    severity=Severity.WARNING,
+    costs={Currency.ANSWERS},
     requires={"measurements"},
     thresholds=(Threshold("max_length", 3, "characters", "our naming guide"),),
 )
@@ -44,13 +45,13 @@ def unloved_name(case):
     """
     for m in case.measurements:
         if len(m.name) > case.limit("max_length", m).value:
-            yield Finding(subject_of(m), Severity.WARNING, f"{m.name} is too long a name", "Rename it.")
+            yield Finding(subject_of(m), f"{m.name} is too long a name", impact=Impact(Currency.ANSWERS), fix="Rename it.")
 '''
 BROKEN = RULES.replace("ACME001", "ACME002").replace("unloved_name", "broken_rule")
 FAILING = {
     "raises": BROKEN.replace("for m in", "raise RuntimeError('no idea')\n    for m in"),
     "leaves": BROKEN.replace("for m in", "raise SystemExit(3)\n    for m in"),
-    "yields no finding": BROKEN.replace("yield Finding(", "yield (").replace("Severity.WARNING, f", "f"),
+    "yields no finding": BROKEN.replace("yield Finding(", "yield str("),
     "yields what cannot be stored": BROKEN.replace('f"{m.name} is too long a name"', "7"),
     "returns nothing": BROKEN.replace("    for m in case.measurements:", "    return None\n    for m in ():").replace(
         "            yield Finding", "            print(Finding"
@@ -67,7 +68,7 @@ UNUSABLE = {
     "a guideline there is not": (RULES.replace("requires", 'guidelines=("Z9",), requires'), "no guideline `Z9`"),
     "a name of ours": (RULES.replace("unloved_name", "sparse_table"), "tsaudit has one of that code or name, too"),
     "a family that is taken": (RULES.replace("requires", 'family="coverage", requires'), "the family `coverage`"),
-    "severity is no severity": (RULES.replace("severity=Severity.WARNING", 'severity="warning"'), "is no Severity"),
+    "a cost is no currency": (RULES.replace("costs={Currency.ANSWERS}", 'costs={"time"}'), "not all of them a Currency"),
     "no docstring": (f"{RULES}\nunloved_name = replace(unloved_name, doc='')", "it needs a title, and a docstring"),
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ import pytest
 from tests.builders import NOW, a_finding, a_measurement, a_profile
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.finding import Finding, Outcome, Severity, Verdict
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
@@ -22,7 +23,7 @@ LIMIT = Threshold("max_things", 10, "things", "our default: ten", {"duckdb": (20
 @rule(
     code="CAR999",
     title="Too many things",
-    severity=Severity.WARNING,
+    costs={Currency.ANSWERS, Currency.REJECTED},
     guidelines=("A1",),
     requires={"series_listing"},
     uses={"row_count"},
@@ -39,12 +40,12 @@ def too_many_things(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         if measurement.name.startswith("bad"):
-            yield a_finding(Subject("main", measurement.name))
+            yield a_finding(Subject("main", measurement.name), impact=Impact(Currency.ANSWERS))
         if measurement.name == "worst":
-            yield a_finding(Subject("main", "worst"), Severity.CRITICAL)
+            yield a_finding(Subject("main", "worst"), impact=Impact(Currency.REJECTED, 1, whole=1))
 
 
-@rule(code="CAR998", title="x", severity=Severity.WARNING, guidelines=("A1",), requires=set())
+@rule(code="CAR998", title="x", guidelines=("A1",), requires=set())
 def broken(case: Case) -> Iterator[Finding]:
     """Breaks."""
     yield a_finding()

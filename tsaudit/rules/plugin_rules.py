@@ -14,6 +14,7 @@ from tsaudit import plugins
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import PLUGIN_CODE, RULELESS_CODES, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.subject import Subject
 from tsaudit.plugins import Loaded, Problem
 from tsaudit.rule import LETTERS, Rule, Threshold
@@ -126,8 +127,8 @@ def _unfit(rule: Rule) -> str:
         return f"there is no fact `{unknown[0]}`"
     if unknown := sorted(set(rule.guidelines) - {guideline.id for guideline in GUIDELINES}):
         return f"there is no guideline `{unknown[0]}`"
-    if not isinstance(rule.severity, Severity):
-        return f"the severity {rule.severity!r} is no Severity"
+    if not all(isinstance(currency, Currency) for currency in rule.costs):
+        return "its costs are not all of them a Currency"
     if not all(isinstance(threshold, Threshold) for threshold in rule.thresholds):
         return "its thresholds are not all of them a Threshold"
     if not rule.title or not rule.summary:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tsaudit import Case, Finding, Rule, Severity, Threshold
+from tsaudit import Case, Currency, Finding, Impact, Rule, Threshold
 from tsaudit.rule import rule, subject_of
 
 __all__ = ["ledger_without_currency", "shouted_name"]
@@ -11,7 +11,7 @@ __all__ = ["ledger_without_currency", "shouted_name"]
 @rule(
     code="ACME001",
     title="A name is in capital letters",
-    severity=Severity.WARNING,
+    costs={Currency.ANSWERS},
     requires={"measurements"},
     thresholds=(Threshold("max_capitals", 1, "characters", "Acme's naming guide, chapter 2"),),
 )
@@ -31,9 +31,9 @@ def shouted_name(case: Case) -> Iterator[Finding]:
         if capitals > limit.value:
             yield Finding(
                 subject_of(measurement),
-                Severity.WARNING,
                 f"{measurement.name} has {capitals} capital letters, more than {limit.value:g}",
-                f"Rename it to {measurement.name.lower()}.",
+                impact=Impact(Currency.ANSWERS, how="Acme's importers compare names byte by byte"),
+                fix=f"Rename it to {measurement.name.lower()}.",
                 observed=capitals,
                 limit=limit,
             )
@@ -42,7 +42,7 @@ def shouted_name(case: Case) -> Iterator[Finding]:
 @rule(
     code="ACME002",
     title="A ledger has no currency",
-    severity=Severity.CRITICAL,
+    costs={Currency.REJECTED},
     requires={"columns"},
     engines=("acmedb",),
     family="names",
@@ -53,7 +53,8 @@ def ledger_without_currency(case: Case) -> Iterator[Finding]:
         columns = {name.lower() for name in measurement.columns}
         if "amount" in columns and "currency" not in columns:
             text = f"{measurement.name} has amounts, and nobody knows of what"
-            yield Finding(subject_of(measurement), Severity.CRITICAL, text, "Add a column `currency`.")
+            lost = Impact(Currency.REJECTED, now=1, whole=1, how="the importer skips such sheets")
+            yield Finding(subject_of(measurement), text, impact=lost, fix="Add a column `currency`.")
 
 
 assert isinstance(shouted_name, Rule)
