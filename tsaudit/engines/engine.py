@@ -230,6 +230,10 @@ class Engine:
     """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
     series_price: str = ""
     """What `series_bytes` rests on, with its source; empty without a price."""
+    row_bytes: float | None = None
+    """Bytes of a row beside its values, with a time; None if nobody measured them, or they are next to nothing."""
+    row_price: str = ""
+    """What that rests on, with its source."""
     index_entry_bytes: float | None = None
     """Bytes of one row in an index, for an engine that does not report the size of an index; None if nobody measured
     it.
