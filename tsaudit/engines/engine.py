@@ -243,6 +243,10 @@ class Engine:
     """Bytes on disk of a measurement with hardly any rows; None if it takes none worth counting."""
     measurement_price: str = ""
     """What `measurement_bytes` rests on."""
+    row_bytes: float | None = None
+    """Bytes of a row beside its values, with a time; None if nobody measured them, or they are next to nothing."""
+    row_price: str = ""
+    """What that rests on, with its source."""
     index_entry_bytes: float | None = None
     """Bytes of one row in an index, for an engine that does not report the size of an index; None if nobody measured
     it.

@@ -11,7 +11,7 @@ from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_t
 from tests.engines.traits import KEEP_DOCUMENTS
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
@@ -78,44 +78,57 @@ def test_silence_when_nothing_changed_or_nothing_came_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "severity", "message"),
+    ("changes", "message"),
     [
         (
             {"tags": (a_tag(), a_tag("pod"))},
-            Severity.WARNING,
             "Tag pod is new; every new value of it can create new series.",
         ),
-        ({"tags": ()}, Severity.WARNING, "Tag host was removed."),
-        ({"fields": (a_field(), a_field("idle"))}, Severity.NOTE, "Field idle is new (float)."),
-        ({"fields": ()}, Severity.WARNING, "Field usage was removed."),
+        ({"tags": ()}, "Tag host was removed."),
+        ({"fields": (a_field(), a_field("idle"))}, "Field idle is new (float)."),
+        ({"fields": ()}, "Field usage was removed."),
         (
             {"fields": (a_field(types=("float", "string")),)},
-            Severity.WARNING,
             "Field usage was float and is now float and string.",
         ),
-        ({"tags": (a_tag(data_type="INTEGER"),)}, Severity.WARNING, "Tag host was string and is now INTEGER."),
-        ({"tags": (), "fields": (a_field(), a_field("host"))}, Severity.WARNING, "host was a tag and is now a field."),
+        ({"tags": (a_tag(data_type="INTEGER"),)}, "Tag host was string and is now INTEGER."),
+        ({"tags": (), "fields": (a_field(), a_field("host"))}, "host was a tag and is now a field."),
     ],
 )
-def test_finding_when_columns_change(changes: dict[str, Any], severity: Severity, message: str) -> None:
+def test_finding_when_columns_change(changes: dict[str, Any], message: str) -> None:
     finding = _change(a_measurement(), a_measurement(**changes))
-    assert (finding.severity, finding.message) == (severity, message)
+    assert (finding.impact, finding.message) == (None, message)
     assert finding.since == DAY
 
 
 def test_finding_when_measurements_come_and_go() -> None:
     result = _judged(a_profile(a_measurement("old")), a_profile(a_measurement("new")))
-    found = [(f.subject.measurement, f.severity, f.message) for f in result.findings]
-    assert found == [("old", Severity.WARNING, "old was removed."), ("new", Severity.NOTE, "new is new.")]
+    found = [(f.subject.measurement, f.impact, f.message) for f in result.findings]
+    assert found == [("new", None, "new is new."), ("old", None, "old was removed.")]
 
 
 def test_one_finding_when_a_whole_database_comes_or_goes() -> None:
     one, two = a_measurement(database="one"), a_measurement(database="two")
     result = _judged(a_profile(one), a_profile(two))
-    assert [(f.subject, f.severity) for f in result.findings] == [
-        (Subject("one"), Severity.WARNING),
-        (Subject("two"), Severity.NOTE),
-    ]
+    assert [(f.subject, f.impact) for f in result.findings] == [(Subject("one"), None), (Subject("two"), None)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "severity"),
+    [(2_000, 3_000, "warning"), (2_001, 3_000, "note"), (4_000, 5_999, "note"), (4_000, 6_000, "warning")],
+)
+def test_series_that_come_with_a_new_tag(before: int, now: int, severity: str) -> None:
+    old = a_profile(a_measurement(series=before), engine="influxdb1")
+    new = a_profile(a_measurement(series=now, tags=(a_tag(), a_tag("pod"))), engine="influxdb1")
+    (finding,) = _judged(old, new).findings
+    assert finding.severity == severity
+    if severity == "warning":
+        assert finding.impact is not None
+        assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (now - before, now, 0)
+    # It is news of the day; and where series cost nothing, no more than that.
+    assert _judged(new, new).findings == ()
+    (finding,) = _judged(*(dataclasses.replace(one, engine="duckdb") for one in (old, new))).findings
+    assert finding.impact is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from tests.builders import NOW, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, Value
 from tests.rules.cases import Case, dataset, planned, run_rule
 from tsaudit.model.finding import Outcome
+from tsaudit.model.impact import Currency
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
 
 
@@ -51,3 +53,19 @@ def test_each_field_with_several_types_is_a_finding() -> None:
 def test_one_type_is_silence_as_is_an_empty_database() -> None:
     assert run_rule(rule, a_profile(engine="influxdb1")).outcome is Outcome.PASS
     assert run_rule(rule, a_profile(a_measurement(fields=()), engine="influxdb1")).outcome is Outcome.PASS
+
+
+def test_types_that_are_both_written_make_answers_wrong() -> None:
+    one, two = (
+        a_profile(a_measurement(fields=(a_field("a", types=types),)), engine="influxdb1")
+        for types in (("float",), ("float", "string"))
+    )
+    for before, severity in ((None, "note"), (two, "note"), (one, "warning")):
+        (finding,) = run_rule(rule, two, timeline=Timeline(previous=before) if before else None).findings
+        assert finding.severity == severity
+        assert (finding.impact is not None) is (severity == "warning")
+    documents = a_profile(a_measurement(fields=(a_field("a", types=("double", "string")),)), engine="mongodb")
+    (finding,) = run_rule(rule, documents).findings
+    assert finding.severity == "warning"
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.ANSWERS

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
-from tests.builders import a_measurement, a_profile, a_source
+import pytest
+
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
-from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Profile, RowPattern, RowPatterns
+from tests.rules.storage.test_unused_or_redundant_index import an_index
+from tsaudit.model.finding import Outcome
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Profile, RowPattern, RowPatterns, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.split_rows import split_rows as rule
 
@@ -54,7 +59,7 @@ def _profile(pairs: int, complementary: int, **changes: Any) -> Profile:
 def test_at_the_limit_just_over_it_and_overridden() -> None:
     assert run_rule(rule, _profile(100, 80)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, _profile(100, 81)).findings
-    assert (finding.severity, finding.observed) == (Severity.WARNING, 0.81)
+    assert (finding.impact, finding.observed) == (None, 0.81)
     assert run_rule(rule, _profile(100, 81), {"max_complementary_ratio": 0.9}).outcome is Outcome.PASS
 
 
@@ -63,3 +68,33 @@ def test_silence_when_pairs_are_few_or_rows_were_not_read() -> None:
     assert run_rule(rule, _profile(20, 20)).outcome is Outcome.FAIL
     assert run_rule(rule, _profile(0, 0, row_patterns=None)).outcome is Outcome.PASS
     assert run_rule(rule, a_profile()).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "severity"),
+    [
+        # Half of the rows go, at 36 + 32 bytes each: 34 MB of a million, and 12 times as much in a year.
+        (1_000_000, {}, "warning"),
+        (200_000, {}, "note"),
+        # On its first day, and closed.
+        (20_000, {"first_time": NOW - timedelta(hours=8)}, "warning"),
+        (1_000_000, {"last_time": NOW - timedelta(days=8)}, "note"),
+        (3_000_000, {"last_time": NOW - timedelta(days=8)}, "warning"),
+        # Nothing but names says what the series are.
+        (1_000_000, {"indexes": ()}, "note"),
+    ],
+)
+def test_rows_that_one_row_for_each_reading_would_save(rows: int, changes: dict[str, Any], severity: str) -> None:
+    settings = {
+        "rows": a_count(rows),
+        "fields": (a_field("fieldA"), a_field("fieldB")),
+        "storage": Storage(80 * rows, 32 * rows),
+        "indexes": (an_index("key", "time", "host", unique=True),),
+    }
+    (measurement,) = _profile(100, 100, **settings | changes).measurements
+    (finding,) = run_rule(rule, a_profile(measurement, engine="postgresql")).findings
+    assert finding.severity == severity
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.now) == (Currency.BYTES, rows / 2 * 68)
+    (elsewhere,) = run_rule(rule, a_profile(measurement, engine="duckdb")).findings
+    assert elsewhere.impact is None

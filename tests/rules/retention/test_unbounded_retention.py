@@ -15,7 +15,7 @@ from tests.engines.timestream.proposals import arguments, commands
 from tests.engines.traits import SPEAK_INFLUXQL
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table, with_steps
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import (
     FOREVER,
     Database,
@@ -58,13 +58,11 @@ CASES = (
         engines=SPEAK_INFLUXQL,  # that count the series of a database
         history=lambda profile: history_of(profile, GROWING),
         quiet_history=lambda profile: history_of(profile, GROWING),
-        limits={"unbounded-retention.min_series": 100},
     ),
     Case(
         breaks=dataset(table("raw", hosts(3))),
         keeps=dataset(table("raw", hosts(3)), retention=LONG),
         subject=Subject(""),
-        severity=Severity.NOTE,
         engines=rule.engines - TABLES,
     ),
     Case(
@@ -74,13 +72,11 @@ CASES = (
         engines=frozenset({"postgresql"}),
         history=lambda profile: bytes_of(profile, GROWING),
         quiet_history=lambda profile: bytes_of(profile, FLAT),
-        limits={"unbounded-retention.min_bytes": 1},
     ),
     Case(
         breaks=dataset(table("raw", hosts(3))),
         keeps=dataset(table("raw", hosts(3), greptime=Greptime(options={"ttl": "365days"}))),
         subject=Subject("", "raw"),
-        severity=Severity.NOTE,
         engines=frozenset({"greptimedb"}),
     ),
 )
@@ -97,24 +93,18 @@ def test_information_when_nothing_grows() -> None:
     profile = _profile()
     for timeline in (None, history_of(profile, FLAT)):
         (finding,) = run_rule(rule, profile, timeline=timeline).findings
-        assert finding.severity is Severity.NOTE
+        assert finding.impact is None
     schema = ENGINES["influxdb1"].advice()(a_place(profile, "main", None), finding.changes).schema()
     assert schema is not None
     assert 'ALTER RETENTION POLICY "autogen" ON "main" DURATION 52w SHARD DURATION 7d' in schema.text
 
 
-def test_warning_when_series_grow() -> None:
+def test_series_that_grow_are_named() -> None:
     profile = _profile()
     (finding,) = run_rule(rule, profile, timeline=history_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is None
     assert finding.baseline is not None
     assert finding.baseline < 2000
-
-
-def test_information_when_what_grows_is_small() -> None:
-    profile = _profile(series=999)
-    (finding,) = run_rule(rule, profile, timeline=history_of(profile, GROWING)).findings
-    assert finding.severity is Severity.NOTE
 
 
 def test_silence_when_the_default_policy_ends() -> None:
@@ -149,12 +139,12 @@ def _steps(finding: Finding, profile: Profile) -> str:
 def test_table_without_a_policy_when_it_could_have_one() -> None:
     profile = _table("drop_after")
     (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, FLAT)).findings
-    assert (finding.severity, finding.message) == (Severity.NOTE, "Rows are never deleted.")
+    assert (finding.impact, finding.message) == (None, "Rows are never deleted.")
     assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '365 days');" in _steps(
         finding, profile
     )
     (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is None
     assert "while data grew from" in finding.message
     assert "to 1 GB." in finding.message
     assert run_rule(rule, _table("drop_after", 86_400)).outcome is Outcome.PASS
@@ -164,7 +154,7 @@ def test_table_of_an_engine_without_policies_when_it_grows() -> None:
     profile = _table("")
     assert run_rule(rule, profile, timeline=bytes_of(profile, FLAT)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).findings
-    assert finding.severity is Severity.WARNING
+    assert finding.impact is None
     assert 'DELETE FROM "main"."raw" WHERE "time" < now()' in _steps(finding, profile)
     parts = _table("", partitioning=Partitioning(("time",), 3, ()))
     (finding,) = run_rule(rule, parts, timeline=bytes_of(parts, GROWING)).findings
@@ -172,10 +162,9 @@ def test_table_of_an_engine_without_policies_when_it_grows() -> None:
     assert "DELETE" not in _steps(finding, parts)
 
 
-def test_silence_when_the_table_is_small_or_its_bytes_are_not_known() -> None:
-    for held in (999_999_999, None):
-        profile = _table("", held=held)
-        assert run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
+def test_silence_when_bytes_or_retention_are_not_known() -> None:
+    profile = _table("", held=None)
+    assert run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
     profile = _table("", retention=None)
     assert run_rule(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
 
@@ -188,14 +177,11 @@ def _timestream(rows: int, *names: MeasureName) -> Profile:
     return a_profile(kept, short, engine="timestream", databases=(Database("main", None, policies),))
 
 
-def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
-    (finding,) = run_rule(rule, _timestream(999_999)).findings
-    assert (finding.severity, finding.message) == (Severity.NOTE, "Table raw has no retention.")
+def test_table_that_is_paid_for_by_its_rows() -> None:
+    (finding,) = run_rule(rule, _timestream(0)).findings
+    assert (finding.impact, finding.message) == (None, "Table raw has no retention.")
     (finding,) = with_steps(rule, _timestream(1_000_000))
-    assert (finding.severity, finding.message) == (
-        Severity.WARNING,
-        "Table raw has no retention, and 1,000,000 rows were written to it within the window.",
-    )
+    assert finding.message == "Table raw has no retention, and 1,000,000 rows were written to it within the window."
     # The memory store is left as it is, though the API asks for both.
     (command,) = commands(finding.fix)
     assert arguments(command) == {
@@ -249,37 +235,15 @@ def test_compression_of_what_is_kept(options: dict[str, str], words: str) -> Non
     assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
 
 
-@pytest.mark.parametrize(
-    ("series", "severity"), [(1000, Severity.WARNING), (999, Severity.NOTE), (None, Severity.NOTE)]
-)
-def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: int | None, severity: Severity) -> None:
-    profile = _profile(series=series or 0)
-    if series is None:
-        (database,) = profile.databases
-        profile = dataclasses.replace(profile, databases=(dataclasses.replace(database, series=None),))
-    points = tuple(Point(DAY - timedelta(days=40 - i), 2000 * f) for i, f in enumerate(GROWING))
-    if series is not None:
-        points = tuple(Point(p.day, p.value / 2000 * series) for p in points)
-    timeline = Timeline(points={("series", Subject("main")): points})
-    (finding,) = run_rule(rule, profile, timeline=timeline).findings
-    assert finding.severity is severity
-    assert ("grew" in finding.message) is (severity is Severity.WARNING)
-
-
-@pytest.mark.parametrize(("a_day", "severity"), [(0.01, Severity.NOTE), (0.03, Severity.WARNING)])
-@pytest.mark.parametrize("days", [30, 90])
-def test_a_fleet_that_grows_slowly_is_information(a_day: float, severity: Severity, days: int) -> None:
-    """1% a day doubles in ten weeks: a retention would keep nearly all of these series."""
-    points = tuple(Point(DAY - timedelta(days=n), 20_000 * (1 + a_day) ** -n) for n in range(days, 0, -1))
+@pytest.mark.parametrize("a_day", [0.01, 0.03])
+def test_growth_of_series_is_told(a_day: float) -> None:
+    points = tuple(Point(DAY - timedelta(days=n), 20_000 * (1 + a_day) ** -n) for n in range(60, 0, -1))
     timeline = Timeline(points={("series", Subject("main")): points})
     (finding,) = run_rule(rule, _profile(series=20_000), timeline=timeline).findings
-    assert finding.severity is severity
     assert "while series grew from" in finding.message
-
-
-@pytest.mark.parametrize(("days", "severity"), [(24, Severity.WARNING), (23, Severity.NOTE)])
-def test_at_the_limit_of_doubling(days: int, severity: Severity) -> None:
-    points = tuple(Point(DAY - timedelta(days=n), 20_000 * 1.03**-n) for n in range(60, 0, -1))
-    timeline = Timeline(points={("series", Subject("main")): points})
-    (finding,) = run_rule(rule, _profile(series=20_000), {"max_doubling_days": days}, timeline).findings
-    assert finding.severity is severity
+    assert finding.per_day == pytest.approx(20_000 * a_day, rel=0.2)
+    uncounted = _profile()
+    (database,) = uncounted.databases
+    uncounted = dataclasses.replace(uncounted, databases=(dataclasses.replace(database, series=None),))
+    (finding,) = run_rule(rule, uncounted, timeline=timeline).findings
+    assert "grew" not in finding.message

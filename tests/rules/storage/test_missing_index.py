@@ -16,7 +16,7 @@ from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
 from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Outcome
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Index, Measurement, Partitioning, Storage
 from tsaudit.model.subject import Subject
@@ -41,7 +41,6 @@ CASES = (
         breaks=_readings(("host", "time")),
         keeps=_readings(key=True),
         subject=Subject("", "readings"),
-        severity=Severity.NOTE,
         limits=ANY_SIZE,
     ),
 )
@@ -51,39 +50,44 @@ def _table(*indexes: Index, **changes: Any) -> Measurement:
     return a_measurement(**{"indexes": indexes, "rows": a_count(1_000_000)} | changes)
 
 
-def _severity(measurement: Measurement, limits: dict[str, float] | None = None) -> Severity | None:
+def _message(measurement: Measurement, limits: dict[str, float] | None = None) -> str:
     result = run_rule(rule, a_profile(measurement, engine="sqlite"), limits)
-    return result.findings[0].severity if result.findings else None
+    assert all(finding.impact is None for finding in result.findings)
+    return result.findings[0].message if result.findings else ""
+
+
+BEHIND = "No index starts with time, so a time range over all sources needs a full scan."
+NONE = "time is in no index, so every time range needs a full scan."
 
 
 @pytest.mark.parametrize(
-    ("index", "severity"),
+    ("index", "message"),
     [
-        (an_index("i", "time", "host"), None),
-        (an_index("i", "host", "time"), Severity.NOTE),
-        (an_index("i", "host", "time", kind="brin"), None),
-        (an_index("i", "time", partial=True), Severity.WARNING),
-        (an_index("i", None, "host"), Severity.WARNING),
-        (an_index("i", "time", valid=False), Severity.WARNING),
+        (an_index("i", "time", "host"), ""),
+        (an_index("i", "host", "time"), BEHIND),
+        (an_index("i", "host", "time", kind="brin"), ""),
+        (an_index("i", "time", partial=True), NONE),
+        (an_index("i", None, "host"), NONE),
+        (an_index("i", "time", valid=False), NONE),
     ],
     ids=["leads", "behind", "brin", "partial", "expression", "unfinished"],
 )
-def test_severity_when_there_is_one_index(index: Index, severity: Severity | None) -> None:
-    assert _severity(_table(index)) is severity
+def test_message_when_there_is_one_index(index: Index, message: str) -> None:
+    assert _message(_table(index)) == message
 
 
 def test_silence_when_the_table_is_not_big() -> None:
-    assert _severity(_table(rows=a_count(999_999))) is None
-    assert _severity(_table(rows=a_count(999_999)), {"min_rows": 10}) is Severity.WARNING
-    assert _severity(_table(rows=a_count(10), storage=Storage(99_999_999, 0))) is None
-    assert _severity(_table(rows=None, storage=Storage(100_000_000, None))) is Severity.WARNING
-    assert _severity(_table(rows=None, storage=Storage(None, None))) is None
+    assert not _message(_table(rows=a_count(999_999)))
+    assert _message(_table(rows=a_count(999_999)), {"min_rows": 10}) == NONE
+    assert not _message(_table(rows=a_count(10), storage=Storage(99_999_999, 0)))
+    assert _message(_table(rows=None, storage=Storage(100_000_000, None))) == NONE
+    assert not _message(_table(rows=None, storage=Storage(None, None)))
 
 
 def test_silence_when_there_is_no_time_or_it_decides_the_partition() -> None:
-    assert _severity(_table(time_column=None)) is None
-    assert _severity(_table(partitioning=Partitioning(("time",), 3, ()))) is None
-    assert _severity(_table(partitioning=Partitioning(("host", "time"), 3, ()))) is Severity.WARNING
+    assert not _message(_table(time_column=None))
+    assert not _message(_table(partitioning=Partitioning(("time",), 3, ())))
+    assert _message(_table(partitioning=Partitioning(("host", "time"), 3, ()))) == NONE
 
 
 def test_silence_when_indexes_were_not_measured() -> None:

@@ -39,6 +39,8 @@ class Postgresql(SqlEngine):
         "part": "of `scan_estimate`, what is to be planned: `inside` the window, `every` row, or the `newest`",
     }
     own_guidelines = SqlEngine.own_guidelines | {"E12"}
+    row_bytes = 36
+    row_price = "36 B for a row with a time, and its part of the indexes: measured on PostgreSQL 15"
 
     def connect(
         self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit import costs
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
@@ -18,22 +20,21 @@ from tsaudit.text import listed
 @rule(
     code="DRF001",
     title="The schema changed since the last audit",
-    severity=Severity.WARNING,
+    costs={Currency.SERIES},
     guidelines=("F3", "H4"),
     requires={"databases", "measurements", "tag_keys", "field_types"},
 )
 def schema_drift(case: Case) -> Iterator[Finding]:
     """What is new, was removed, or changed its type or role since the previous snapshot.
 
-    New measurements and fields are notes. A new tag is a warning, because it can multiply the series. Anything
-    that was removed or changed its type is a warning too. Names created for each period (`users_2026_03`) are not
-    reported when they come and go. Nothing counts as removed or new if one of the two audits could not see it: a denied
-    or timed-out query, a measurement over the budget, or a pattern that excluded it.
+    A change is news, and so a note. What it costs is series: a new tag after which its measurement has half as many
+    more than the day before, and at least 1,000 more, costs those. Names created for each period (`users_2026_03`) are
+    not reported when they come and go. Nothing counts as removed or new if one of the two audits could not see it: a
+    denied or timed-out query, a measurement over the budget, or a pattern that excluded it.
 
-    A change that an earlier audit asked for is a note: somebody carried it out. The finding names the
-    rules that asked. So is the end of a tag that an earlier audit wanted out of the index, and the tag that is new in
-    its place, if the measurement lost at least half of its series. Any other change of the same column, such as a type
-    that nobody asked for, is a warning.
+    A change that an earlier audit asked for is good news: somebody carried it out. The finding names the rules that
+    asked. So is the end of a tag that an earlier audit wanted out of the index, and the tag that is new in its place,
+    if the measurement lost at least half of its series.
 
     ## Why it matters
 
@@ -80,7 +81,6 @@ _FIND_OUT = (
 class _Words:
     """What a finding says about a difference. `what` and `did` fill in the fix."""
 
-    severity: Severity
     message: str
     what: str
     did: str
@@ -95,31 +95,30 @@ def _words(difference: Difference) -> _Words:
     if not difference.subject.measurement:
         return _of_database(difference.subject.database, difference.kind)
     if isinstance(was, Measurement):
-        return _Words(Severity.WARNING, f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
+        return _Words(f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
     if isinstance(now, Measurement):
-        return _Words(Severity.NOTE, f"{now.name} is new.", "it", "writes it", after="new")
+        return _Words(f"{now.name} is new.", "it", "writes it", after="new")
     return _of_column(difference.subject.column, difference.kind, was, now)
 
 
 def _of_database(name: str, kind: DifferenceKind) -> _Words:
     if kind is DifferenceKind.NEW:
-        return _Words(Severity.NOTE, f"Database {name} is new.", "it", "made it", after="new")
+        return _Words(f"Database {name} is new.", "it", "made it", after="new")
     # Servers only list what the user can read, so the list alone does not tell a lost permission from a deletion.
     message = f"Database {name} is no longer visible: it was dropped, or the audit lost the permission to read it."
-    return _Words(Severity.WARNING, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
+    return _Words(message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
 
 def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: LiveColumn | None) -> _Words:
     if was is not None and now is not None:
         if kind is DifferenceKind.ROLE:
             message = f"{name} was a {was.role} and is now a {now.role}."
-            return _Words(Severity.WARNING, message, "the change", "made it", str(was.role), str(now.role))
+            return _Words(message, "the change", "made it", str(was.role), str(now.role))
         before, after = " and ".join(was.types), " and ".join(now.types)
         message = f"{now.role.capitalize()} {name} was {before} and is now {after}."
-        return _Words(Severity.WARNING, message, "the new type", "writes it", before, after)
+        return _Words(message, "the new type", "writes it", before, after)
     if was is not None:
         return _Words(
-            Severity.WARNING,
             f"{was.role.capitalize()} {name} was removed.",
             "its end",
             "wrote it",
@@ -129,10 +128,10 @@ def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: Liv
     assert now is not None
     if now.role is Role.TAG and now.role_known:
         message = f"Tag {name} is new; every new value of it can create new series."
-        return _Words(Severity.WARNING, message, "the new tag", "adds it", "-", "tag")
+        return _Words(message, "the new tag", "adds it", "-", "tag")
     types = f" ({' and '.join(now.types)})" if now.types else ""
     message = f"{now.role.capitalize()} {name} is new{types}."
-    return _Words(Severity.NOTE, message, "the new field", "adds it", "-", str(now.role))
+    return _Words(message, "the new field", "adds it", "-", str(now.role))
 
 
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
@@ -140,7 +139,7 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     own = f"If {words.what} was not meant, find the deployment or writer that {words.did}."
     return Finding(
         subject=subject,
-        severity=words.severity,
+        impact=_impact(case, difference),
         message=words.message,
         fix=words.fix or f"{own} What is no longer written stays until it expires or is deleted.",
         changes=() if words.fix else (_look(case, subject),),
@@ -151,6 +150,32 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     )
 
 
+_RISE = 0.5
+"""The share of its series that a measurement must have got in a day, before a new tag is the cause."""
+_MIN_ADDED = 1_000
+"""Fewer may be new sources of that day."""
+
+
+def _impact(case: Case, difference: Difference) -> Impact | None:
+    """The series that came with a new tag; None for other changes, and where so few came that it need not be the
+    cause.
+    """
+    now = difference.after
+    if now is None or isinstance(now, Measurement) or now.role is not Role.TAG or not now.role_known:
+        return None
+    at = Subject(difference.subject.database, difference.subject.measurement)
+    measurement = next((m for m in case.measurements if subject_of(m) == at), None)
+    earlier = case.timeline.previous.measurements if case.timeline.previous else ()
+    before = next((m.series for m in earlier if subject_of(m) == at), None)
+    if measurement is None or measurement.series is None or before is None:
+        return None
+    added = measurement.series.value - before.value
+    if added < max(_MIN_ADDED, _RISE * before.value):
+        return None
+    how = f"series since {case.timeline.previous.day}" if case.timeline.previous else ""
+    return costs.of_count(case, measurement, added, how=how)
+
+
 def _good_news(
     case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...], how: str, fix: str
 ) -> Finding:
@@ -158,7 +183,6 @@ def _good_news(
     words = _words(difference)
     return Finding(
         subject=difference.subject,
-        severity=Severity.NOTE,
         message=f"{words.message.partition(';')[0].rstrip('.')}, {how} {listed(rules)}.",
         fix=fix,
         evidence=(

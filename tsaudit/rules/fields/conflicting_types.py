@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed
 
@@ -15,12 +16,16 @@ from tsaudit.text import listed
 @rule(
     code="FLD003",
     title="A field has several types",
-    severity=Severity.WARNING,
+    costs={Currency.ANSWERS},
     guidelines=("C7",),
     requires={"field_types"},
 )
 def conflicting_types(case: Case) -> Iterator[Finding]:
     """Fields that are stored with more than one type, in different shards or by different writers.
+
+    While several types are written, queries return wrong answers. That is known of documents, which were read within
+    the window, and of a field that had fewer types on the day of the previous audit. Elsewhere the finding is a note:
+    the other type may be that of old shards, which expire.
 
     ## Why it matters
 
@@ -56,7 +61,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         types = listed(found)
         yield Finding(
             subject=subject_of(measurement, field.key),
-            severity=Severity.WARNING,
+            impact=_impact(case, measurement, field),
             message=f"Field {field.key} is stored as {types}.",
             fix=f"Find the writer that sends {field.key} as another type than the others, and have all send one. What "
             "is stored as the wrong type stays until it expires or is converted; until then name the type in queries.",
@@ -67,3 +72,17 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
             evidence=(Evidence("types", types),),
             facts=("field_types",),
         )
+
+
+def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None:
+    """Wrong answers, if more than one type is written today; None if that is not known."""
+    read = "the types of the documents read within the window"
+    if case.engine.keeps_documents:
+        return Impact(Currency.ANSWERS, how=read)
+    previous = case.timeline.previous
+    known = previous.measurements if previous else ()
+    before = next((m for m in known if (m.database, m.name) == (measurement.database, measurement.name)), None)
+    then = next((f.types for f in before.fields if f.key == field.key), ()) if before else ()
+    if not then or set(field.types) <= set(then):
+        return None
+    return Impact(Currency.ANSWERS, how=f"its types on {previous.day if previous else ''}, and today")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
@@ -13,7 +15,7 @@ from tsaudit.text import listed, many, number, percent, under
 @rule(
     code="LAY005",
     title="One reading is spread over several rows",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES},
     guidelines=("D5",),
     requires={"row_patterns", "field_types"},
     kinds=SERIES_KINDS,
@@ -31,6 +33,10 @@ def split_rows(case: Case) -> Iterator[Finding]:
     """Tables where rows of one source alternate: each fills only fields that the previous row left null.
 
     Reported if more than `max_complementary_ratio` of consecutive rows in a series have no field in common.
+
+    On PostgreSQL, the cost is what the rows too many take: 36 bytes each for the row itself, as measured on PostgreSQL
+    15, and their part of the indexes. Elsewhere the finding is a note, because nobody measured a price; and where the
+    series are guessed, since no key contains them.
 
     ## Why it matters
 
@@ -69,7 +75,8 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
     ratio = found.complementary_ratio
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING,
+        impact=_impact(case, measurement, found, len(parts)),
+        basis=Basis.INFERRED if case.engine.infers_roles and not _is_keyed(measurement) else Basis.MEASURED,
         message=f"{listed([' and '.join(part) for part in parts], 4)} alternate{under(part)}: {percent(ratio)} "
         "of consecutive rows in a series have no field in common.",
         fix=f"Have the writer collect {listed(sorted({c for part in parts for c in part}))} of one source and write "
@@ -85,3 +92,22 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
         facts=("row_patterns",),
         source=found.source,
     )
+
+
+def _impact(case: Case, measurement: Measurement, found: RowPatterns, parts: int) -> Impact | None:
+    """The bytes of the rows that one row for each reading would save; None without a price for a row."""
+    rows, price = measurement.rows_total or measurement.rows, case.engine.row_bytes
+    if price is None or rows is None or not rows.value or parts < 2:
+        return None
+    saved = rows.value * found.complementary_ratio * (1 - 1 / parts)
+    indexes = measurement.storage.index_bytes if measurement.storage else None
+    each = price + (indexes or 0) / rows.value
+    return costs.of_bytes(
+        case, measurement, saved * each, how=f"{number(round(saved))} rows too many; {case.engine.row_price}"
+    )
+
+
+def _is_keyed(measurement: Measurement) -> bool:
+    """Whether a key of the table says what identifies a series at an instant."""
+    columns = {measurement.time_column, *(tag.key for tag in measurement.tags)}
+    return any(i.unique and {*i.columns} == columns for i in measurement.indexes or ())

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
-from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding, Forecast, Limit
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, stored_bytes, stored_parts
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import many, number, percent, size
+from tsaudit.text.findings import SET_IN_FILE
 from tsaudit.text.forecasts import limit_reached
 
 
 @rule(
     code="RET002",
     title="Data and indexes approach the space limit",
-    severity=Severity.WARNING,
+    costs={Currency.LIMIT},
     guidelines=("H5",),
     requires={"stored_bytes"},
     not_applicable={
@@ -28,24 +32,22 @@ from tsaudit.text.forecasts import limit_reached
         ),
     },
     thresholds=(
-        Threshold("max_bytes", 0, "bytes", "our default: 0 means no limit; set it to the space available for them"),
         Threshold(
             "min_bytes",
             10_000_000_000,
             "bytes",
             ("our default: smaller databases need no capacity planning without a limit"),
         ),
-        Threshold("warning_days", 90, "days to the limit", "our default: a quarter, to decide and to buy"),
-        Threshold("critical_days", 14, "days to the limit", "our default: the time it takes to deploy a change"),
     ),
 )
 def growing_storage(case: Case) -> Iterator[Finding]:
-    """When the data and indexes of all databases will reach `max_bytes`, based on the daily history of their size.
+    """When the data and indexes of all databases will reach the space that `harm` declares.
 
-    The server does not report how much space there is, so set `max_bytes` to the size of the disk minus everything else
-    on it. The finding is a warning within `warning_days` of the limit, and critical within `critical_days` or above it.
-    Without the limit, growth is a note from `min_bytes` on. Separating growth from steps and noise takes a week of
-    history. For the sizes that each engine reports and what they include, see `docs/engines.md`.
+    The server does not report how much space there is, so set `harm: {max_bytes: ...}` to the size of the disk minus
+    everything else on it. From half of it on, or if it is reached within the days that `harm` warns of, the cost is the
+    room that is left: at the rate of the daily history or, before there is a week of it, at that of the rows, by their
+    times. Without a declared space, growth is a note from `min_bytes` on. For the sizes that each engine reports and
+    what they include, see `docs/engines.md`.
 
     ## Why it matters
 
@@ -70,34 +72,58 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     held = stored_bytes(case.profile)
     if held is None:
         return
-    limit = case.limit("max_bytes")
+    limit = (
+        Limit("harm.max_bytes", case.harm.max_bytes, "bytes", SET_IN_FILE, "target") if case.harm.max_bytes else None
+    )
     points = (*case.usual("stored_bytes", Subject()), Point(case.profile.day, float(held)))
     days, values = [p.day for p in points], [p.value for p in points]
     evaluated = growth.detect(days, values)
-    forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit.value else None
-    severity = _severity(case, held, evaluated.kind == "growth", limit, forecast)
-    if severity is None:
+    forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit else None
+    is_young = (points[-1].day - points[0].day).days < _SLOPE_DAYS
+    per_day = _rate_of_rows(case, held) if is_young else held * evaluated.growth_per_day
+    impact = _impact(case, held, limit, forecast, per_day) if limit else None
+    if impact is None if limit else (evaluated.kind != "growth" or held < case.limit("min_bytes").value):
         return
     earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     before = earlier[-1] if earlier else points[0]
-    doubling = evaluated.doubling_days if not limit.value else None
-    finding = _finding(case, severity, limit, forecast, before, points[-1], doubling)
-    yield replace(finding, per_day=held * evaluated.growth_per_day or None)
+    doubling = evaluated.doubling_days if not limit else None
+    finding = _finding(case, limit, forecast, before, points[-1], doubling)
+    yield replace(finding, impact=impact, per_day=per_day or None)
 
 
-def _severity(case: Case, held: int, grows: bool, limit: Limit, forecast: Forecast | None) -> Severity | None:
-    if not limit.value:
-        return Severity.NOTE if grows and held >= case.limit("min_bytes").value else None
-    days = 0.0 if held >= limit.value else forecast.days if forecast else None
-    if days is None or days > case.limit("warning_days").value:
+_SLOPE_DAYS: Final = 7
+"""Before so many days of history, the times of the rows say how fast the data grow."""
+_NOTED: Final = 0.5
+"""Share of the space from which on it is worth a note."""
+
+
+def _impact(case: Case, held: int, limit: Limit, forecast: Forecast | None, per_day: float) -> Impact | None:
+    """How near the space is; None if it is neither half full nor soon reached."""
+    left = forecast.days if forecast else None
+    if left is None and per_day > 0:
+        left = max(limit.value - held, 0.0) / per_day
+    if held < _NOTED * limit.value and (left is None or left > case.harm.warning_days):
         return None
-    return Severity.CRITICAL if days <= case.limit("critical_days").value else Severity.WARNING
+    how = "bytes of data and indexes, as the engine reports them, and the declared space"
+    reached = held >= limit.value
+    return costs.toward_limit(held, limit.value, "bytes", per_day=per_day, days_left=0.0 if reached else left, how=how)
+
+
+def _rate_of_rows(case: Case, held: int) -> float:
+    """Bytes a day by the times of the rows; of databases that report only a total, each row has the same share."""
+    growth = {Subject(m.database, m.name): costs.rows_growth(case, m) for m in case.measurements}
+    known = stored_parts(case.profile)
+    if known.keys() <= growth.keys():
+        return sum((part_held or 0) * growth[part] for part, part_held in known.items())
+    counts = {Subject(m.database, m.name): m.rows_total or m.rows for m in case.measurements}
+    rows = {part: count.value for part, count in counts.items() if count}
+    added = sum(count * growth[part] for part, count in rows.items())
+    return held * added / sum(rows.values()) if any(rows.values()) else 0.0
 
 
 def _finding(
     case: Case,
-    severity: Severity,
-    limit: Limit,
+    limit: Limit | None,
     forecast: Forecast | None,
     before: Point,
     now: Point,
@@ -114,11 +140,10 @@ def _finding(
     where = f"Most of the increase is in {grown[0][1]}" if grown else "Find the table that grows"
     return Finding(
         subject=Subject(),
-        severity=severity,
         message=f"{message}.",
         fix=f"{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time.",
         observed=now.value,
-        limit=limit if limit.value else None,
+        limit=limit,
         unit="bytes",
         baseline=before.value,
         evidence=(

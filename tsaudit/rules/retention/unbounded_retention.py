@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tsaudit.model.change import SetRetention
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, Retention
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
@@ -24,26 +24,11 @@ _COMPRESS_AFTER = "compress_after"
 @rule(
     code="RET001",
     title="No retention is set",
-    severity=Severity.WARNING,
     guidelines=("F1",),
     requires={"retention"},
     uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
     kinds=READ_BY_TIME,
     thresholds=(
-        Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
-        Threshold(
-            "max_doubling_days",
-            45,
-            "days until the series double",
-            "our default: what doubles more slowly is mostly a fleet that grows, and a retention keeps its series",
-        ),
-        Threshold("min_bytes", 1_000_000_000, "bytes", "our default: a smaller table is no problem for years"),
-        Threshold(
-            "min_rows",
-            1_000_000,
-            "rows within the window",
-            "our default: for tables billed by storage; fewer rows cost little for years",
-        ),
         Threshold(
             "max_rate_ratio", 1_000, "times the rows of another measurement", "our default: a different kind of data"
         ),
@@ -52,14 +37,12 @@ _COMPRESS_AFTER = "compress_after"
 def unbounded_retention(case: Case) -> Iterator[Finding]:
     """Databases or tables without a retention period.
 
-    For a database, the default policy counts; on Timestream, the retention of its tables. The finding is a note.
-    It is a warning if the database's series double within `max_doubling_days` at their pace or, on Timestream, if at
-    least `min_rows` rows were written within the window, because storage is billed by the month. The finding names
-    measurements with a very different write rate, and measurements that nobody writes anymore: they may need a
-    retention of their own. A TimescaleDB hypertable or GreptimeDB table without retention is a note, and a warning
-    if it contains more than `min_bytes` and its bytes grow. The same applies to a PostgreSQL table that grows and from
-    which almost nothing was deleted. If it does not grow, there is no finding, because PostgreSQL has no retention
-    setting.
+    For a database, the default policy counts; on Timestream, the retention of its tables. The finding is a note: to
+    keep everything may be meant, and costs something only where the space is known, which growing-storage judges. It
+    says whether series or bytes grow, and names measurements with a very different write rate, and measurements that
+    nobody writes anymore: they may need a retention of their own. A TimescaleDB hypertable or GreptimeDB table without
+    retention is reported as well, and a PostgreSQL table that grows and from which almost nothing was deleted. If it
+    does not grow, there is no finding, because PostgreSQL has no retention setting.
 
     ## Why it matters
 
@@ -107,7 +90,7 @@ def _evaluated(database: Database, inside: Sequence[Measurement]) -> list[Retent
 
 def _finding(case: Case, database: Database, forever: Sequence[Retention], inside: Sequence[Measurement]) -> Finding:
     subject, series = Subject(database.name), database.own_series or database.series
-    growth, fast = _growth(case, database), case.limit("max_doubling_days").value
+    growth = _growth(case, database)
     policy, names = forever[0], listed([one.policy for one in forever], 5)
     of_database = policy.default or bool(database.policy_of)
     if of_database:
@@ -122,13 +105,12 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         )
     kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
     rows = sum(m.rows.value for m in kept if m.rows)
-    if paid := rows >= case.limit("min_rows").value:
+    if rows:
         message += (
             f", and {many(rows, 'row')} were written to {'it' if len(forever) == 1 else 'them'} within the window"
         )
     return Finding(
         subject=subject,
-        severity=Severity.WARNING if (growth and growth.doubling_days <= fast) or paid else Severity.NOTE,
         message=f"{message}.",
         fix="What has to live longer goes to a place of its own.",
         changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),)
@@ -151,8 +133,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
 
 def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator[Finding]:
     held = measurement.storage.data_bytes if measurement.storage else None
-    big = held is not None and held >= case.limit("min_bytes", measurement).value
-    growth = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None and big else None
+    growth = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None else None
     if growth is None and not kept.policy:
         return
     message = "Rows are never deleted"
@@ -160,7 +141,6 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         message += f", while data grew from {size(growth.before.value)} on {growth.before.day} to {size(growth.now)}"
     yield Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARNING if growth else Severity.NOTE,
         message=f"{message}.",
         changes=(SetRetention(subject_of(measurement), timedelta(days=_A_YEAR), kept.policy),),
         observed=held,
@@ -193,13 +173,11 @@ class _Grown:
     """The last one before its growth began, or the first that is known."""
     now: float
     per_day: float
-    doubling_days: float
-    """At its present pace."""
 
 
 def _growth(case: Case, database: Database) -> _Grown | None:
     series = database.own_series or database.series
-    if series is None or series.value < case.limit("min_series").value:
+    if series is None:
         return None
     figure = "own_series" if database.own_series else "series"
     return _grown(case, figure, Subject(database.name), series.value)
@@ -216,7 +194,7 @@ def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | 
         return None
     earlier = [p for p in points if evaluated.onset is None or p.day < evaluated.onset]
     before, per_day = earlier[-1] if evaluated.onset and earlier else points[0], now.value * evaluated.growth_per_day
-    return _Grown(before, now.value, per_day, evaluated.doubling_days)
+    return _Grown(before, now.value, per_day)
 
 
 def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.model.change import AddIndex
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import READ_BY_TIME, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, size
@@ -14,7 +14,6 @@ from tsaudit.text import count, listed, size
 @rule(
     code="STO002",
     title="No index starts with the time column",
-    severity=Severity.WARNING,
     guidelines=("E8",),
     requires={"indexes"},
     uses={"null_counts", "row_estimate", "storage", "partitions"},
@@ -34,7 +33,7 @@ def missing_index(case: Case) -> Iterator[Finding]:
     Big means at least `min_rows` rows, or `min_bytes` of data if the engine reports bytes. An index helps if it starts
     with the time column; a BRIN index helps if it contains it. Partitions by time help too. If the time column only
     comes after other columns, as in (host, time), the index helps for a time range of one source but not for one of all
-    sources: that is a note.
+    sources. The finding is a note: how many rows queries read in vain is not measured.
 
     ## Why it matters
 
@@ -57,9 +56,8 @@ def missing_index(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         if measurement.indexes is None or not _is_big(case, measurement):
             continue
-        severity = _severity(measurement)
-        if severity:
-            yield _finding(measurement, severity)
+        if _lacks_index(measurement):
+            yield _finding(measurement)
 
 
 def _is_big(case: Case, measurement: Measurement) -> bool:
@@ -70,20 +68,17 @@ def _is_big(case: Case, measurement: Measurement) -> bool:
     return kept is not None and kept >= case.limit("min_bytes", measurement).value
 
 
-def _severity(measurement: Measurement) -> Severity | None:
-    """The severity; None if a time range can be read without a full scan, or there is no time column."""
+def _lacks_index(measurement: Measurement) -> bool:
+    """Whether a time range needs a full scan; False without a time column."""
     time = measurement.time_column
     if time is None or (measurement.partitioning and time in measurement.partitioning.key[:1]):
-        return None
-    indexes = measurement.indexes or ()
-    if any(index.finds_ranges_of(time) for index in indexes):
-        return None
-    return Severity.NOTE if any(time in i.columns for i in indexes if i.valid and not i.partial) else Severity.WARNING
+        return False
+    return not any(index.finds_ranges_of(time) for index in measurement.indexes or ())
 
 
-def _finding(measurement: Measurement, severity: Severity) -> Finding:
+def _finding(measurement: Measurement) -> Finding:
     time = measurement.time_column or ""
-    if severity is Severity.NOTE:
+    if any(time in i.columns for i in measurement.indexes or () if i.valid and not i.partial):
         message = f"No index starts with {time}, so a time range over all sources needs a full scan."
     else:
         message = f"{time} is in no index, so every time range needs a full scan."
@@ -91,7 +86,6 @@ def _finding(measurement: Measurement, severity: Severity) -> Finding:
     kept = measurement.storage.data_bytes if measurement.storage else None
     return Finding(
         subject=subject_of(measurement),
-        severity=severity,
         message=message,
         changes=(AddIndex(subject_of(measurement), (time,)),),
         observed=measurement.rows.value if measurement.rows else None,
