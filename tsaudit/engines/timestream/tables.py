@@ -33,13 +33,13 @@ def best_key(measurement: Measurement) -> Tag | None:
     """The dimension with the most values among those that many rows share; None if there is none, or none was counted.
 
     AWS recommends one that queries filter by and that has many values; which ones queries filter by is not known here.
-    An ID that is used once does not qualify:
+    An ID that is used once does not qualify, nor does a dimension that gains values without end:
     https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-limitations.html
     """
     rows = measurement.rows.value if measurement.rows else None
 
     def is_source(tag: Tag) -> bool:
-        if tag.values is None:
+        if tag.values is None or (tag.over_time is not None and tag.over_time.kind == "unbounded"):
             return False
         # Things that stay are sources, however seldom they report.
         return fleets.is_fleet(tag) or rows is None or tag.values.value * _ROWS_PER_VALUE <= rows

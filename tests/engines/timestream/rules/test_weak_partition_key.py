@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
+from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag, values_over_time
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
@@ -119,6 +119,12 @@ def test_key_when_one_is_proposed() -> None:
     assert asked["TableName"] == "cpu_new"
     # Not the id of which each row has another value.
     assert asked["Schema"]["CompositePartitionKey"][0]["Name"] == "device"
+    # Nor what leaks, however many rows each value has so far.
+    leak = a_tag("container", 700, over_time=values_over_time("unbounded"))
+    ended = a_tag("rack", 600, over_time=values_over_time("bounded"))
+    finding = _finding(_profile(values=99, tags=(*tags, leak)))
+    assert finding.message.endswith("device has 500.")
+    assert _finding(_profile(values=99, tags=(*tags, leak, ended))).message.endswith("rack has 600.")
 
 
 def test_command_when_the_key_is_to_be_enforced() -> None:
