@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.plugins.conftest import Install
-from tsaudit import Case, Finding, Subject, evaluate, load_settings, measure
+from tsaudit import Case, Currency, Finding, Impact, Subject, evaluate, load_settings, measure
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.engines import queries

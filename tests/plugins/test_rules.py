@@ -45,7 +45,8 @@ def unloved_name(case):
     """
     for m in case.measurements:
         if len(m.name) > case.limit("max_length", m).value:
-            yield Finding(subject_of(m), f"{m.name} is too long a name", impact=Impact(Currency.ANSWERS), fix="Rename it.")
+            cost = Impact(Currency.ANSWERS)
+            yield Finding(subject_of(m), f"{m.name} is too long a name", impact=cost, fix="Rename it.")
 '''
 BROKEN = RULES.replace("ACME001", "ACME002").replace("unloved_name", "broken_rule")
 FAILING = {
@@ -68,7 +69,7 @@ UNUSABLE = {
     "a guideline there is not": (RULES.replace("requires", 'guidelines=("Z9",), requires'), "no guideline `Z9`"),
     "a name of ours": (RULES.replace("unloved_name", "sparse_table"), "tsaudit has one of that code or name, too"),
     "a family that is taken": (RULES.replace("requires", 'family="coverage", requires'), "the family `coverage`"),
-    "a cost is no currency": (RULES.replace("costs={Currency.ANSWERS}", 'costs={"time"}'), "not all of them a Currency"),
+    "a cost is no currency": (RULES.replace("{Currency.ANSWERS}", '{"time"}'), "not all of them a Currency"),
     "no docstring": (f"{RULES}\nunloved_name = replace(unloved_name, doc='')", "it needs a title, and a docstring"),
 }  # fmt: skip
 
