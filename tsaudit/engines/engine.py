@@ -230,6 +230,8 @@ class Engine:
     """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
     series_price: str = ""
     """What `series_bytes` rests on, with its source; empty without a price."""
+    repeats_texts: bool = False
+    """Each row stores the whole text, however many others have the same."""
     row_bytes: float | None = None
     """Bytes of a row beside its values, with a time; None if nobody measured them, or they are next to nothing."""
     row_price: str = ""
