@@ -243,6 +243,8 @@ class Engine:
     """Bytes on disk of a measurement with hardly any rows; None if it takes none worth counting."""
     measurement_price: str = ""
     """What `measurement_bytes` rests on."""
+    repeats_texts: bool = False
+    """Each row stores the whole text, however many others have the same."""
     row_bytes: float | None = None
     """Bytes of a row beside its values, with a time; None if nobody measured them, or they are next to nothing."""
     row_price: str = ""

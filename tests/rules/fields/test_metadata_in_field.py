@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio, a_source
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio, a_source
 from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.change import AddIndex, MakeTag
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Field, Profile, RowPatterns
+from tsaudit.model.finding import Finding, Outcome
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Field, Profile, RowPatterns, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
@@ -88,19 +90,19 @@ def _finding(field: Field, rows: int = 1000) -> Finding:
 
 def test_warning_when_it_never_changes_within_a_series() -> None:
     finding = _finding(_text("remark", 2, constant=0.95))
-    assert finding.severity is Severity.WARNING
+    assert finding.changes
     assert "This adds no series." in finding.fix
-    assert _finding(_text("remark", 2, constant=0.94)).severity is Severity.NOTE
+    assert not _finding(_text("remark", 2, constant=0.94)).changes
 
 
 def test_information_when_it_is_a_state() -> None:
     for constant in (0.2, 1.0):
-        assert _finding(_text("status", 3, constant)).severity is Severity.NOTE
+        assert not _finding(_text("status", 3, constant)).changes
 
 
 def test_warning_when_the_name_is_that_of_a_source() -> None:
     finding = _finding(_text("location", 2))
-    assert finding.severity is Severity.WARNING
+    assert finding.changes
     assert (
         finding.message == "Field location has 2 distinct values, which repeat often: it says where a row comes from."
     )
@@ -108,7 +110,7 @@ def test_warning_when_the_name_is_that_of_a_source() -> None:
 
 def test_whole_numbers_when_they_are_ids() -> None:
     sensor = a_field("sensor_id", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
-    assert _finding(sensor).severity is Severity.WARNING
+    assert _finding(sensor).changes
     count = a_field("errors", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
     assert run_rule(rule, _profile(count)).outcome is Outcome.PASS
 
@@ -135,9 +137,9 @@ def test_silence_when_text_holds_numbers() -> None:
 
 def test_information_when_a_table_keeps_all_rows_anyway() -> None:
     fields = (a_text("hostname", ("web-1", "web-2", "web-3")),)
-    for options, severity in (({"append_mode": "true"}, Severity.NOTE), ({}, Severity.WARNING)):
+    for options in ({"append_mode": "true"}, {}):
         (finding,) = findings(rule, a_table(fields=fields, options=options))
-        assert finding.severity is severity
+        assert finding.impact is None
         (change,) = finding.changes
         assert isinstance(change, AddIndex if options else MakeTag)
 
@@ -186,20 +188,20 @@ def test_silence_when_it_names_what_passes(key: str, sample: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize(
-    ("key", "severity"),
+    ("key", "is_source"),
     [
-        ("device_uuid", Severity.WARNING),
-        ("meter_serial", Severity.WARNING),
-        ("inverter", Severity.WARNING),
-        ("room_name", Severity.WARNING),
-        ("product_type", Severity.NOTE),
-        ("firmware_version", Severity.NOTE),
-        ("display_name", Severity.NOTE),
+        ("device_uuid", True),
+        ("meter_serial", True),
+        ("inverter", True),
+        ("room_name", True),
+        ("product_type", False),
+        ("firmware_version", False),
+        ("display_name", False),
     ],
 )
-def test_names_of_sources_and_of_their_attributes(key: str, severity: Severity) -> None:
+def test_names_of_sources_and_of_their_attributes(key: str, is_source: bool) -> None:
     sample = UUIDS if key.endswith("uuid") else ("kitchen", "bath")
-    assert _finding(_text(key, len(sample), sample=sample)).severity is severity
+    assert bool(_finding(_text(key, len(sample), sample=sample)).changes) is is_source
 
 
 def test_distinct_values_of_a_sample_are_compared_with_its_rows() -> None:
@@ -234,8 +236,34 @@ def test_rows_that_overwrite_each_other_where_tags_are_no_index(
     findings = run_rule(rule, profile).findings
     assert len(findings) == found
     for finding in findings:
-        assert finding.severity is Severity.WARNING
+        assert finding.impact is None
         assert finding.message == (
             f"Field {key} names {values} sources that share a series: of their rows with the same time, only the last "
             "one is kept."
         )
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "severity"),
+    [
+        # 37 bytes a row, of which 33 could go: 8.3 MB of 250,000, and 13 times as much in a year.
+        (250_000, {}, "warning"),
+        (200_000, {}, "note"),
+        # On its first day, and closed.
+        (4_000, {"first_time": NOW - timedelta(hours=8)}, "warning"),
+        (250_000, {"last_time": NOW - timedelta(days=8)}, "note"),
+        (3_100_000, {"last_time": NOW - timedelta(days=8)}, "warning"),
+        # Less than a twentieth of the table.
+        (250_000, {"storage": Storage(250_000 * 700, 0)}, "note"),
+    ],
+)
+def test_texts_that_each_row_repeats(rows: int, changes: dict[str, Any], severity: str) -> None:
+    field = _text("device_uuid", len(UUIDS), sample=UUIDS)
+    settings = {"storage": Storage(rows * 120, 0)} | changes
+    profile = a_profile(a_measurement(fields=(field,), rows=a_count(rows), **settings), engine="postgresql")
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.severity == severity
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.now) == (Currency.BYTES, (rows - len(UUIDS)) * 33)
+    (elsewhere,) = run_rule(rule, dataclasses.replace(profile, engine="duckdb")).findings
+    assert elsewhere.impact is None

@@ -39,6 +39,7 @@ class Postgresql(SqlEngine):
         "part": "of `scan_estimate`, what is to be planned: `inside` the window, `every` row, or the `newest`",
     }
     own_guidelines = SqlEngine.own_guidelines | {"E12"}
+    repeats_texts = True
     row_bytes = 36
     row_price = "36 B for a row with a time, and its part of the indexes: measured on PostgreSQL 15"
 

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
-from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, many, number, percent
@@ -46,7 +48,7 @@ _MOSTLY_CONSTANT: Final = 0.5
 @rule(
     code="FLD001",
     title="A field contains metadata",
-    severity=Severity.WARNING,
+    costs={Currency.BYTES},
     guidelines=("C1",),
     requires={"field_types", "field_values"},
     uses={"row_count", "row_patterns", "null_counts", "options", "indexes"},
@@ -64,11 +66,15 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     """Fields that say where a row comes from: texts or IDs with few repeated values, or one value per series.
 
     The field's values and its name show whether it identifies a source. A text that repeats but looks like a state
-    (`status`, `level`) or describes an event is only a note. IDs of what passes, such as traces, requests, and
-    containers, are not reported: as tags they would create series without bound. In GreptimeDB, any column can have its
-    own index, so in a table that keeps all rows the finding is only a note, and there is no finding if the field
-    has an index. InfluxDB 3 has no index of tags: there, only names of sources that share a series are reported,
-    because their rows overwrite each other.
+    (`status`, `level`) or describes an event is reported without a plan. IDs of what passes, such as traces, requests,
+    and containers, are not reported: as tags they would create series without bound. In GreptimeDB, any column can have
+    its own index, so in a table that keeps all rows there is no finding if the field has an index. InfluxDB 3 has no
+    index of tags: there, only names of sources that share a series are reported, because their rows overwrite each
+    other.
+
+    On PostgreSQL, the cost is what the repeated texts of a source take: for each row the bytes of a value, by those
+    read, of which a reference would need four. Elsewhere the finding is a note: most engines keep a repeated text only
+    once, and whether anybody filters by it, the database does not say.
 
     ## Why it matters
 
@@ -83,8 +89,9 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Write it as a tag. If it has one value per series, this adds no series. A finding that is only a note has no
-    plan: whether the field is metadata depends on what queries do with it.
+    Write it as a tag. If it has one value per series, this adds no series. In PostgreSQL, keep the texts in a table of
+    their own, and refer to them. A finding that is only a note has no plan: whether the field is metadata depends on
+    what queries do with it.
 
     ## References
 
@@ -107,7 +114,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
                     yield _of_mixed_sources(case, measurement, field)
             elif _repeats(case, measurement, field, rows) and not _is_passing(field):
                 finding = _finding(case, measurement, field)
-                if finding.severity is not Severity.NOTE or not _settable_indexes(measurement, field.key):
+                is_news = finding.changes and not case.engine.keeps_all_rows(measurement)
+                if is_news or not _settable_indexes(measurement, field.key):
                     yield finding
 
 
@@ -200,8 +208,8 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         evidence.append(Evidence("series where it never changes", percent(constant.value)))
     return Finding(
         subject=subject_of(measurement, field.key),
-        # A table that keeps all rows anyway can index any column, and its vendor recommends starting without a key.
-        severity=Severity.WARNING if warned and not case.engine.keeps_all_rows(measurement) else Severity.NOTE,
+        impact=_repeated(case, measurement, field) if warned else None,
+        basis=Basis.MEASURED,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),
         fix=" ".join(filter(None, (_served(measurement, field.key), *advice))),
@@ -217,13 +225,32 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     )
 
 
+_REFERENCE_BYTES: Final = 4
+_HEADER_BYTES: Final = 1
+"""Of a short text in PostgreSQL."""
+
+
+def _repeated(case: Case, measurement: Measurement, field: Field) -> Impact | None:
+    """The bytes of its texts beyond the first of each; None where a text that repeats takes hardly any, or its length
+    is not known.
+    """
+    rows = measurement.rows_total or measurement.rows
+    texts = [value for value in field.sample if value] if any(is_text(t) for t in field.types) else []
+    if not case.engine.repeats_texts or rows is None or field.distinct is None or not texts:
+        return None
+    width = _HEADER_BYTES + sum(len(text.encode()) for text in texts) / len(texts)
+    filled = rows.value * (1 - (field.null_ratio.value if field.null_ratio else 0.0))
+    saved = max(filled - field.distinct.value, 0) * max(width - _REFERENCE_BYTES, 0)
+    how = f"{number(round(filled))} rows with a text of {width:.3g} bytes, of which a reference would need 4"
+    return costs.of_bytes(case, measurement, saved, how=how)
+
+
 def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Finding:
     assert field.distinct is not None
     assert field.constant_ratio is not None
     tags = listed([tag.key for tag in measurement.tags]) or "none"
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARNING,
         message=f"Field {field.key} names {many(field.distinct.value, 'source')} that share a series: of their rows "
         "with the same time, only the last one is kept.",
         fix="Only tags and time distinguish rows. Rows that were overwritten are lost, and have to be written "
