@@ -47,7 +47,7 @@ def of_stored(case: Case, measurement: Measurement, avoidable: float, held: floa
         whole=held / _GB * a_gb,
         per_day=avoidable / _GB / days * MAGNETIC_GB_MONTH,
         kept_days=costs.kept_days(case, measurement),
-        how=f"{how}; {SOURCE}",
+        how=f"{how}; the bill is that of the table; {SOURCE}",
     )
 
 

@@ -33,7 +33,7 @@ def best_key(measurement: Measurement) -> Tag | None:
     """The dimension with the most values among those that many rows share; None if there is none, or none was counted.
 
     AWS recommends one that queries filter by and that has many values; which ones queries filter by is not known here.
-    An ID that is used once does not qualify, nor does a dimension that gains values without end:
+    An ID that is used once does not qualify, nor does a dimension whose values never level off:
     https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-limitations.html
     """
     rows = measurement.rows.value if measurement.rows else None

@@ -125,7 +125,8 @@ def _impact(case: Case, measurement: Measurement, timeless: Sequence[_Query]) ->
     if not saved:
         return None
     whole = sum(prices.of_scans(query) or 0.0 for query in case.profile.stored_queries or ())
-    how = f"bytes that the last runs read, beyond the time since the runs before; {prices.SOURCE}"
+    said = "bytes read beyond the time since the run before; the bill is that of all scheduled queries"
+    how = f"{said}; {prices.SOURCE}"
     return Impact(Currency.MONEY, now=saved, whole=whole, how=how)
 
 
