@@ -5,7 +5,7 @@ Only avoidable cost counts: what would not be there if the writer did right. A s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -276,3 +276,14 @@ def periods_a_day(case: Case, family: CollectionFamily) -> float:
     days = (last.end - first.start) / timedelta(days=1)
     ended = case.profile.window.end - last.end > last.end - last.start
     return 0.0 if ended or days <= 0 else len(family.members) / days
+
+
+def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impact | None:
+    """What it costs that a text column contains numbers that somebody measured or counted; None if the digits name
+    something, so that nobody computes with them.
+    """
+    from tsaudit.analysis.columns.quantities import are_quantities
+
+    if not are_quantities(name, sample, distinct):
+        return None
+    return Impact(Currency.ANSWERS, how="the values read are numbers with fractions, or sort differently as text")

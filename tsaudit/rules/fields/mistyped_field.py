@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.analysis.columns.quantities import are_quantities
+from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
@@ -145,14 +145,10 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
 
 def _impact(field: Field, kind: str) -> Impact | None:
     """Queries for sums and ranges of measured numbers get wrong answers, or none."""
+    if kind not in ("integer", "float") or not all(map(is_text, field.types)):
+        return None
     distinct = field.distinct.value if field.distinct else len(field.sample)
-    is_wrong = kind in ("integer", "float") and all(map(is_text, field.types))
-    is_wrong = is_wrong and are_quantities(field.key, field.sample, distinct)
-    return (
-        Impact(Currency.ANSWERS, how="the values read are numbers with fractions, or sort differently as text")
-        if is_wrong
-        else None
-    )
+    return costs.of_numbers_as_text(field.key, field.sample, distinct)
 
 
 def _finding(measurement: Measurement, field: Field, kind: str) -> Finding:

@@ -29,7 +29,7 @@ _NAMES_A_PART = re.compile(
 @rule(
     code="TAG006",
     title="A tag contains a measured value",
-    costs={Currency.SERIES},
+    costs={Currency.SERIES, Currency.ANSWERS},
     guidelines=("C2",),
     requires={"tag_values", "tag_changes"},
     uses={"series_listing"},
@@ -156,10 +156,12 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading, 
             evidence.append(
                 Evidence("mean step divided by the mean difference of any two values", number(round(seen.roughness, 3)))
             )
+    as_text = is_text(tag.data_type)
     words = "whole numbers" if reading.kind == "integer" else "numbers"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        impact=impact,
+        # Where series cost nothing, it is still a number that is stored as text.
+        impact=impact or (costs.of_numbers_as_text(tag.key, tag.sample, tag.values.value) if as_text else None),
         message=f"Tag {tag.key} contains {words} that vary over time: {many(tag.values.value, 'value')}.",
         changes=made_fields(measurement, tag.key, to=reading.kind),
         observed=tag.values.value,

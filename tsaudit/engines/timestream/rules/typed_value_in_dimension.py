@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.analysis.cardinality.fleets import names_device
 from tsaudit.analysis.columns.roles import names_code
 from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count
@@ -27,6 +29,7 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
 @rule(
     code="TAG008",
     title="A dimension contains numbers, times, or positions as text",
+    costs={Currency.ANSWERS},
     guidelines=("C4",),
     follows_from={"TAG006": Reach.SUBJECT},
     requires={"tag_values"},
@@ -49,8 +52,8 @@ def typed_value_in_dimension(case: Case) -> Iterator[Finding]:
 
     Dimensions are text. Numbers with a fraction, times, and positions are reported from `min_values` values. Whole
     numbers are reported from `min_integers`, if they change over time in `min_changing_ratio` of the sources
-    (identified by the other dimensions), and if their name does not suggest IDs, codes, ports, or versions. The finding
-    is only ever a note: what the casts cost is not known.
+    (identified by the other dimensions), and if their name does not suggest IDs, codes, ports, or versions. Numbers
+    that were measured, with a fraction or in another order as text, give wrong answers; the others are notes.
 
     ## Why it matters
 
@@ -107,6 +110,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str) -> Findi
     what = "positions" if _POSITION.search(tag.key) else words
     return Finding(
         subject=subject_of(measurement, tag.key),
+        impact=costs.of_numbers_as_text(tag.key, tag.sample, tag.values.value),
         message=f"Dimension {tag.key} contains {what} as text: no query can compare them without a cast.",
         fix="Queries then compare it without a cast. If it identifies sources, keep a dimension that names the source.",
         changes=made_fields(measurement, tag.key, to=kind),
