@@ -43,13 +43,13 @@ def consequence(impact: Impact, days: float) -> str:
             return f"Each day, about {_amount(impact, impact.now)}."
         case _:
             if not _grows(impact, days):
-                return f"Nothing more: the {_amount(impact, impact.now)} stay, and do not grow."
+                return f"Nothing more: the {_amount(impact, impact.now)} stay, and are not growing."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
-            return f"{_amount(impact, impact.after(days)).capitalize()} in {_in_days(days)}{memory}."
+            return f"{_amount(impact, impact.after(days))} in {_in_days(days)}{memory}."
 
 
 def _grows(impact: Impact, days: float) -> bool:
-    return impact.after(days) >= 1.1 * impact.now and impact.after(days) - impact.now >= 1
+    return impact.after(days) - impact.now >= max(0.01 * impact.now, 1)
 
 
 def _in_days(days: float | None) -> str:
