@@ -84,8 +84,8 @@ def priced(cost: Impact | None, *, at: Subject | None = None, basis: Basis = Bas
     return a_finding(subject=place, severity=CRITICAL, impact=cost, basis=basis)
 
 
-def test_without_an_impact_a_finding_keeps_its_severity() -> None:
-    assert of(priced(None))[0].severity is CRITICAL
+def test_without_an_impact_a_finding_is_a_note() -> None:
+    assert of(priced(None))[0].severity is NOTE
 
 
 @given(st.sampled_from(Currency), st.floats(0, 1e12), st.floats(0, 1e12), st.booleans())
