@@ -99,7 +99,7 @@ def test_partition_that_ends_last_is_kept_though_it_is_empty() -> None:
     assert cpu.partitioning is not None
     assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
     assert cpu.partitioning.partitions[-1].name == "p2026_12"
-    endless = partition("p2027", 0, 0) | {"bounds": "FOR VALUES FROM ('2027-01-01') TO (MAXVALUE)"}
+    endless: dict[str, Any] = partition("p2027", 0, 0) | {"bounds": "FOR VALUES FROM ('2027-01-01') TO (MAXVALUE)"}
     (cpu,) = described(DRAFTS[:1], {"partitions": [*rows, endless]})
     assert cpu.partitioning is not None
     assert {p.name for p in cpu.partitioning.partitions[-2:]} == {"p2026_12", "p2027"}

@@ -58,15 +58,12 @@ def test_request_id_when_it_is_a_measure_or_a_dimension(timestream: Timestream) 
 
 
 def test_saving_when_each_value_is_a_record(timestream: Timestream) -> None:
-    # A few hosts for an hour and a half: a few dollars a month.
-    found = _warned(_collected(timestream, "single", instants=90), min_money=1)
-    # memory_free is both a metric and a part of events, with other dimensions and another rhythm: records of several
-    # values end that as well.
+    found = _warned(_collected(timestream, "single"))
+    # memory_free is both a metric and a part of events, with other dimensions: records of several values end that too.
     assert set(found) == {"LAY010"}
     finding = found["LAY010"]
     also = {e.label: e.value for e in finding.evidence}
     assert "under measure name memory_free" in also["also LAY004"]
-    assert "also LAY006" in also
     # 20 metrics and 5 events at once: between five and twenty times the rows.
     assert finding.observed is not None
     assert 10 < finding.observed <= 20

@@ -256,7 +256,7 @@ def test_an_old_table_grows_by_the_rows_of_the_window_only() -> None:
 
 def test_rows_that_are_dropped_after_a_month() -> None:
     kept = Retention("drop_after", 30 * 86_400, None, default=True)
-    changes = {"engine": "postgresql", "first_time": NOW - timedelta(days=3)}
+    changes: dict[str, Any] = {"engine": "postgresql", "first_time": NOW - timedelta(days=3)}
     index = an_index("i", "time", size_bytes=9 * MB)
     assert run_rule(rule, _profile(KEY, index, **changes)).findings[0].severity is Severity.WARNING
     assert run_rule(rule, _profile(KEY, index, retention=kept, **changes)).findings[0].severity is Severity.NOTE
@@ -265,10 +265,12 @@ def test_rows_that_are_dropped_after_a_month() -> None:
 @pytest.mark.parametrize(("rows", "severity"), [(308_000, "note"), (309_500, "warning")])
 def test_rows_at_a_price_where_no_bytes_are_reported(rows: int, severity: str) -> None:
     """24.6 B a row, and 13.2 times as many rows in a year."""
-    index, counted = an_index("i", "time"), {"rows": a_count(rows)}
+    index = an_index("i", "time")
+    counted: dict[str, Any] = {"rows": a_count(rows)}
     (finding,) = run_rule(rule, _profile(KEY, index, **counted)).findings
-    assert (_bytes_of(finding), finding.severity) == (pytest.approx(rows * 24.6), severity)
-    closed = {"first_time": NOW - timedelta(days=28), "last_time": NOW - timedelta(days=8)}
+    assert _bytes_of(finding) == pytest.approx(rows * 24.6)
+    assert finding.severity == severity
+    closed: dict[str, Any] = {"first_time": NOW - timedelta(days=28), "last_time": NOW - timedelta(days=8)}
     assert run_rule(rule, _profile(KEY, index, **counted, **closed)).findings[0].severity is Severity.NOTE
     on_time = dataclasses.replace(index, kind="art")
     (finding,) = run_rule(rule, _profile(on_time, engine="duckdb", **counted)).findings

@@ -163,7 +163,7 @@ def chance_of(found: int, of: int, share: float) -> float:
         return 1.0
     if share <= 0:
         return 0.0
-    ways = [
+    logarithms = [
         math.lgamma(of + 1)
         - math.lgamma(k + 1)
         - math.lgamma(of - k + 1)
@@ -171,7 +171,7 @@ def chance_of(found: int, of: int, share: float) -> float:
         + (of - k) * math.log1p(-share)
         for k in range(found, of + 1)
     ]
-    return math.fsum(map(math.exp, ways))
+    return math.fsum(map(math.exp, logarithms))
 
 
 def separating_tag(tags: Mapping[str, Integers], regular: Mask, irregular: Mask) -> str | None:

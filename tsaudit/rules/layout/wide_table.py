@@ -23,9 +23,10 @@ _NOTED: Final = 0.5
     guidelines=("D1",),
     follows_from={"NAM005": Reach.MEASUREMENT},
     requires={"tag_keys", "field_types"},
-    not_applicable=dict.fromkeys(
-        ("duckdb", "greptimedb"), "it documents no limit on columns, and an empty one takes hardly any space"
-    ),
+    not_applicable={
+        "duckdb": "it documents no limit on columns, and an empty one takes hardly any space",
+        "greptimedb": "it documents no limit on columns, and an empty one takes hardly any space",
+    },
     thresholds=(
         Threshold(
             "engine_columns",
