@@ -57,7 +57,7 @@ def settings_for(tmp_path: Path, *targets: Target, **changes: Any) -> Settings:
 def a_table(name: str = "cpu", *, text_numbers: bool = False) -> Table:
     value = "string" if text_numbers else "float"
     rows = [
-        Row(at, {"host": f"host-{i % 5}"}, {"usage": f"{i % 90}" if text_numbers else i / 7})
+        Row(at, {"host": f"host-{i % 5}"}, {"usage": f"{i / 7:.3f}" if text_numbers else i / 7})
         for i, at in enumerate(times(300))
     ]
     return Table(name, tags=("host",), fields={"usage": value}, rows=rows, key=("time", "host"))

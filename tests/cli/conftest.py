@@ -29,7 +29,7 @@ targets:
 def a_table(*, text_numbers: bool) -> Table:
     """Five hosts; its numbers may be kept as text, which is worth a warning."""
     rows = [
-        Row(at, {"host": f"host-{i % 5}"}, {"usage": f"{i % 90}" if text_numbers else i / 7})
+        Row(at, {"host": f"host-{i % 5}"}, {"usage": f"{i / 7:.3f}" if text_numbers else i / 7})
         for i, at in enumerate(times(300))
     ]
     return Table(
