@@ -389,7 +389,7 @@ def rule(
 
 def _only(engines: Collection[str] | Callable[[Engine], bool] | None, module: str) -> Callable[[Engine], bool] | None:
     """`Rule.only` of a rule in this module."""
-    if home := re.match(r"tsaudit\.engines\.(\w+)\.rules\.", module):
+    if home := re.match(r"tsaudit\.engines\.(\w+)\.rules\.", module or ""):
         engines = (home[1],)
     if engines is None or callable(engines):
         return engines

@@ -57,7 +57,7 @@ def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
     assert found["CAR001"] == ("note", "set by `rules` in tsaudit.yaml")
     assert found["TAG002"] == ("critical", "differs for tmp*")
     assert found["TAG003"] == ("note", "")
-    assert found["CAR007"] == ("", "does not apply to sqlite: only Timestream has measure names")
+    assert found["CAR007"] == ("", "does not apply to sqlite: it is about timestream")
     assert all(why for severity, why in found.values() if not severity)
     assert {code for code, (severity, _) in found.items() if severity} == {
         rule.code for rule in all_rules() if "sqlite" in rule.engines

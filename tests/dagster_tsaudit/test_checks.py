@@ -64,7 +64,7 @@ def value(result: dg.AssetCheckResult, name: str) -> object:
 
 
 def test_there_is_one_check_per_family_and_one_for_coverage() -> None:
-    specs = check_specs(KEY, ["duckdb", "mongodb"])
+    specs = check_specs(KEY, ["duckdb", "influxdb1", "mongodb"])
     assert [spec.name for spec in specs] == list(CHECK_NAMES)
     assert CHECK_NAMES == (
         "cardinality",
@@ -76,13 +76,15 @@ def test_there_is_one_check_per_family_and_one_for_coverage() -> None:
         "retention",
         "drift",
         "documents",
+        "server",
         "coverage",
     )
     assert "CAR001" in (specs[0].description or "")
 
 
 @pytest.mark.parametrize(
-    ("engine", "missing"), [("duckdb", {"documents"}), ("mongodb", {"tags", "storage", "retention"})]
+    ("engine", "missing"),
+    [("duckdb", {"documents", "server"}), ("mongodb", {"tags", "storage", "retention", "server"})],
 )
 def test_a_family_without_a_rule_for_the_engine_is_no_check(engine: str, missing: set[str]) -> None:
     """It would be shown as not executed, beside those that are."""

@@ -51,7 +51,7 @@ def test_tag_values_when_the_engine_does_not_index_them() -> None:
 def test_json_when_read_back() -> None:
     rows = json.loads(as_json(all_rules()))
     assert len(rows) == 60
-    assert rows[0]["rules"] == ["CAR001"]
+    assert rows[0]["rules"] == ["CAR001", "SRV001"]
     assert rows[0]["engines"]["duckdb"] == {"state": "checked"}
     assert rows[0]["engines"]["influxdb3"]["reason"]
 

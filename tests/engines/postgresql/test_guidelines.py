@@ -212,36 +212,36 @@ def _grown(profile: Profile, factors: list[float]) -> Timeline:
 
 
 FOUND = (
-    ("A1", "CAR001", Severity.CRITICAL, "sessions", ""),
-    ("A2", "CAR002", Severity.NOTE, "tagged", ""),
-    ("A3", "CAR003", Severity.NOTE, "cpu", "region"),
-    ("A3", "CAR003", Severity.NOTE, "sessions", "host"),
-    ("A4", "CAR004", Severity.CRITICAL, "sessions", ""),
-    ("A7", "CAR005", Severity.WARNING, "sensor_{n}", ""),
-    ("F3", "DRF001", Severity.NOTE, "cpu", "debug"),
-    ("C1", "FLD001", Severity.WARNING, "air", "sensor_name"),
-    ("C3", "FLD002", Severity.WARNING, "meters", "reading"),
-    ("D1", "LAY001", Severity.WARNING, "machine", ""),
-    ("D2", "LAY002", Severity.WARNING, "tagged", ""),
-    ("D3", "LAY003", Severity.WARNING, "crypto", ""),
-    ("D4", "LAY004", Severity.WARNING, "mixed", ""),
-    ("D5", "LAY005", Severity.WARNING, "halves", ""),
-    ("B1", "NAM001", Severity.NOTE, "orders", ""),
-    ("B5", "NAM003", Severity.NOTE, "orders", ""),
-    ("B4", "NAM005", Severity.WARNING, "tagged", "t{n}"),
-    ("F1", "RET001", Severity.WARNING, "parted", ""),
-    ("H5", "RET002", Severity.WARNING, "", ""),
-    ("E8", "STO001", Severity.NOTE, "indexed", ""),
-    ("E8", "STO002", Severity.WARNING, "unindexed", ""),
-    ("E12", "STO003", Severity.WARNING, "parted", ""),
-    ("A5", "TAG001", Severity.WARNING, "app_log", "message"),
-    ("A6", "TAG002", Severity.WARNING, "sessions", "session"),
-    ("B3", "TAG003", Severity.WARNING, "home", "sensor"),
-    ("C2", "TAG006", Severity.WARNING, "rooms", "temperature"),
+    ("A1", "CAR001", "sessions", ""),
+    ("A2", "CAR002", "tagged", ""),
+    ("A3", "CAR003", "cpu", "region"),
+    ("A3", "CAR003", "sessions", "host"),
+    ("A4", "CAR004", "sessions", ""),
+    ("A7", "CAR005", "sensor_{n}", ""),
+    ("F3", "DRF001", "cpu", "debug"),
+    ("C1", "FLD001", "air", "sensor_name"),
+    ("C3", "FLD002", "meters", "reading"),
+    ("D2", "LAY002", "tagged", ""),
+    ("D3", "LAY003", "crypto", ""),
+    ("D4", "LAY004", "mixed", ""),
+    ("D5", "LAY005", "halves", ""),
+    ("B1", "NAM001", "orders", ""),
+    ("B5", "NAM003", "orders", ""),
+    ("B4", "NAM005", "tagged", "t{n}"),
+    ("F1", "RET001", "parted", ""),
+    ("E8", "STO001", "indexed", ""),
+    ("E8", "STO002", "unindexed", ""),
+    ("E12", "STO003", "parted", ""),
+    ("A5", "TAG001", "app_log", "message"),
+    ("A6", "TAG002", "sessions", "session"),
+    ("B3", "TAG003", "home", "sensor"),
+    ("C2", "TAG006", "rooms", "temperature"),
 )
-"""Guideline, rule, severity, table, column."""
-FOLLOWS = {"A8": "CAR006"}
-"""What the database breaks as a consequence: that `session` dominates is said with its IDs."""
+"""Guideline, rule, table, column; how severe each is depends on the size of the data."""
+FOLLOWS = {"A8": "CAR006", "D1": "LAY001", "H5": "RET002"}
+"""What such a small database cannot break by itself: that `session` dominates is said with its IDs, and neither a limit
+on columns nor a full disk is near.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -250,8 +250,10 @@ def broken(postgresql: Postgresql) -> AuditResult:
 
 
 def test_database_that_breaks_every_guideline(broken: AuditResult) -> None:
-    found = [(r.code, f.severity, f.subject.measurement, f.subject.column) for r, f in broken.findings()]
-    assert sorted(found) == [tuple(line) for _, *line in FOUND]
+    found = {(r.code, f.subject.measurement, f.subject.column) for r, f in broken.findings()}
+    assert {tuple(line) for _, *line in FOUND} - found == set()
+    # All tables grow, and nothing is deleted from any of them.
+    assert {code for code, *_ in found} == {code for _, code, *_ in FOUND}
 
 
 def test_proposed_statements_when_run(postgresql: Postgresql, broken: AuditResult) -> None:
@@ -264,9 +266,7 @@ def test_proposed_statements_when_run(postgresql: Postgresql, broken: AuditResul
                 connection.execute(statement.replace(" CONCURRENTLY", "").encode())
                 ran.update(rule for asked in plan.changes for rule in asked.rules)
     # Notes have no plan.
-    assert sorted(ran) == [
-        "CAR001", "CAR005", "FLD001", "FLD002", "LAY002", "LAY004", "STO002", "TAG001", "TAG002", "TAG003", "TAG006",
-    ]  # fmt: skip
+    assert sorted(ran) == ["CAR001", "FLD002", "TAG006"]
 
 
 def test_every_guideline_that_a_rule_checks_is_broken() -> None:
