@@ -237,7 +237,7 @@ def test_rows_that_overwrite_each_other_where_tags_are_no_index(
     assert len(findings) == found
     for finding in findings:
         assert finding.impact is not None
-        assert finding.impact.currency is Currency.OVERWRITTEN
+        assert finding.impact.currency is Currency.ANSWERS
         assert finding.message == (
             f"Field {key} names {values} sources that share a series: of their rows with the same time, only the last "
             "one is kept."

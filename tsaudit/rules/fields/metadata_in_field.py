@@ -48,7 +48,7 @@ _MOSTLY_CONSTANT: Final = 0.5
 @rule(
     code="FLD001",
     title="A field contains metadata",
-    costs={Currency.BYTES, Currency.OVERWRITTEN},
+    costs={Currency.BYTES, Currency.ANSWERS},
     guidelines=("C1",),
     requires={"field_types", "field_values"},
     uses={"row_count", "row_patterns", "null_counts", "options", "indexes"},
@@ -251,8 +251,8 @@ def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Fin
     tags = listed([tag.key for tag in measurement.tags]) or "none"
     return Finding(
         subject=subject_of(measurement, field.key),
-        # What was overwritten is gone, so that it cannot be counted: at each time, all sources but one.
-        impact=Impact(Currency.OVERWRITTEN, now=field.distinct.value - 1, how="sources whose rows share a series"),
+        # What was overwritten is gone, so it cannot be counted; what is left is not all that the sources sent.
+        impact=Impact(Currency.ANSWERS, how="sources whose rows share a series, among the rows read"),
         message=f"Field {field.key} names {many(field.distinct.value, 'source')} that share a series: of their rows "
         "with the same time, only the last one is kept.",
         fix="Only tags and time distinguish rows. Rows that were overwritten are lost, and have to be written "
