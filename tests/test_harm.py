@@ -141,6 +141,14 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
     cost = Impact(currency, 5_000_000_000, whole=6_000_000_000, per_day=per_day, days_left=5, unit_bytes=600)
     (finding,) = of(priced(cost, basis=basis))
     assert finding.consequence.endswith(".")
+def test_what_several_rules_say_of_one_tag_counts_once() -> None:
+    cost = impact(Currency.SERIES, 600, whole=2_000)
+    whole, column = Subject("main", "cpu"), Subject("main", "cpu", "id")
+    for places in ((column, column), (column, whole), (whole, column)):
+        results = [a_rule_result(code=f"R{n}", findings=(priced(cost, at=at),)) for n, at in enumerate(places)]
+        assert {f.severity for result in decided(results, HARM) for f in result.findings} == {NOTE}
+
+
     assert bool(finding.severity_reason) is (finding.severity is not NOTE)
 
 

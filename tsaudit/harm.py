@@ -32,7 +32,7 @@ def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
     ]
 
 
-def _decided(finding: Finding, sums: Mapping[object, Impact], harm: Harm) -> Finding:
+def _decided(finding: Finding, sums: Mapping[_Group, Impact], harm: Harm) -> Finding:
     impact = finding.impact
     if impact is None:
         return replace(finding, severity=Severity.NOTE, severity_reason="", consequence="")
@@ -68,21 +68,52 @@ def _groups(finding: Finding) -> Iterator[_Group]:
         yield _OF_TABLE, currency, at.database, at.measurement
 
 
-def _sums(findings: Iterable[tuple[str, Finding]]) -> dict[object, Impact]:
+def _sums(findings: Iterable[tuple[str, Finding]]) -> dict[_Group, Impact]:
     """Group to what its findings cost together; only of groups of several."""
-    groups: dict[_Group, dict[object, Impact]] = defaultdict(dict)
+    groups: dict[_Group, list[tuple[str, Finding]]] = defaultdict(list)
     for code, finding in findings:
-        if finding.impact is None or finding.basis is Basis.INFERRED:
-            continue
-        for group in _groups(finding):
-            kind, currency, *_ = group
-            # A rule counts the series of all tags that it reports in a measurement together, in each of its findings.
-            part: object = finding.subject.measurement if kind == _OF_COLUMN else code
-            part = (code, finding.subject) if currency is not Currency.SERIES else part
-            known = groups[group].get(part)
-            if known is None or finding.impact.now > known.now:
-                groups[group][part] = finding.impact
-    return {group: _together(list(parts.values())) for group, parts in groups.items() if len(parts) > 1}
+        if finding.basis is not Basis.INFERRED:
+            for group in _groups(finding):
+                groups[group].append((code, finding))
+    sums = {}
+    for group, members in groups.items():
+        kind, currency, *_ = group
+        if kind == _OF_COLUMN:
+            parts = _largest((finding.subject.measurement, finding) for _, finding in members)
+        elif currency is Currency.SERIES:
+            parts = _apart(members)
+        else:
+            parts = [finding.impact for _, finding in members if finding.impact]
+        if len(parts) > 1:
+            sums[group] = _together(parts)
+    return sums
+
+
+def _largest(members: Iterable[tuple[str, Finding]]) -> list[Impact]:
+    """The largest impact for each key."""
+    found: dict[str, Impact] = {}
+    for key, finding in members:
+        if finding.impact is not None and (key not in found or finding.impact.now > found[key].now):
+            found[key] = finding.impact
+    return list(found.values())
+
+
+def _apart(members: Iterable[tuple[str, Finding]]) -> list[Impact]:
+    """The impacts of rules that report different tags of one measurement, the largest first. A rule counts the series
+    of all tags that it reports there together, in each of its findings; what several rules report counts once.
+    """
+    by_rule: dict[str, list[Finding]] = defaultdict(list)
+    for code, finding in members:
+        by_rule[code].append(finding)
+    parts: list[Impact] = []
+    counted: set[str] = set()
+    for found in sorted(by_rule.values(), key=lambda one: -_largest(("", f) for f in one)[0].now):
+        columns = {finding.subject.column for finding in found}
+        # One without a column is about the whole measurement.
+        if not parts or ("" not in columns and columns.isdisjoint(counted)):
+            parts += _largest(("", finding) for finding in found)
+            counted |= columns
+    return [] if "" in counted else parts
 
 
 def _together(members: Sequence[Impact]) -> Impact:
