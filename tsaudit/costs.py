@@ -152,7 +152,6 @@ def toward_limit(
     per_day: float = 0.0,
     days_left: float | None = None,
     is_enforced: bool | None = True,
-    is_reached: bool = False,
     how: str = "",
 ) -> Impact:
     """How near a limit is. `is_enforced`: None if it is not proven that this server rejects what goes beyond."""
@@ -163,7 +162,6 @@ def toward_limit(
         per_day=per_day,
         days_left=days_left,
         is_enforced=is_enforced,
-        is_reached=is_reached,
         unit=unit,
         how=how,
     )

@@ -1,14 +1,14 @@
 """The policy: how bad a finding is, from what it costs and on what evidence. Nothing else decides a severity.
 
 A warning rests on what the database declares or what was measured, and costs something material. Critical means that
-writes are rejected or soon will be, that data are being lost, or that a limit, memory, or disk is about to be reached.
+writes are rejected or soon will be, that data is being lost, or that a limit, memory, or disk is about to be reached.
 Everything else is a note. `tsaudit.config.harm.Harm` has the constants, with their reasons.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -155,19 +155,24 @@ def severity_of(impact: Impact, harm: Harm) -> Severity:
         case Currency.FAMILY:
             return _if(impact.after(harm.warning_days) >= harm.min_names)
         case Currency.BYTES:
-            return _critical(impact, harm) or _if(
-                _is_material(impact, impact.share, harm.min_bytes, harm.min_bytes_share, harm.horizon.days)
-            )
+            return _if(_is_material(impact, impact.share, harm.min_bytes, harm.min_bytes_share, harm.horizon.days))
         case Currency.MONEY:
-            return _critical(impact, harm) or _if(
-                _is_material(impact, impact.share, harm.min_money, harm.min_money_share, harm.warning_days)
-            )
+            return _if(_is_material(impact, impact.share, harm.min_money, harm.min_money_share, harm.warning_days))
         case Currency.MECHANISM:
-            return (_critical(impact, harm) if impact.is_enforced else None) or Severity.WARNING
+            ends = impact.is_enforced and impact.days_left is not None and impact.days_left <= harm.critical_days
+            return Severity.CRITICAL if ends else Severity.WARNING
         case Currency.ANSWERS:
             return Severity.WARNING
-        case Currency.READS:
-            return _if(impact.now >= harm.min_reads)
+
+
+_NEVER_CRITICAL: Final = frozenset({Currency.FAMILY, Currency.BYTES, Currency.MONEY, Currency.ANSWERS})
+
+
+def worst_of(currencies: Collection[Currency]) -> Severity:
+    """The worst that something can be that costs only these."""
+    if not currencies:
+        return Severity.NOTE
+    return Severity.WARNING if _NEVER_CRITICAL.issuperset(currencies) else Severity.CRITICAL
 
 
 def _if(is_material: bool) -> Severity:
@@ -187,7 +192,7 @@ def _toward_limit(impact: Impact, harm: Harm) -> Severity:
         return Severity.NOTE
     share = impact.now / impact.whole if impact.whole else 0.0
     left = impact.days_left
-    if impact.is_reached or share >= harm.limit_critical or (left is not None and left <= harm.critical_days):
+    if share >= harm.limit_critical or (left is not None and left <= harm.critical_days):
         return Severity.CRITICAL if impact.is_enforced else Severity.WARNING
     return _if(share >= harm.limit_warning or (left is not None and left <= harm.warning_days))
 
@@ -196,17 +201,11 @@ def _series(impact: Impact, harm: Harm) -> Severity:
     days = harm.warning_days
     if not _is_material(impact, impact.share_after(days), harm.min_series, harm.min_series_share, days):
         return Severity.NOTE
-    held = harm.max_memory or impact.memory_bytes
     taken = impact.after(harm.critical_days) * (impact.unit_bytes or 0.0)
-    return Severity.CRITICAL if held and taken >= max(harm.min_memory, held) else Severity.WARNING
+    is_full = harm.max_memory is not None and taken >= max(harm.min_memory, harm.max_memory)
+    return Severity.CRITICAL if is_full else Severity.WARNING
 
 
 def _is_material(impact: Impact, share: float | None, least: float, least_share: float, days: float) -> bool:
     """`share`: of what it is a part of; None if that is not known."""
     return impact.after(days) >= least and (share is None or share >= least_share)
-
-
-def _critical(impact: Impact, harm: Harm) -> Severity | None:
-    """For what ends on a day, or fills what it is in."""
-    left = impact.days_left
-    return Severity.CRITICAL if left is not None and left <= harm.critical_days else None

@@ -18,7 +18,7 @@ from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.facts import offered, sources_of
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
@@ -287,14 +287,6 @@ class Rule:
     """The distribution that provides it, and its version; empty for tsaudit itself."""
     kinds: frozenset[TableKind] | None = None
     """The kinds of tables it evaluates; None for all."""
-
-    @property
-    def severity(self) -> Severity:
-        """The worst that its findings can be."""
-        if not self.costs:
-            return Severity.NOTE
-        never_critical = {Currency.FAMILY, Currency.ANSWERS, Currency.READS}
-        return Severity.WARNING if self.costs <= never_critical else Severity.CRITICAL
 
     @property
     def engines(self) -> frozenset[str]:

@@ -20,6 +20,7 @@ from tsaudit.cli.errors import Exit
 from tsaudit.config.file import json_schema
 from tsaudit.config.settings import Incidents
 from tsaudit.engines.registry import ENGINES
+from tsaudit.harm import worst_of
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
@@ -34,7 +35,9 @@ def tsaudit(*arguments: str) -> Result:
 
 def test_rules_when_listed_are_all_there() -> None:
     text = tsaudit("rules").stdout
-    assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [[r.code, r.name, r.severity] for r in all_rules()]
+    assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [
+        [r.code, r.name, worst_of(r.costs)] for r in all_rules()
+    ]
 
 
 def test_rules_when_listed_as_json_have_their_limits() -> None:

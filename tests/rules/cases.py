@@ -29,7 +29,6 @@ class Case:
     keeps: Dataset
     subject: Subject
     """Of a finding on the database that breaks it; a name of the database that is not given is filled in."""
-    severity: Severity = Severity.WARNING
     main_contributor: str | None = None
     engines: frozenset[str] = frozenset()
     limits: Mapping[str, float] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit import plugins
+from tsaudit.harm import worst_of
 
 if TYPE_CHECKING:
     from tsaudit.rule import Rule
@@ -76,7 +77,7 @@ def _of_rule(rule: Rule) -> RuleText:
         name=rule.name,
         title=rule.title,
         family=str(rule.family),
-        severity=str(rule.severity),
+        severity=str(worst_of(rule.costs)),
         guidelines=rule.guidelines,
         engines=rule.engines,
         requires=tuple(sorted(rule.requires)),

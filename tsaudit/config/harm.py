@@ -18,7 +18,7 @@ class Harm(Model):
     """From which cost on a finding is a warning, or critical. Each default says why it is what it is."""
 
     horizon: Duration = timedelta(days=365)
-    """How far ahead bytes are judged at the present rate, if data are kept that long: a year is what people budget."""
+    """How far ahead bytes are judged at the present rate, if data is kept that long: a year is what people budget."""
     limit_warning: Share = 0.8
     """Share of a limit: influxd itself begins to log at 80 %."""
     limit_critical: Share = 0.95
@@ -36,19 +36,17 @@ class Harm(Model):
     min_memory: Size = 512_000_000
     """Memory that avoidable series take within `critical_days`, so that a server may run out of it."""
     max_memory: Size | None = None
-    """Memory that the database server has; by default, what its process holds today, where that can be read."""
+    """Memory that the database server has. Without it, series are never critical: no server tells how much it has."""
     min_bytes: Size = 100_000_000
     """Avoidable bytes at the horizon: a DBA does not act on less."""
     min_bytes_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Of the table and its indexes: less is not what fills the disk."""
     max_bytes: Size | None = None
-    """The space for data and indexes; by default, the disk's, where that can be read."""
+    """The space for data and indexes. Only MongoDB tells the size of its disk."""
     min_money: _Amount = 10
-    """Avoidable dollars a month: less than the meeting about it."""
+    """Avoidable dollars a month: less than a meeting about it costs."""
     min_money_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Of the bill."""
-    min_reads: _Amount = 1_000_000
-    """Rows read in vain a day: below a million, PostgreSQL needs less than a tenth of a second for them."""
     max_rejected_share: Annotated[float, Field(ge=0, le=1)] = 0.001
     """Of the points written: from this share on, rejected ones are critical."""
     max_overwritten_share: Annotated[float, Field(ge=0, le=1)] = 0.01

@@ -29,7 +29,6 @@ class Currency(enum.StrEnum):
     MONEY = "avoidable dollars a month"
     MECHANISM = "a mechanism that fails"
     ANSWERS = "wrong answers"
-    READS = "rows read in vain a day"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Impact:
 
     currency: Currency
     now: float = 0.0
-    """The amount today: avoidable series, bytes, names, dollars a month, rows a day; of a limit, what is used of it; of
+    """The amount today: avoidable series, bytes, names, dollars a month; of a limit, what is used of it; of
     what is lost, the number since the audit before.
     """
     whole: float | None = None
@@ -53,14 +52,10 @@ class Impact:
     """Until a limit is reached, or a mechanism ends; None: not in sight, or not known."""
     is_enforced: bool | None = True
     """Whether the server rejects what goes beyond a limit, or rows that nothing catches; None: not proven."""
-    is_reached: bool = False
-    """The server rejects writes for it now."""
     goes_on: bool = False
     """It was so on the day before, too."""
     unit_bytes: float | None = None
     """Memory of one series, by the price named in `how`; None for no price."""
-    memory_bytes: float | None = None
-    """What the server's process holds today; None: not known."""
     unit: str = ""
     """Of `now` and `whole`, if the currency does not say it: of a limit, `series` or `columns`."""
     how: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from tsaudit.harm import worst_of
 from tsaudit.model.version import VERSION
 from tsaudit.report import rule_pages, templates
 from tsaudit.report.publish import Folder
@@ -24,7 +25,9 @@ def write(folder: Folder) -> None:
     if folder.read(marker) is not None:
         return
     for page in pages:
-        text = templates.render("rule.html.j2", {"version": VERSION, "page": page, "rule": page.rule})
+        worst = worst_of(page.rule.costs) if page.rule else None
+        shown = {"version": VERSION, "page": page, "rule": page.rule, "worst": worst}
+        text = templates.render("rule.html.j2", shown)
         folder.write(f"{FOLDER}/{page.code}.html", text.encode(errors="replace"))
     text = templates.render("rules.html.j2", {"version": VERSION, "pages": pages})
     folder.write(f"{FOLDER}/index.html", text.encode(errors="replace"))
@@ -33,4 +36,10 @@ def write(folder: Folder) -> None:
 
 def _facts(page: rule_pages.Page) -> Any:
     rule = page.rule
-    return rule and (rule.severity, rule.guidelines, sorted(rule.engines), sorted(rule.requires), rule.thresholds)
+    return rule and (
+        worst_of(rule.costs),
+        rule.guidelines,
+        sorted(rule.engines),
+        sorted(rule.requires),
+        rule.thresholds,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import GUIDELINES
+from tsaudit.harm import worst_of
 from tsaudit.model.facts import offered
 from tsaudit.rule import Rule, RulePolicy
 
@@ -22,7 +23,7 @@ def severity_on(rule: Rule, engine: str, switches: RulePolicy) -> tuple[str, str
     special = [pattern for pattern in switches.measurements if _differs(rule, switches, pattern)]
     reasons = [f"differs for {', '.join(special)}"] if special else []
     if setting in (None, "on"):
-        return str(rule.severity), "; ".join(reasons)
+        return str(worst_of(rule.costs)), "; ".join(reasons)
     return ("" if setting == "off" else str(setting)), "; ".join(["set by `rules` in tsaudit.yaml", *reasons])
 
 

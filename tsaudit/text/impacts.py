@@ -12,7 +12,7 @@ def reason(impact: Impact, days: float) -> str:
         case Currency.LIMIT:
             return _limit(impact)
         case Currency.MECHANISM:
-            return f"{_in_days(impact.days_left)} left" if impact.days_left is not None else "it does not do its work"
+            return f"{_in_days(impact.days_left)} left" if impact.days_left is not None else "it does not work"
         case Currency.ANSWERS:
             return "queries return wrong or incomplete answers"
         case Currency.REJECTED | Currency.OVERWRITTEN:
@@ -39,8 +39,6 @@ def consequence(impact: Impact, days: float) -> str:
             return _without_it(impact)
         case Currency.ANSWERS:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
-        case Currency.READS:
-            return f"Each day, about {_amount(impact, impact.now)}."
         case _:
             if not _grows(impact, days):
                 return f"Nothing more: the {_amount(impact, impact.now)} stay, and are not growing."
@@ -67,8 +65,6 @@ def _amount(impact: Impact, value: float) -> str:
             return f"{number(rounded)} avoidable series"
         case Currency.FAMILY:
             return f"{number(rounded)} {impact.unit or 'names'} of one family"
-        case Currency.READS:
-            return f"{number(rounded)} rows read in vain a day"
         case Currency.OVERWRITTEN:
             return f"{many(value, 'row')} overwritten"
         case _:
@@ -87,8 +83,6 @@ def _checked(impact: Impact) -> str:
 
 
 def _limit(impact: Impact) -> str:
-    if impact.is_reached:
-        return "the limit is reached, and writes are rejected"
     parts = [f"{percent(impact.share)} of the limit"] if impact.share is not None else []
     if impact.days_left is not None:
         parts.append(f"reached in about {_in_days(impact.days_left)}")
@@ -99,8 +93,6 @@ def _beyond_the_limit(impact: Impact) -> str:
     what = f"beyond {quantity(impact.whole, impact.unit)}" if impact.whole else "beyond the limit"
     if impact.is_enforced is False:
         return f"Nothing is rejected {what}: this server does not enforce the limit."
-    if impact.is_reached:
-        return f"What goes {what} is rejected, as it is now."
     when = f"In about {_in_days(impact.days_left)}, " if impact.days_left is not None else ""
     if impact.is_enforced is None:
         return f"{when}{'what' if when else 'What'} goes {what} is rejected, if this server enforces the limit."
@@ -109,6 +101,6 @@ def _beyond_the_limit(impact: Impact) -> str:
 
 def _without_it(impact: Impact) -> str:
     if impact.days_left is None:
-        return "It stays without effect until somebody mends it."
+        return "It stays broken until somebody fixes it."
     then = "rows are rejected" if impact.is_enforced else "rows land where they do not belong"
     return f"In {_in_days(impact.days_left)}, {then}."

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.change import Rename
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Outcome
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.long_or_complex_name import long_or_complex_name as rule
 
@@ -21,7 +21,6 @@ def _case(name: str, engines: frozenset[str]) -> Case:
             table("home", hosts(2), {"temperature_celsius": "float"}, lambda s, r: {"temperature_celsius": s + r / 7})
         ),
         subject=Subject("", "home"),
-        severity=Severity.NOTE,
         main_contributor=name,
         engines=engines,
     )

@@ -11,7 +11,7 @@ from tests.engines.greptimedb.cases import a_table, findings
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.engines.greptimedb.rules.legacy_file_format import legacy_file_format as rule
-from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.finding import Outcome
 from tsaudit.model.subject import Subject
 
 
@@ -21,7 +21,7 @@ def _hosts(sst_format: str) -> Dataset:
     return dataset(Table("hosts", ("host",), {"cpu": "float"}, rows, key=("time", "host"), greptime=settings))
 
 
-CASES = (Case(_hosts("primary_key"), _hosts("flat"), Subject("", "hosts"), severity=Severity.NOTE),)
+CASES = (Case(_hosts("primary_key"), _hosts("flat"), Subject("", "hosts")),)
 
 
 @pytest.mark.parametrize(("version", "expected"), [("1.1.4", 1), ("1.0.0", 1), ("0.17.2", 0), ("unknown", 0)])
