@@ -187,16 +187,17 @@ def as_set(case: Case, limit: Limit, setting: str) -> Limit:
 _UNLIMITED: Final = "our default: the server sets no limit"
 
 
-def is_enforced(case: Case, limit: Limit) -> bool | None:
-    """Whether what goes beyond is rejected: a plan of a service and a limit of the owner hold; one of the server holds
-    as its index says, and where it does not say, that is not proven; a default of ours holds nowhere.
+def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
+    """Whether what goes beyond is rejected. A plan of a service and a limit of the owner hold; one of the server, as
+    its engine says; a default of ours holds nowhere. None: not proven.
     """
     if limit.origin.startswith(_SET_BY_OWNER):
         return True
     if limit.origin != SERVER and not limit.origin.startswith("engine "):
         return False
-    in_memory = case.profile.server.settings.get("index_in_memory") if case.profile.server else None
-    return None if in_memory is None else bool(in_memory)
+    enforced = case.engine.enforces_limits(case.profile)
+    # More than a limit proves that it is not enforced, where the server does not tell.
+    return False if enforced is None and used > limit.value else enforced
 
 
 def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:

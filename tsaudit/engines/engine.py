@@ -264,6 +264,10 @@ class Engine:
         """Memory of one series of the measurement, as measured on a server; None if nobody measured it."""
         return None
 
+    def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
+        """Whether the server rejects what goes beyond its limits of series and of values; None: it does not tell."""
+        return False
+
     def names_itself(self, column: str) -> bool:  # noqa: ARG002 -- for subclasses
         """Whether the engine itself gave the column its name."""
         return False

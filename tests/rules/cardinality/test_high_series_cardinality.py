@@ -13,7 +13,17 @@ from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Contribution, Database, Gap, How, Measurement, MeasureNames, Reason, TagSets
+from tsaudit.model.profile import (
+    Contribution,
+    Database,
+    Gap,
+    How,
+    Measurement,
+    MeasureNames,
+    Reason,
+    ServerStatus,
+    TagSets,
+)
 from tsaudit.model.subject import Subject
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality as rule
@@ -78,6 +88,22 @@ def test_limit_of_the_engine_that_the_server_may_not_enforce(
     assert (finding.severity, finding.impact.is_enforced) == (severity, is_enforced)
     assert finding.limit is not None
     assert finding.limit.origin == "engine influxdb1"
+
+
+@pytest.mark.parametrize(
+    ("in_memory", "series", "severity"),
+    [(1, 800_000, Severity.WARNING), (1, 950_000, Severity.CRITICAL), (0, 950_000, Severity.NOTE)],
+)
+def test_limit_that_the_server_enforces_as_its_index_says(in_memory: int, series: int, severity: Severity) -> None:
+    server = ServerStatus({"max_series_per_database": 1_000_000.0, "index_in_memory": float(in_memory)})
+    profile = a_profile(a_measurement(series=series), engine="influxdb1", server=server)
+    assert {finding.severity for finding in run_rule(rule, profile).findings} == {severity}
+
+
+def test_note_when_a_vendor_only_recommends_a_limit() -> None:
+    found = run_rule(rule, a_profile(a_table(series=95_000), engine="greptimedb")).findings
+    assert {finding.severity for finding in found} == {Severity.NOTE}
+    assert "engine greptimedb flat" in {finding.limit.origin for finding in found if finding.limit}
 
 
 def test_information_when_the_limit_is_that_of_another_engine() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import uuid
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -14,7 +15,16 @@ from tests.builders import DAY, a_count, a_measurement, a_profile, a_source, a_t
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, planned, plans, run_rule, table
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Dependency, Measurement, SeriesSince, TagSets, ValuesKind, ValuesOverTime
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import (
+    Dependency,
+    Measurement,
+    SeriesSince,
+    ServerStatus,
+    TagSets,
+    ValuesKind,
+    ValuesOverTime,
+)
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.identifier_tag import identifier_tag as rule
 
@@ -49,6 +59,24 @@ def test_finding_when_just_over_the_number_of_ids() -> None:
     assert run_rule(rule, a_profile(_measurement(1000, UUIDS[:64]))).outcome is Outcome.PASS
     assert run_rule(rule, a_profile(_measurement(1001, UUIDS[:64]))).outcome is Outcome.FAIL
     assert run_rule(rule, a_profile(_measurement(1001, UUIDS[:64])), {"max_ids": 5000}).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("in_memory", "limits", "currency"),
+    [
+        (1.0, {}, Currency.LIMIT),
+        # The index on disk takes any number of values, whatever the setting says.
+        (0.0, {}, Currency.SERIES),
+        # A limit of the owner holds on each server, also once there is more.
+        (0.0, {"engine_values": 900}, Currency.LIMIT),
+    ],
+)
+def test_values_count_toward_a_limit_that_holds(in_memory: float, limits: Mapping[str, float], currency: str) -> None:
+    server = ServerStatus({"max_values_per_tag": 1_200.0, "index_in_memory": in_memory})
+    profile = a_profile(_measurement(1_001, UUIDS[:64]), engine="influxdb1", server=server)
+    (finding,) = run_rule(rule, profile, limits).findings
+    assert finding.impact is not None
+    assert finding.impact.currency == currency
 
 
 def test_silence_when_ids_are_scoped() -> None:

@@ -13,6 +13,7 @@ from tsaudit.engines.influx import TELEGRAF, InfluxEngine
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
+    from tsaudit.model.profile import Profile
 
 
 class Influxdb1(InfluxEngine):
@@ -41,6 +42,11 @@ class Influxdb1(InfluxEngine):
         from tsaudit.engines.influxdb1 import connector
 
         return connector.connect(url, username=username, password=password, options=options)
+
+    def enforces_limits(self, profile: Profile) -> bool | None:
+        # Only the index in memory does. The one on disk never rejects a series, whatever the settings say.
+        in_memory = profile.server.settings.get("index_in_memory") if profile.server else None
+        return None if in_memory is None else bool(in_memory)
 
     def advice(self) -> type[Advice]:
         from tsaudit.engines.influxdb1.advice import Influxdb1Advice

@@ -197,10 +197,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
 def _impact(case: Case, scope: _Scope, series: int, limit: Limit) -> Impact | None:
     if limit.origin == "default" or _is_of_other_engine(limit):
         return None
-    # More series than the limit prove that the server does not enforce it.
-    is_beyond = series - scope.margin > limit.value
-    enforced = costs.is_enforced(case, limit)
-    enforced = False if enforced is None and is_beyond else enforced
+    enforced = costs.is_enforced(case, limit, series - scope.margin)
     # An estimate that may be near the limit was not shown to be far from it.
     used = series if series >= case.harm.limit_warning * limit.value else series + scope.margin
     return costs.toward_limit(used, limit.value, limit.unit, is_enforced=enforced)

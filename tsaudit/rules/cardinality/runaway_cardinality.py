@@ -201,7 +201,8 @@ def _impact(
     is_young = course.growth.onset is None and course.age < case.limit("filling_days", measurement).value
     if is_young and course.factor < case.limit("min_factor", measurement).value:
         return None
-    if limit is not None and limit.origin != "default" and not limit.origin.startswith("engine timestream"):
+    enforced = limit is not None and costs.is_enforced(case, limit, course.now.value)
+    if limit is not None and enforced is not False:
         forecast = course.forecast
         toward = costs.toward_limit(
             course.now.value,
@@ -209,7 +210,7 @@ def _impact(
             limit.unit,
             per_day=course.added,
             days_left=forecast.days if forecast else None,
-            is_enforced=costs.is_enforced(case, limit),
+            is_enforced=enforced,
         )
         if forecast is not None and forecast.days is not None and forecast.days <= case.harm.warning_days:
             return toward

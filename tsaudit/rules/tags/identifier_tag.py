@@ -179,8 +179,7 @@ def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]
     used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0
     days = max(limit.value - used, 0) / per_day if per_day else None
     near = used >= case.harm.limit_warning * limit.value or (days is not None and days <= case.harm.warning_days)
-    # More values than the limit prove that the server does not enforce it.
-    enforced = False if used > limit.value else costs.is_enforced(case, limit)
+    enforced = costs.is_enforced(case, limit, used)
     toward = costs.toward_limit(used, limit.value, limit.unit, per_day=per_day, days_left=days, is_enforced=enforced)
     return toward if near and enforced is not False else series
 

@@ -174,7 +174,7 @@ def _finding(
         unit="collections",
         how="collections whose names differ only in the period",
     )
-    if is_near and costs.is_enforced(case, limit):
+    if is_near and costs.is_enforced(case, limit, files):
         impact = costs.toward_limit(files, limit.value, limit.unit, days_left=days, how="listed on the whole server")
     reached = f"; {limit_reached(forecast)}" if forecast and soon else ""
     return Finding(
