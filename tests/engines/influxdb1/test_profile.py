@@ -37,6 +37,7 @@ from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import How, Profile, Reason, ServerStatus
 from tsaudit.model.timeline import stored_bytes
 
@@ -267,7 +268,7 @@ def _wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def test_bytes_are_those_of_the_files_whoever_asks(influxd_auth: Influxd) -> None:
+def test_bytes_and_counters_are_the_server_s_whoever_asks(influxd_auth: Influxd) -> None:
     url, login = influxd_auth.url, {"u": ADMIN[0], "p": ADMIN[1]}
     for statement in (
         "CREATE DATABASE held",
@@ -285,9 +286,12 @@ def test_bytes_are_those_of_the_files_whoever_asks(influxd_auth: Influxd) -> Non
     target = Target(name="t", engine="influxdb1", url=url, username="counter", password="c", databases=databases)
     denied = collected(target)
     assert {(g.fact, g.reason, g.database) for g in denied.gaps} == {
-        ("database_bytes", Reason.DENIED, name) for name in databases
+        *(("database_bytes", Reason.DENIED, name) for name in databases),
+        ("server_status", Reason.DENIED, None),
     }
-    assert "grant READ on _internal, see sql/influxdb1/grants.md" in denied.gaps[0].detail
+    assert all("grant READ on _internal, see sql/influxdb1/grants.md" in gap.detail for gap in denied.gaps)
+    (unmeasured,) = (result for result in evaluate(denied).results if result.code == "SRV001")
+    assert unmeasured.outcome is Outcome.OPEN
     assert _asked(denied) == 2, "refused once, both databases are told the same"
     files = [p for p in influxd_auth.folder.glob("*/held/**/*") if p.suffix in (".tsm", ".wal")]
     kept = sum(path.stat().st_size for path in files)
@@ -302,6 +306,11 @@ def test_bytes_are_those_of_the_files_whoever_asks(influxd_auth: Influxd) -> Non
     assert noted.gaps == ()
     assert noted.databases == admin.databases
     assert '"_internal"' in noted.statements["database_bytes"]
+    assert noted.server is not None
+    assert admin.server is not None
+    assert noted.server.settings == {}
+    for name, value in (("points_written", 5000), ("points_dropped", 0)):
+        assert noted.server.counted(name, "held") == admin.server.counted(name, "held") == value
     assert _asked(noted) == 2
 
 
@@ -326,13 +335,13 @@ def test_bytes_when_the_server_notes_nothing_or_breaks_off(influxd: Influxd, mon
         return true(self, statement, *how)
 
     monkeypatch.setattr(Client, "series", series)
+    both = ("database_bytes", "server_status")
     said |= {"SHOW STATS": FactError(Reason.DENIED, "not authorized"), "_internal": None}
-    (gap,) = collected(target).gaps
-    assert (gap.fact, gap.reason) == ("database_bytes", Reason.UNSUPPORTED)
-    assert "[monitor] store-enabled" in gap.detail
+    gaps = collected(target).gaps
+    assert [(gap.fact, gap.reason) for gap in gaps] == [(fact, Reason.UNSUPPORTED) for fact in both]
+    assert all("[monitor] store-enabled" in gap.detail for gap in gaps)
     said["_internal"] = FactError(Reason.TIMED_OUT, "cancelled")
-    (gap,) = collected(target).gaps
-    assert (gap.fact, gap.reason) == ("database_bytes", Reason.TIMED_OUT)
+    assert [(gap.fact, gap.reason) for gap in collected(target).gaps] == [(fact, Reason.TIMED_OUT) for fact in both]
     said["SHOW STATS"] = FactError(Reason.FAILED, "broke off")
     found = {gap.fact: gap.reason for gap in collected(target).gaps}
     assert found == {"server_status": Reason.FAILED, "database_bytes": Reason.FAILED}

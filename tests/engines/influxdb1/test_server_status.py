@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import NOW
 from tests.collecting import collected
-from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
+from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd, run_influxd
 from tsaudit.config.settings import Target
 from tsaudit.evaluation import evaluate
@@ -78,21 +78,3 @@ def test_points_beyond_the_retention_are_no_loss(influxd: Influxd) -> None:
     assert profile.server is not None
     assert profile.server.counted("points_dropped", database) == 0
     assert not dropped
-
-
-def test_a_user_who_is_no_administrator_learns_nothing_and_lacks_nothing(tmp_path: Path) -> None:
-    for server in run_influxd(tmp_path, auth=True):
-        influxql(server.url, "CREATE USER root WITH PASSWORD 'x' WITH ALL PRIVILEGES")
-        login = {"u": "root", "p": "x"}
-        for statement in (
-            "CREATE DATABASE shop",
-            "CREATE USER reader WITH PASSWORD 'y'",
-            "GRANT READ ON shop TO reader",
-        ):
-            influxql(server.url, statement, **login)
-        write_lines(server.url, "shop", iter(["cpu,host=a usage=1.5"]), **login)
-        about = {"name": "test", "engine": "influxdb1", "url": server.url, "databases": ("shop",)}
-        target = Target(**about, username="reader", password="y")
-        profile = collected(target)
-        assert profile.server is None
-        assert "server_status" not in {gap.fact for gap in profile.gaps}

@@ -96,6 +96,22 @@ def test_a_restart_begins_the_counters_anew() -> None:
     assert finding.observed == 3
 
 
-def test_nobody_but_an_administrator_sees_the_counters() -> None:
-    profile = dataclasses.replace(_profile(5_000), server=None)
-    assert not _found(profile)
+def _recorded(profile: Profile) -> Profile:
+    """As `_internal` tells it to a user who is no administrator."""
+    assert profile.server is not None
+    return dataclasses.replace(profile, server=dataclasses.replace(profile.server, started=None))
+
+
+def test_without_the_start_only_what_came_since_the_audit_before_counts() -> None:
+    (first,) = _found(_recorded(_profile(5_000, 100_000)))
+    assert (first.severity, first.impact) == (Severity.NOTE, None)
+    # The audit before may have been that of an administrator.
+    for before in (_profile(5_000, 100_000, days_ago=1), _recorded(_profile(5_000, 100_000, days_ago=1))):
+        assert not _found(_recorded(_profile(5_000, 200_000)), before)
+        (finding,) = _found(_recorded(_profile(5_050, 200_000)), before)
+        assert (finding.severity, finding.observed) == (Severity.WARNING, 50)
+
+
+def test_an_expired_shard_takes_its_counters_along() -> None:
+    up = timedelta(days=40)
+    assert not _found(_profile(100, 90_000, up), _profile(5_000, 100_000, up, days_ago=1))

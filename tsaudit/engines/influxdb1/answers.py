@@ -65,7 +65,7 @@ def summed(answer: Iterator[Series]) -> dict[tuple[str, str], int]:
 
 def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float]]:
     """(kind, name, database, value) of what the server says of itself."""
-    dropped: dict[tuple[str, str], float] = {}
+    counters: dict[tuple[str, str], float] = {}
     indexes = set[str]()
     for series in answer:
         match series.get("name"):
@@ -82,10 +82,11 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                 indexes.add(tags.get("indexType", ""))
                 for name, column in _COUNTERS.items():
                     key = name, tags["database"]
-                    dropped[key] = dropped.get(key, 0.0) + sum(float(n) for n in influxql.column(series, column) if n)
-    if indexes and indexes <= {"inmem", "tsi1"}:
-        yield "setting", "index_in_memory", "", float("inmem" in indexes)
-    yield from (("counter", name, database, value) for (name, database), value in dropped.items())
+                    counters[key] = counters.get(key, 0.0) + sum(float(n) for n in influxql.column(series, column) if n)
+    # Shards keep the index that they were made with, so that a server may have both.
+    if indexes in ({"inmem"}, {"tsi1"}):
+        yield "setting", "index_in_memory", "", float(indexes == {"inmem"})
+    yield from (("counter", name, database, value) for (name, database), value in counters.items())
 
 
 _COUNTERS: Final = {"points_written": "writePointsOk", "points_dropped": "writePointsDropped"}

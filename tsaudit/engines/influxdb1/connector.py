@@ -15,7 +15,7 @@ import pyarrow as pa
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.influx import batching, influxql, streaming
-from tsaudit.engines.influx.influxql import Reader
+from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import (
     as_batch,
@@ -258,13 +258,10 @@ class InfluxConnection:
         return found
 
     def _server_status(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """What the server says of itself to administrators; nothing for anybody else, who need not be one."""
-        try:
-            found = list(status_rows(self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows)))
-        except FactError as error:
-            if error.reason is not Reason.DENIED:
-                raise
-            found = []
+        """What the server says of itself: all of it to administrators, to others the counters that it recorded."""
+        statement, answer = self._about_shards(ask, "limits and dropped points")
+        found = list(status_rows(iter(answer)))
+        ask.rows.statement = statement
         yield pa.record_batch(
             {
                 **{name: pa.array([row[i] for row in found], pa.string()) for i, name in enumerate(_STATUS)},
@@ -288,29 +285,33 @@ class InfluxConnection:
         yield pa.record_batch({"data_bytes": pa.array([held], pa.int64()), "index_bytes": pa.nulls(1, pa.int64())})
 
     def _ask_for_bytes(self, ask: _Ask) -> _FileBytes:
-        """The current bytes, which the server shows only to administrators; otherwise those it recorded about
-        itself.
+        statement, answer = self._about_shards(ask, "bytes")
+        return _FileBytes(statement, summed(iter(answer)))
+
+    def _about_shards(self, ask: _Ask, hidden: str) -> tuple[str, list[Series]]:
+        """The answer about the shards now, which the server gives only to administrators; otherwise what it recorded
+        about itself. With the statement that was answered. `hidden`: what others do not see. FactError.
         """
         rows = ask.rows
         try:
-            return _FileBytes(rows.statement, summed(self._client.whole(rows.statement, ask.timeout_s, rows)))
+            return rows.statement, list(self._client.whole(rows.statement, ask.timeout_s, rows))
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
         statement = queries.render_file(queries.root() / _ENGINE / "_noted_shards.influxql")
         rows.statements += 1
         try:
-            found = summed(self._client.whole(statement, ask.left_s, rows))
+            answer = list(self._client.whole(statement, ask.left_s, rows))
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
-            raise FactError(Reason.DENIED, f"only administrators can see bytes; {_NOTES}") from error
-        if not found:
+            raise FactError(Reason.DENIED, f"only administrators can see {hidden}; {_NOTES}") from error
+        if not answer:
             # It would have recorded at least its own database.
             raise FactError(
                 Reason.UNSUPPORTED, ("the server does not record statistics about itself: [monitor] store-enabled")
             )
-        return _FileBytes(statement, found)
+        return statement, answer
 
 
 def _about(part: retention.Part, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
     `max-series-per-database` or `max-values-per-tag`. It does not count points beyond the retention here, which nobody
     wants to keep. Counters begin at the server's start: after a restart, and on the first audit if the server has run
-    for a day at most, all of them count; a longer past is a note, because nobody knows when it was. Only an
-    administrator sees the counters; for other users the rule finds nothing.
+    for a day at most, all of them count; a longer past is a note, because nobody knows when it was. Users who are no
+    administrators need the right to read `_internal`, where the server records the counters, but not its start.
 
     ## Why it matters
 
@@ -74,18 +74,20 @@ class _Lost:
 
 
 def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
+    """None if the server does not tell. A shard that expires takes its counters along, so this is the least."""
     points, accepted = status.counted(_DROPPED, database), status.counted(_WRITTEN, database) or 0
     if points is None:
         return None
     past = case.timeline.of(_DROPPED, Subject(database))
     goes_on = len(past) > 1 and past[-1].value not in (0, past[-2].value)
-    before, day = case.timeline.previous and case.timeline.previous.server, case.timeline.previous
-    if before and day and before.started == status.started:
+    day = case.timeline.previous
+    before = day.server if day else None
+    if before and day and (before.started == status.started or None in (before.started, status.started)):
         points -= before.counted(_DROPPED, database) or 0
-        accepted -= before.counted(_WRITTEN, database) or 0
+        accepted = max(accepted - (before.counted(_WRITTEN, database) or 0), 0)
         return _Lost(points, accepted + points, f"since the audit of {written(day.day)}", True, goes_on)
     if status.started is None:
-        return _Lost(points, accepted + points, "since the server started", before is not None, goes_on)
+        return _Lost(points, accepted + points, "since the server started", False, goes_on)
     is_recent = before is not None or case.profile.collected_at - status.started <= timedelta(days=1)
     since = f"since the server started on {written(status.started.date())}"
     return _Lost(points, accepted + points, since, is_recent, goes_on)
