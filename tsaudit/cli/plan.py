@@ -76,7 +76,9 @@ def _print_problem(found: Plan, result: AuditResult) -> None:
     summary = of_finding(finding, rule.code, result.plans, result.target, result.day)
     click.echo(f"  {show.word(finding.severity)}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
     show.paragraph(summary.headline, "  ", most=_COLUMNS)
-    for line in show.figures(((figure.label, figure.text) for figure in summary.figures), "    ", _COLUMNS):
+    # A plan has to fit on a screen, and the headline has said some of them.
+    figures = ((figure.label, figure.text) for figure in summary.figures if figure.text not in summary.headline)
+    for line in show.figures(figures, "    ", _COLUMNS):
         click.echo(line)
     if others := behind[1:]:
         codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)
