@@ -34,7 +34,7 @@ _UNKNOWN = "Find the measurement that grew and the tag that multiplies its serie
     costs={Currency.LIMIT},
     guidelines=("A1", "E1"),
     requires={"series_listing"},
-    uses={"database_series", "options"},
+    uses={"database_series", "options", "server_status"},
     kinds=SERIES_KINDS,
     thresholds=(MAX_SERIES, COUNT_FIELDS),
 )

@@ -35,7 +35,7 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
     costs={Currency.LIMIT, Currency.SERIES},
     guidelines=("A4",),
     requires={"series_listing", "tag_values"},
-    uses={"database_series"},
+    uses={"database_series", "server_status"},
     kinds=SERIES_KINDS,
     thresholds=(
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),

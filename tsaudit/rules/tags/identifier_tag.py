@@ -23,7 +23,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
     guidelines=("A6", "E4", "G5"),
     follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_values"},
-    uses={"row_count", "null_counts"},
+    uses={"row_count", "null_counts", "server_status"},
     kinds=SERIES_KINDS,
     thresholds=(
         Threshold("max_ids", 1_000, "values shaped like IDs", "our default: more devices than most teams operate"),
