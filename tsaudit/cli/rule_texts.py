@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit import plugins
-from tsaudit.harm import worst_of
 
 if TYPE_CHECKING:
     from tsaudit.rule import Rule
@@ -72,6 +71,8 @@ def texts_of(rules: Iterable[Rule]) -> tuple[RuleText, ...]:
 
 
 def _of_rule(rule: Rule) -> RuleText:
+    from tsaudit.harm import worst_of
+
     return RuleText(
         code=rule.code,
         name=rule.name,
