@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import not_audited, plugins
+from tsaudit.analysis.columns.roles import is_guess
 from tsaudit.config.harm import Harm
 from tsaudit.harm import decided
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
+from tsaudit.model.impact import Basis
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
 from tsaudit.model.timeline import Timeline
@@ -170,8 +172,26 @@ def _found(case: Case, switches: RulePolicy) -> tuple[Finding, ...]:
     rule = case.rule
     kept = [finding for finding in rule.check(case) if _setting(rule, switches, finding) != "off"]
     kept = kept if rule.family in _LEAVE_SERIES else list(with_series(case.profile, kept))
+    kept = [_based(case, finding) for finding in kept]
     tags = {(m.database, m.name, t.key): t for m in case.measurements for t in m.tags if t.metrics} if kept else {}
     return tuple(_in_metric(tags.get(astuple(finding.subject)), finding) for finding in kept)
+
+
+_OF_TAGS: Final = (Family.CARDINALITY, Family.TAGS)
+"""Families of rules whose figures count the tags."""
+
+
+def _based(case: Case, finding: Finding) -> Finding:
+    """The finding as one that rests on a guess, if most of the series that it counts are by tags nobody declared."""
+    if case.rule.family not in _OF_TAGS or not case.engine.infers_roles or finding.basis is not Basis.MEASURED:
+        return finding
+    at, counted, guessed = finding.subject, 0, 0
+    for m in case.profile.measurements:
+        if at.database in ("", m.database) and at.measurement in ("", m.name):
+            series = m.series.value if m.series else 1
+            counted += series
+            guessed += series if any(is_guess(tag.role_reason) for tag in m.tags) else 0
+    return replace(finding, basis=Basis.INFERRED) if 2 * guessed > counted else finding
 
 
 def _in_metric(tag: Tag | None, finding: Finding) -> Finding:

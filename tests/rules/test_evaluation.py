@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.builders import NOW, a_finding, a_measurement, a_profile
+from tests.builders import NOW, a_finding, a_measurement, a_profile, a_tag
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.finding import Finding, Outcome, Severity, Verdict
 from tsaudit.model.impact import Currency, Impact
@@ -194,3 +194,24 @@ def test_series_are_affected_only_by_rules_about_what_adds_them() -> None:
     results = [evaluate(profile, rules=[one]).results[0] for one in (too_many_things, about_index)]
     affected = [result.findings[0].affected_series for result in results]
     assert affected == [5_000, None]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "severity"),
+    [
+        (("", ""), Severity.CRITICAL),
+        (("set in tsaudit.yaml", "a varchar column with short values"), Severity.CRITICAL),
+        # Most of the series that were counted are by a tag that nobody declared.
+        (("a varchar column with short values", ""), Severity.NOTE),
+    ],
+)
+def test_series_by_guessed_tags_are_a_note(reasons: tuple[str, str], severity: Severity) -> None:
+    measurements = (
+        a_measurement(name, series=series, tags=(dataclasses.replace(a_tag("host", series), role_reason=reason),))
+        for name, series, reason in zip(("large", "small"), (90, 10), reasons, strict=True)
+    )
+    limits = LimitPolicy(target={"high-series-cardinality.max_series": 100})
+    (result,) = evaluate(
+        a_profile(*measurements), policy=limits, rules=[r for r in all_rules() if r.code == "CAR001"]
+    ).results
+    assert {f.severity for f in result.findings if not f.subject.measurement} == {severity}
