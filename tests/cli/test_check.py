@@ -387,3 +387,29 @@ def test_roles_that_were_guessed_are_one_list_to_paste(folder: Path, tsaudit: Ts
     pasted = "columns: {readings: {kind: series, time: ts, tags: [site], fields: [celsius]}}"
     (folder / "tsaudit.yaml").write_text(f"{target}, {pasted}}}]\n")
     assert tsaudit("check", "--roles").output == "# shop: 0 roles guessed in 0 tables\n"
+
+
+def test_roles_of_a_target_that_cannot_be_reached(folder: Path, tsaudit: Tsaudit) -> None:
+    (folder / "tsaudit.yaml").write_text(
+        "targets:\n"
+        "  - {name: gone, engine: sqlite, url: 'sqlite:///none/gone.db'}\n"
+        "  - {name: tagged, engine: influxdb1, url: 'http://127.0.0.1:1'}\n"
+    )
+    result = tsaudit("check", "--roles")
+    assert result.exit_code == Exit.NOT_AUDITED, result.output
+    gone, tagged = result.output.splitlines()
+    assert gone.startswith("# gone: its roles were not read: ")
+    assert "Error" not in gone
+    assert tagged == "# tagged: influxdb1 declares which columns are tags"
+
+
+def test_names_of_columns_do_not_leave_the_comment(folder: Path, tsaudit: Tsaudit) -> None:
+    with closing(sqlite3.connect(folder / "shop.db")) as connection, connection:
+        connection.execute('CREATE TABLE readings (ts TEXT, "si\nte" TEXT, celsius REAL)')
+        rows = [(f"2026-01-01 00:{n // 3:02}:00", f"s{n % 3}", n / 7) for n in range(60)]
+        connection.executemany("INSERT INTO readings VALUES (?, ?, ?)", rows)
+    (folder / "tsaudit.yaml").write_text(
+        "targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db', window: 9000d}]\n"
+    )
+    found = yaml.safe_load(tsaudit("check", "--roles").output)
+    assert found["columns"]["readings"]["tags"] == ["si\nte"]

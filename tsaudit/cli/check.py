@@ -10,7 +10,7 @@ import click
 
 from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
-from tsaudit.text import many, number
+from tsaudit.text import many, number, printable
 
 if TYPE_CHECKING:
     from tsaudit.collect import Probed
@@ -31,6 +31,8 @@ _WIDTHS = (14, 32)
 """The least and the most; a longer name moves its line to the right."""
 _MOST_TABLES = 50
 """Of one target, whose kind and columns are shown."""
+_MOST_OF_COMMENT = 300
+"""Characters of the comment after the roles of a table."""
 _CALL_S = 10.0
 """Seconds Slack may take to identify the token's owner."""
 
@@ -213,10 +215,13 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     What exists on the target is added to `seen`. `before`: its newest profile.
     """
     from tsaudit import not_audited
+    from tsaudit.engines.connection import ConnectorError
     from tsaudit.model.profile import Reason
 
-    probed = _probed(target, before)
-    if probed is None:
+    try:
+        probed = _probed(target, before)
+    except ConnectorError as error:
+        _line(target.name, "failed", str(error))
         return False
     profile = probed.profile
     if (cause := not_audited.unseen(profile)) is not None:
@@ -248,47 +253,49 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     return not missed
 
 
-def _probed(target: Target, before: Profile | None) -> Probed | None:
-    """What exists on the target; None, after saying why, if it cannot be reached."""
+def _probed(target: Target, before: Profile | None) -> Probed:
+    """What exists on the target. ConnectorError if it cannot be reached."""
     from tsaudit.collect import probe
-    from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.opening import with_connection
 
     def look(connection: Connection, end: Deadline) -> Probed:
         return probe(target, connection, deadline=end, most_tables=_MOST_TABLES, previous=before)
 
-    try:
-        with progress.shown() as watched:
-            watched.say(target.name, f"looking at what can be measured on {target.engine}")
-            return with_connection(target, look)
-    except ConnectorError as error:
-        _line(target.name, "failed", str(error))
-        return None
+    with progress.shown() as watched:
+        watched.say(target.name, f"looking at what can be measured on {target.engine}")
+        return with_connection(target, look)
 
 
 def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
-    """Prints the guessed roles of the targets as YAML."""
+    """Prints the guessed roles of the targets as YAML; everything else is a comment."""
+    from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.registry import ENGINES
     from tsaudit.text.table_roles import override
 
-    well = True
+    code = Exit.OK
     for target in chosen:
         if not ENGINES[target.engine].infers_roles:
-            click.echo(f"# {target.name}: {target.engine} declares which columns are tags")
+            show.line(f"# {target.name}: {target.engine} declares which columns are tags")
             continue
-        probed = _probed(target, _before(settings, target))
-        well = well and probed is not None
-        guessed = {table.name: _guessed(table) for table in (probed.tables if probed else ())}
-        asked = [table for table in (probed.tables if probed else ()) if table.kind is None or guessed[table.name]]
+        try:
+            probed = _probed(target, _before(settings, target))
+        except ConnectorError as error:
+            show.line(f"# {target.name}: its roles were not read: {error}")
+            code = Exit.NOT_AUDITED
+            continue
+        guessed = {table.name: _guessed(table) for table in probed.tables}
+        asked = [table for table in probed.tables if table.kind is None or guessed[table.name]]
         roles = sum(map(len, guessed.values()))
-        click.echo(f"# {target.name}: {many(roles, 'role')} guessed in {many(len(asked), 'table')}")
+        more = f"; {many(probed.others, 'more table')} not looked at" if probed.others else ""
+        show.line(f"# {target.name}: {many(roles, 'role')} guessed in {many(len(asked), 'table')}{more}")
         if asked:
-            click.echo("columns:")
+            show.line("columns:")
         for table in asked:
             names = ", ".join(guessed[table.name])
             why = f"guessed: {names}" if names else "what are its rows? set `kind`"
-            click.echo(f"  {override(table)}  # {why}")
-    return Exit.OK if well else Exit.NOT_AUDITED
+            # YAML is not cut off, and escapes by itself what is not printable.
+            click.echo(f"  {override(table)}  # {printable(why, _MOST_OF_COMMENT)}")
+    return code
 
 
 def _guessed(table: Measurement) -> list[str]:
