@@ -28,18 +28,26 @@ _SLOPE_DAYS: Final = 7
 
 def of_series(case: Case, measurement: Measurement, tags: Iterable[str]) -> Impact | None:
     """What the tags cost together in series; None where series cost nothing by themselves."""
-    if not case.engine.has_costly_series:
-        return None
     names = tuple(tags)
     avoidable = avoidable_series(measurement, names)
+    priced = of_count(case, measurement, avoidable, how=f"series with and without {', '.join(names)}")
+    if priced is None:
+        return None
+    growth = avoidable * _growth(case, measurement, names)
+    return replace(priced, per_day=growth, kept_days=kept_days(case, measurement))
+
+
+def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:
+    """What a known number of series of its database costs, which does not grow; None where series cost nothing."""
+    engine = case.engine
+    if not engine.has_costly_series:
+        return None
     return Impact(
         Currency.SERIES,
         now=avoidable,
         whole=database_series(case, measurement),
-        per_day=avoidable * _growth(case, measurement, names),
-        kept_days=kept_days(case, measurement),
-        unit_bytes=case.engine.series_bytes(measurement),
-        how="; ".join(filter(None, (f"series with and without {', '.join(names)}", case.engine.series_price))),
+        unit_bytes=engine.series_bytes(measurement),
+        how="; ".join(filter(None, (how, engine.series_price))),
     )
 
 
@@ -198,19 +206,6 @@ def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
     enforced = case.engine.enforces_limits(case.profile)
     # More than a limit proves that it is not enforced, where the server does not tell.
     return False if enforced is None and used > limit.value else enforced
-
-
-def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:
-    """What a known number of series of its database costs, which does not grow; None where series cost nothing."""
-    if not case.engine.has_costly_series:
-        return None
-    return Impact(
-        Currency.SERIES,
-        now=avoidable,
-        whole=database_series(case, measurement),
-        unit_bytes=case.engine.series_bytes(measurement),
-        how=f"{how}; {case.engine.series_price}",
-    )
 
 
 _SLOPE_OF_DAYS: Final = 28
