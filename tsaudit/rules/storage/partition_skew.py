@@ -24,7 +24,7 @@ _QUIET_DAYS: Final = 7
 
 @rule(
     code="STO003",
-    title="Partitions do not do their work",
+    title="Partitions do not work as intended",
     costs={Currency.MECHANISM},
     guidelines=("E12",),
     follows_from={"STO004": Reach.MEASUREMENT},
