@@ -286,7 +286,7 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
         guessed = {table.name: _guessed(table) for table in probed.tables}
         asked = [table for table in probed.tables if table.kind is None or guessed[table.name]]
         roles = sum(map(len, guessed.values()))
-        more = f"; {many(probed.others, 'more table')} not looked at" if probed.others else ""
+        more = f"; {many(probed.others, 'more table')} not checked" if probed.others else ""
         show.line(f"# {target.name}: {many(roles, 'role')} guessed in {many(len(asked), 'table')}{more}")
         if asked:
             show.line("columns:")
