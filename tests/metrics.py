@@ -14,5 +14,5 @@ def write_metrics(path: Path) -> None:
     """
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("create table CPUUSE (time text, host text, usage real, load text)")
-        rows = [(f"-{30 * i} minutes", f"h{i % 3}", i / 7, f"{i % 9}") for i in range(90)]
+        rows = [(f"-{30 * i} minutes", f"h{i % 3}", i / 7, f"{(7 * i % 90) / 7:.2f}") for i in range(90)]
         connection.executemany("insert into CPUUSE values (datetime('now', ?), ?, ?, ?)", rows)
