@@ -12,7 +12,7 @@ from tsaudit.cli import options, show, stored
 from tsaudit.text import listed, short_fingerprint
 
 if TYPE_CHECKING:
-    from tsaudit.model.finding import AuditResult
+    from tsaudit.model.finding import AuditResult, Finding, RuleResult
     from tsaudit.model.plan import Plan, Step
 
 _COLUMNS: Final = 100
@@ -30,16 +30,18 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
 
     There is one plan for each measurement that warnings and critical findings ask to change, and one for all that need
     the same changes. It fits on a screen: what is wrong, what the changes achieve, and at most five steps. The plan of
-    the worst finding is first.
+    the worst finding is first. Findings without a plan come last, with what to do about them.
     """
     settings = options.load_settings(config)
     with options.open_store(settings) as store:
         result = stored.result_of(store, target, day)
     chosen = [one for one in result.plans if measurement is None or measurement in _names(one)]
-    if measurement is not None and not chosen:
+    others = [pair for pair in _without_plan(result) if measurement in (None, pair[1].subject.measurement)]
+    if measurement is not None and not chosen and not others:
         from tsaudit.text import nearest
 
         names = {name for one in result.plans for name in _names(one)}
+        names |= {finding.subject.measurement for _, finding in _without_plan(result)} - {""}
         raise click.BadParameter(
             f"no finding asks to change `{measurement}`{nearest(measurement, names)}", param_hint="MEASUREMENT"
         )
@@ -51,8 +53,25 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
     for one in chosen:
         print_plan(one, result)
         show.line()
-    if not chosen:
-        show.line("Nothing to do: no warning or critical finding asks for a change that tsaudit can describe.")
+    for rule, finding in others:
+        show.paragraph(str(finding.subject), "", most=_COLUMNS)
+        _print_summary(rule, finding, result)
+        show.paragraph(finding.fix, "  ", most=_COLUMNS)
+        show.line()
+    if not chosen and not others:
+        show.line("Nothing to do: there is no warning or critical finding.")
+
+
+def _without_plan(result: AuditResult) -> list[tuple[RuleResult, Finding]]:
+    """Warnings and critical findings that no plan is for: what to do about them is a sentence."""
+    from tsaudit.model.finding import Severity
+    from tsaudit.planning import describe
+
+    return [
+        (rule, finding)
+        for rule, finding in result.findings()
+        if finding.severity is not Severity.NOTE and describe.of_finding(finding, result.plans) is None
+    ]
 
 
 def _names(found: Plan) -> set[str]:
@@ -66,13 +85,20 @@ def _names(found: Plan) -> set[str]:
 def _print_problem(found: Plan, result: AuditResult) -> None:
     """Print the summary of the worst finding that the plan is for: what is wrong, how severe, and the time left."""
     from tsaudit.planning import describe
-    from tsaudit.summary import of_finding
     from tsaudit.text import many
 
     behind = describe.behind(found, result)
     if not behind:
         return
-    rule, finding = behind[0]
+    _print_summary(*behind[0], result)
+    if others := behind[1:]:
+        codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)
+        show.line(f"  and {many(len(others), 'other finding')} ({codes})")
+
+
+def _print_summary(rule: RuleResult, finding: Finding, result: AuditResult) -> None:
+    from tsaudit.summary import of_finding
+
     summary = of_finding(finding, rule.code, result.plans, result.target, result.day)
     click.echo(f"  {show.word(finding.severity)}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
     show.paragraph(summary.headline, "  ", most=_COLUMNS)
@@ -80,9 +106,6 @@ def _print_problem(found: Plan, result: AuditResult) -> None:
     figures = ((figure.label, figure.text) for figure in summary.figures if figure.text not in summary.headline)
     for line in show.figures(figures, "    ", _COLUMNS):
         click.echo(line)
-    if others := behind[1:]:
-        codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)
-        show.line(f"  and {many(len(others), 'other finding')} ({codes})")
 
 
 def print_plan(found: Plan, why: AuditResult | None = None) -> None:
