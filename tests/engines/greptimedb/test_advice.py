@@ -67,13 +67,17 @@ def _plan(profile: Profile, *changes: Change, at: Subject = AT) -> Plan:
 def _written(server: GreptimeDB, *, same_time: bool = False, options: dict[str, str] | None = None) -> Make:
     """Writes a table, and returns what makes changes of it as the plan says, and returns the plan's steps.
 
-    `same_time`: whether rows that differ in `trace` alone have their time in common.
+    `same_time`: whether rows that differ in `trace` alone have their time in common, and traces have several rows.
     """
     at = times(COUNT, timedelta(hours=2))
     rows = [
         Row(
             at[i // 2 if same_time else i],
-            {"app": "a", "trace": f"t{i}", "place": f"loc-x{i % 2 if not same_time else 0}.r1"},
+            {
+                "app": "a",
+                "trace": f"t{i % 16 if same_time else i}",
+                "place": f"loc-x{i % 2 if not same_time else 0}.r1",
+            },
             {"v": VALUES[i % 5], "u": i / 4, "line": "x"},
         )
         for i in range(COUNT)
@@ -109,7 +113,8 @@ def test_all_changes_are_made_in_one_new_table(server: GreptimeDB) -> None:
     assert "MODIFY COLUMN" not in text
     table = server.tables["shop", "logs"]
     assert list(table.key) == ["app", "place"]
-    assert table.options == {"ttl": "365d"}
+    # Each row had a key of its own, so that none overwrote another one; without `trace`, some would.
+    assert table.options == {"ttl": "365d", "append_mode": "true"}
     assert {c: k for c, k in table.indexes.items() if k} == {"trace": ["skipping"], "v": ["skipping"]}
     rows = server.rows(table).to_pylist()
     assert len(rows) == COUNT
@@ -193,6 +198,19 @@ def test_columns_that_move_out(server: GreptimeDB) -> None:
     assert list(moved.key) == ["app", "place", "trace"]
     assert {c: k for c, k in moved.indexes.items() if k} == {"line": ["fulltext"], "v": ["skipping"]}
     assert moved.options == {"ttl": "7days"}
+
+
+def test_columns_that_move_out_of_a_table_that_changes(server: GreptimeDB) -> None:
+    """Their table is like the one that they leave will be."""
+    _written(server)(
+        MakeField(AT, "trace"),
+        DropIndex(AT, "FULLTEXT_INDEX_line", ("line",), "fulltext"),
+        SplitMeasurement(AT, "events", ("v", "line")),
+    )
+    moved = server.tables["shop", "events"]
+    assert list(moved.key) == list(server.tables["shop", NAME].key) == ["app", "place"]
+    assert {c: k for c, k in moved.indexes.items() if k} == {"v": ["skipping"]}
+    assert moved.options == {"ttl": "7days", "append_mode": "true"}
 
 
 def test_a_column_that_is_no_longer_written_is_dropped(server: GreptimeDB) -> None:

@@ -54,7 +54,7 @@ def server() -> Iterator[GreptimeDB]:
 def test_a_copy_holds_what_the_table_held(
     server: GreptimeDB, database: str, measurement: str, tag: str, field: str, value: str
 ) -> None:
-    rows = [Row(at, {f"t{tag}": value, "z": str(i)}, {f"f{field}": float(i)}) for i, at in enumerate(times(3))]
+    rows = [Row(at, {f"t{tag}": value, "z": str(i % 3)}, {f"f{field}": float(i)}) for i, at in enumerate(times(9))]
     settled = Greptime(options={"comment": value, "ttl": "7days"}, indexes={f"f{field}": "skipping"})
     key = (f"t{tag}", "z")
     table = Table(measurement, key, {f"f{field}": "float"}, rows, key=key, time=f"x{tag}", greptime=settled)

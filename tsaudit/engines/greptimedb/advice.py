@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, timedelta
 from functools import cached_property
@@ -52,6 +52,8 @@ _OF_LOGS: Final = frozenset(
 )
 """Columns that the receiver makes of each log; other tags are keys that its header names."""
 _MOST_NAMES: Final = 4
+_EACH_ROW: Final = 0.5
+"""Values of the key for each row from which on a key names rows, not sources."""
 
 
 class GreptimeAdvice(SqlAdvice):
@@ -126,7 +128,7 @@ class GreptimeAdvice(SqlAdvice):
         added = [c.column for c in self.changes if isinstance(c, MakeTag) and not self._stays_append_only]
         key += [column for column in added if column not in key and column in here.columns]
         options = {c.option: c.value for c in self.changes if isinstance(c, SetOption)}
-        if not key and primary_key(here) and not self._stays_append_only:
+        if primary_key(here) and not self._stays_append_only and (not key or self._loses_ids(gone)):
             options |= APPEND_ONLY
         if options.get("append_mode") == "true":
             options |= APPEND_ONLY
@@ -142,6 +144,19 @@ class GreptimeAdvice(SqlAdvice):
             not any(isinstance(c, SetKey) and c.partitions == 1 for c in self.changes),
             any(isinstance(c, DropRepeats) for c in self.changes),
         )
+
+    def _loses_ids(self, gone: Set[str]) -> bool:
+        """Whether the key loses what kept nearly every row apart: without it, rows that never did would overwrite each
+        other.
+        """
+        series, rows = self.place.here.series, self.place.here.rows
+        is_each = (
+            deduplicates(self.place.here)
+            and series is not None
+            and rows is not None
+            and series.value >= _EACH_ROW * rows.value
+        )
+        return is_each and bool(gone & set(primary_key(self.place.here)))
 
     @cached_property
     def _is_replaced(self) -> bool:
@@ -367,11 +382,13 @@ class GreptimeAdvice(SqlAdvice):
         return f"{self.place.quoted([here.time_column])} >= '{window.start.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
 
     def table_ddl(self, name: str, types: Mapping[str, str], key: Sequence[str], like: Measurement) -> str:
-        kinds = {column: indexes_on(like, column) for column in types}
-        return create(self.place, name, types, key, like.time_column, kinds, options_clause(like, {}))
+        # Of a family there is no table that becomes another one.
+        new = NewTable((), None) if self.place.measurement is None else self._new
+        kinds = {column: new.indexes.get(column, frozenset(indexes_on(like, column))) for column in types}
+        return create(self.place, name, types, key, like.time_column, kinds, options_clause(like, new.options))
 
     def key_among(self, columns: Sequence[str]) -> tuple[str, ...]:
-        return tuple(column for column in primary_key(self.place.here) if column in columns)
+        return tuple(column for column in self._new.key if column in columns)
 
     def is_unique(self, key: Sequence[str]) -> bool:  # noqa: ARG002 -- its key identifies rows only if it deduplicates
         return deduplicates(self.place.here) or super().is_unique(())
