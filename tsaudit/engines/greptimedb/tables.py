@@ -21,6 +21,9 @@ _FEW_EVENTS: Final = 20
 """Different values from which on a text may tell events apart."""
 _SHARE_OF_EVENTS: Final = 0.05
 """The same, as a share of the rows read."""
+_MOSTLY: Final = 0.5
+_REPEATED: Final = 0.01
+"""Share of rows that senders repeat after errors; more are not the same ones."""
 INDEX_KINDS: Final = frozenset({"inverted", "skipping", "fulltext"})
 """Of those that can be set and unset on a column."""
 
@@ -78,6 +81,24 @@ def event_columns(measurement: Measurement) -> list[Field]:
     texts = (f for f in measurement.fields if any(map(is_text, f.types)))
     many = (f for f in texts if f.distinct is not None and f.distinct.value >= enough)
     return [f for f in many if shapes.classify(f.sample).kind in of_events]
+
+
+def varying_texts(measurement: Measurement) -> list[Field]:
+    """Text fields with several values within most series, so that two rows of one key and time may differ in them."""
+    texts = (f for f in measurement.fields if any(map(is_text, f.types)))
+    several = (f for f in texts if f.distinct is not None and f.distinct.value > 1)
+    return [f for f in several if f.constant_ratio is not None and f.constant_ratio.value < _MOSTLY]
+
+
+def lost_events(measurement: Measurement) -> list[Field]:
+    """The texts that say what each event is, of a table whose rows come irregularly and overwrite each other.
+
+    Readings come regularly: there, equal key and time may just as well be the same reading, sent again.
+    """
+    fields, stored = measurement.rhythms.fields if measurement.rhythms else (), measurement.stored
+    is_irregular = sum(f.irregular for f in fields) > sum(f.regular for f in fields)
+    is_lost = stored is not None and (overwritten(measurement) or 0) > _REPEATED * stored.rows
+    return varying_texts(measurement) if is_irregular and is_lost else []
 
 
 def overwritten(measurement: Measurement) -> int | None:

@@ -1,16 +1,19 @@
-"""STO006: no key, and not append-only."""
+"""STO006: rows that overwrite each other."""
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from datetime import timedelta
 
-from tests.builders import NOW, a_field
+from tests.builders import NOW, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import LINES, METHODS, a_table, a_text, findings, steps, stored
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.overwritten_rows import overwritten_rows as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Measurement, Ratio
 from tsaudit.model.subject import Subject
 
 
@@ -20,7 +23,19 @@ def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message
     return dataset(Table("logs", (), {name: "string"}, rows, key=("time",), greptime=settings))
 
 
+def _sites(key: tuple[str, ...]) -> Dataset:
+    """Three sensors of a site report in the same second. `key`: what the table has as tags."""
+    rows = [
+        Row(at, {"site": "north", **({"sensor": s} if "sensor" in key else {})}, {"value": 1.5, "sensor": s})
+        for i, at in enumerate(times(80))
+        for s in random.Random(i).sample(("t1", "t2", "t3"), 3)
+    ]
+    fields = {"value": "float"} if "sensor" in key else {"value": "float", "sensor": "string"}
+    return dataset(Table("readings", key, fields, rows, key=("time", *key)))
+
+
 CASES = (
+    Case(_sites(("site",)), _sites(("site", "sensor")), Subject("", "readings")),
     Case(_logs("false"), _logs("true"), Subject("", "logs")),
     # Of each two rows with one time the files hold both.
     Case(_logs("false", METHODS, "method"), _logs("true", METHODS), Subject("", "logs")),
@@ -81,3 +96,34 @@ def test_silence_when_there_is_a_key_or_options_are_not_known() -> None:
     assert not findings(rule, a_table())
     assert not findings(rule, a_table(key=(), options={"append_mode": "true"}))
     assert not findings(rule, a_table(key=(), options={"engine": "metric"}))
+
+
+def _keyed(in_files: int, *, varies: bool, **options: str) -> Measurement:
+    """Several sources, or one that sends rows again, with the key `host`."""
+    constant = Ratio(0.0 if varies else 1.0, a_source())
+    sensor = dataclasses.replace(a_text("sensor", ("t1", "t2", "t3")), constant_ratio=constant)
+    return a_table(options=options, fields=(a_field("usage", ("double",)), sensor), stored=stored(in_files))
+
+
+def test_loss_with_a_key_when_a_text_may_differ() -> None:
+    (finding,) = findings(rule, _keyed(4_000_000, varies=True))
+    assert finding.message == (
+        "75% of the stored rows were overwritten by others with the same host and time, though sensor may differ."
+    )
+    assert finding.impact is not None
+    assert (finding.impact.now, finding.impact.whole) == (3_000_000, None)
+    assert finding.severity is Severity.WARNING
+    assert findings(rule, _keyed(1_010_102, varies=True))
+    assert not findings(rule, _keyed(1_010_101, varies=True))
+    assert not findings(rule, _keyed(4_000_000, varies=True), max_overwritten_ratio=0.8)
+
+
+def test_note_with_a_key_when_rows_may_have_been_sent_again() -> None:
+    (finding,) = findings(rule, _keyed(4_000_000, varies=False))
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
+    assert finding.message.endswith("with the same host and time.")
+
+
+def test_silence_with_a_key_when_parts_complete_each_other_or_all_rows_stay() -> None:
+    assert not findings(rule, _keyed(4_000_000, varies=True, merge_mode="last_non_null"))
+    assert not findings(rule, _keyed(4_000_000, varies=True, append_mode="true"))

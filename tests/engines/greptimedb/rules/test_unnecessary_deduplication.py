@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from datetime import timedelta
 
-from tests.builders import NOW, a_count, a_field, a_tag
+from tests.builders import NOW, a_count, a_field, a_source, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings, stored
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unnecessary_deduplication import unnecessary_deduplication as rule
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.impact import Currency
-from tsaudit.model.profile import How, Measurement
+from tsaudit.model.profile import FieldRhythm, How, Measurement, Ratio, Rhythms
 from tsaudit.model.subject import Subject
 
 
@@ -24,7 +26,25 @@ def _logs(append_mode: str, again: int = 0) -> Dataset:
     return dataset(table)
 
 
+def _access(append_mode: str) -> Dataset:
+    """An access log of few paths, whose lines come irregularly; some of them in the same millisecond."""
+    chance = random.Random(4)
+    seconds = sorted(chance.uniform(0, 86_400) for _ in range(600))
+    rows = [
+        Row(
+            NOW - timedelta(days=1) + timedelta(milliseconds=int(1_000 * seconds[i - i % 5 // 4])),
+            {"service": "shop"},
+            {"path": chance.choice(("/", "/cart", "/login")), "status": chance.choice((200, 404))},
+        )
+        for i in range(600)
+    ]
+    fields = {"path": "string", "status": "integer"}
+    settings = Greptime(options={"append_mode": append_mode})
+    return dataset(Table("access", ("service",), fields, rows, key=("time", "service"), greptime=settings))
+
+
 CASES = (
+    Case(_access("false"), _access("true"), Subject("", "access")),
     Case(_logs("false"), _logs("true"), Subject("", "logs")),
     Case(_logs("false", again=50), _logs("true"), Subject("", "logs")),
 )
@@ -92,3 +112,18 @@ def test_id_in_the_key_shows_that_no_row_replaces_another() -> None:
     assert not findings(rule, _table(1_000_000, fields=usage[:1], tags=tags, key=("container",)))
     fleet = (a_tag("meter_id", 200_000, IDS[:64], recurring=0.9),)
     assert not findings(rule, _table(1_000_000, fields=usage, tags=fleet, key=("meter_id",)))
+
+
+def test_irregular_rows_are_events_when_too_many_overwrite_each_other() -> None:
+    def table(in_files: int, irregular: int = 2, constant: float = 0.0) -> Measurement:
+        path = dataclasses.replace(a_text("path", ("/", "/cart")), constant_ratio=Ratio(constant, a_source()))
+        rhythms = Rhythms((FieldRhythm("path", 2 - irregular, irregular, None),), None, a_source())
+        return _table(in_files, fields=(path,), rhythms=rhythms)
+
+    assert _one(table(1_250_000)).severity is Severity.CRITICAL
+    assert findings(rule, table(1_010_102))
+    # So few may be the same ones, sent again after an error.
+    assert not findings(rule, table(1_010_101))
+    # Readings, and a text that says which source a row is of.
+    assert not findings(rule, table(1_250_000, irregular=1))
+    assert not findings(rule, table(1_250_000, constant=0.5))

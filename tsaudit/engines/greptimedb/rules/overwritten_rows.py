@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, overwritten
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, option, overwritten, varying_texts
 from tsaudit.model.change import Change, MakeTag, SetOption
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import listed, many, number
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, percent
 
 
 @rule(
     code="STO006",
-    title="Rows with the same time overwrite each other",
+    title="Rows overwrite each other",
     costs={Currency.OVERWRITTEN},
     guidelines=("E2", "E9"),
     requires={"options", "columns"},
     uses={"field_values", "stored_rows", "null_counts"},
+    # These say why rows of one key and time were written.
+    follows_from={"STO009": Reach.SUBJECT, "STO011": Reach.SUBJECT},
+    thresholds=(
+        Threshold(
+            "max_overwritten_ratio",
+            0.01,
+            "share of the stored rows",
+            "our default: in tables with a key, fewer are what senders repeat after an error",
+        ),
+    ),
 )
 def overwritten_rows(case: Case) -> Iterator[Finding]:
-    """Tables without a primary key that are not append-only: of all rows with the same time, only the last one is kept.
+    """Tables that are not append-only and have no primary key, or in which more than `max_overwritten_ratio` of the
+    stored rows were overwritten by others with the same key and time.
 
     Rows are lost if files contain rows that a query does not return, which `information_schema.ssts_manifest` shows
     from version 1.0 on. Rows that other rows overwrote in memory, before they reached a file, leave no trace. Until a
     loss has been counted, the finding is a note.
 
+    With a key, nothing shows whether the rows were the same ones, sent again, or corrections, or those of another
+    source. If a text varies within the rows of one key, they may be different ones: a loss, of which nobody knows the
+    share. Otherwise it is a note. With `merge_mode` `last_non_null`, such rows are meant to complete each other.
+
     ## Why it matters
 
-    Key and time identify a row. Without a key, two rows in the same millisecond are the same row, and the first is lost
-    without an error.
+    Key and time identify a row. Without a key, or with one that lacks the column that names the source, two rows in the
+    same millisecond are the same row, and the first is lost without an error.
 
     ## Example
 
@@ -48,8 +64,42 @@ def overwritten_rows(case: Case) -> Iterator[Finding]:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
-        if not measurement.tags and measurement.fields and deduplicates(measurement):
+        if not measurement.fields or not deduplicates(measurement):
+            continue
+        if not measurement.tags:
             yield _finding(measurement)
+        elif option(measurement, "merge_mode") != "last_non_null":
+            yield from _keyed(case, measurement)
+
+
+def _keyed(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    """With a key, too many rows of which were overwritten."""
+    lost, stored, limit = overwritten(measurement), measurement.stored, case.limit("max_overwritten_ratio", measurement)
+    if lost is None or stored is None or lost <= limit.value * stored.rows:
+        return
+    varying = varying_texts(measurement)
+    key, texts = listed([tag.key for tag in measurement.tags]), listed([f.key for f in varying], 4)
+    found = loss(measurement)
+    yield Finding(
+        subject=subject_of(measurement),
+        # Some of them may have been sent twice: nobody knows how many of how many are gone.
+        impact=replace(found, whole=None) if found and varying else None,
+        message=f"{percent(lost / stored.rows)} of the stored rows were overwritten by others with the same {key} and "
+        f"time{f', though {texts} may differ' if varying else ''}.",
+        fix="Look for writers that send the same key and time. Repeats and corrections do no harm. If several sources "
+        f"share a {key}, add the column that names the source to the key; if each row is an event, use append_mode.",
+        observed=lost / stored.rows,
+        limit=limit,
+        unit=limit.unit,
+        evidence=(
+            Evidence("key", key),
+            Evidence("append_mode", "false"),
+            Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}"),
+            *([Evidence("texts that vary within a key", texts)] if varying else []),
+        ),
+        facts=("options", "columns", "field_values", "stored_rows", "null_counts"),
+        source=measurement.rows.source if measurement.rows else None,
+    )
 
 
 def _finding(measurement: Measurement) -> Finding:

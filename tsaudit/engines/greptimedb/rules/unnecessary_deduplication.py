@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, overwritten
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, lost_events, overwritten
 from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
@@ -24,7 +24,7 @@ _VALUES_PER_ROW: Final = 0.1
     costs={Currency.OVERWRITTEN},
     guidelines=("E9",),
     requires={"options", "field_values"},
-    uses={"stored_rows", "tag_values", "null_counts"},
+    uses={"stored_rows", "tag_values", "null_counts", "rhythms"},
     thresholds=(
         Threshold(
             "max_overwritten_ratio",
@@ -37,10 +37,12 @@ _VALUES_PER_ROW: Final = 0.1
 def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
     """Tables of events, such as log lines, that are not append-only.
 
-    Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key. If
-    files show that more than `max_overwritten_ratio` of the stored rows were written again, these rows are lost, and
-    they are what the finding costs. Otherwise it is a note: the comparison is useless, but nobody has published what it
-    costs. Rows that were written again and already merged are no longer visible: make sure that nothing sends updates.
+    Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key; if
+    rows were overwritten, also by rows that come irregularly and whose texts vary within a series, such as the lines of
+    an access log. If files show that more than `max_overwritten_ratio` of the stored rows were written again, these
+    rows are lost, and they are what the finding costs. Otherwise it is a note: the comparison is useless, but nobody
+    has published what it costs. Rows that were written again and already merged are no longer visible: make sure that
+    nothing sends updates.
 
     ## Why it matters
 
@@ -66,8 +68,8 @@ def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
         # Another rule covers tables without a key.
         if not measurement.tags or not deduplicates(measurement) or rows is None:
             continue
-        events: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
-        if events:
+        named: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
+        if events := named or lost_events(measurement):
             yield _finding(case, measurement, events)
 
 
@@ -101,7 +103,7 @@ def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]
         said = "each query compares its rows for duplicates, and their files contain almost none"
     else:
         said = f"{percent(ratio)} of the rows in its files are hidden, because others have the same key and time"
-    evidence = [Evidence("columns with a different value for each event", listed([f.key for f in events]))]
+    evidence = [Evidence("columns that say what each event is", listed([f.key for f in events]))]
     if lost is not None and stored is not None:
         evidence.append(
             Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}")

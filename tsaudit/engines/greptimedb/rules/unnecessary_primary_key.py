@@ -11,7 +11,7 @@ from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
 
 
@@ -20,6 +20,8 @@ from tsaudit.text import listed, many, number
     title="A primary key has no benefit",
     costs={Currency.SERIES},
     guidelines=("E2",),
+    # The column without which the key would have a benefit.
+    follows_from={"TAG002": Reach.MEASUREMENT},
     requires={"options", "tag_values", "series_listing"},
     uses={"null_counts", "indexes"},
     thresholds=(

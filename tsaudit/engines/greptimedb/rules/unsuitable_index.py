@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
@@ -52,8 +51,8 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
 
     According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
     is reported only at `max_few_values` or fewer, because in between it still skips some blocks. Of fields, only the
-    values in the rows read are known: that there are few is assumed from `min_rows_per_value`, and if nearly each row
-    read has a value of its own, the number in all rows is estimated.
+    values in the rows read are known: that there are few is assumed from `min_rows_per_value`, and how many all rows
+    have is estimated as if all were equally frequent, which is the least.
 
     An inverted index costs bytes: its share of the table's index bytes, as `information_schema.region_statistics`
     reports them, if all indexes were equally large. That is less than it takes if its column has the most values. A
@@ -104,10 +103,6 @@ class _Misfit:
     """Which values these are, in words; empty for all."""
 
 
-_EACH_OWN: Final = 0.9
-"""Values for each row read from which on nearly each row has one of its own."""
-
-
 def _values(column: Tag | Field) -> Count | None:
     return column.values if isinstance(column, Tag) else column.distinct
 
@@ -142,7 +137,7 @@ def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tup
 
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
     rows = measurement.rows.value if measurement.rows else 0
-    if isinstance(column, Tag) or values.value < _EACH_OWN * read or rows <= read or not read:
+    if isinstance(column, Tag) or rows <= read or not read:
         return values.value, ""
     return round(kinds_in_all(read, values.value, rows)), f" in all rows, estimated from {number(read)} of them"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.tables import deduplicates, loss, option, overwritten
+from tsaudit.engines.greptimedb.tables import deduplicates, loss, lost_events, option, overwritten
 from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
@@ -19,7 +19,7 @@ from tsaudit.text import listed, number, percent
     costs={Currency.OVERWRITTEN},
     guidelines=("E10",),
     requires={"options", "null_ratios", "row_patterns"},
-    uses={"stored_rows"},
+    uses={"stored_rows", "rhythms"},
     thresholds=(
         Threshold(
             "min_overwritten_ratio",
@@ -74,7 +74,8 @@ def unsuitable_merge_mode(case: Case) -> Iterator[Finding]:
             # Where rows were written again, they may be whole because their parts were merged.
             if is_whole and not overwritten(measurement):
                 yield _whole(measurement)
-        else:
+        elif not lost_events(measurement):
+            # Lines of different kinds are no parts of one row.
             yield from _partial(case, measurement)
 
 
