@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tsaudit.model.change import Diagnose, MergeMeasurements
+from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
@@ -53,7 +53,8 @@ def _places(found: Mapping[str, Sequence[Finding]]) -> dict[tuple[str, Reach, Su
     """Rule, reach and subject to the findings that cover the subject."""
     places: dict[tuple[str, Reach, Subject], list[_Place]] = defaultdict(list)
     for code, position, finding in _each(found):
-        places[code, Reach.SUBJECT, finding.subject].append((code, position))
+        for at in {finding.subject, *_named(finding)}:
+            places[code, Reach.SUBJECT, at].append((code, position))
         for name in _members(finding):
             at = Subject(finding.subject.database, name)
             places[code, Reach.MEASUREMENT, at].append((code, position))
@@ -81,6 +82,17 @@ def _cause(
             if found[code][place[1]].severity.rank >= finding.severity.rank:
                 return place
     return None
+
+
+def _named(finding: Finding) -> Iterator[Subject]:
+    """The measurements and columns that a finding about a whole database blames: those that it would change."""
+    if finding.subject.measurement:
+        return
+    for change in finding.changes:
+        if isinstance(change, MakeField):
+            yield from (change.at, replace(change.at, column=change.tag))
+        elif isinstance(change, Diagnose) and change.column:
+            yield replace(change.at, column=change.column)
 
 
 def _members(finding: Finding) -> set[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.cardinality.contributions import share_of
+from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
+from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, resolve_limit
@@ -58,6 +61,21 @@ COUNT_FIELDS: Final = Threshold(
 """Of high-series-cardinality."""
 
 
+MAX_VALUES: Final = Threshold(
+    "engine_values",
+    0,
+    "values of one tag",
+    "our default: 0 means that the engine has no limit",
+    {
+        "influxdb1": (
+            100_000,
+            "https://docs.influxdata.com/influxdb/v1/administration/config/#max-values-per-tag--100000",
+        )
+    },
+)
+"""Of identifier-tag. Other rules name the tag that reaches it."""
+
+
 def series_of(case: Case, measurement: Measurement) -> int | None:
     """Series as the limit counts them; None when the tag sets were not counted."""
     if measurement.series is None:
@@ -85,6 +103,57 @@ def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
     edition = case.engine.edition(case.profile, measurement) if measurement else case.profile.edition
     limit = resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name, edition)
     return limit if measurement else costs.as_set(case, limit, "max_series_per_database")
+
+
+def values_limit(case: Case, measurement: Measurement) -> Limit:
+    """The most values that a tag of the measurement may have, as the server has it; its value is 0 for none."""
+    policy, engine = case.policy, case.profile.engine
+    limit = resolve_limit("identifier-tag", MAX_VALUES, engine, policy, measurement.name, case.profile.edition)
+    limit = costs.as_set(case, limit, "max_values_per_tag")
+    return replace(limit, value=0.0) if limit.origin == "default" else limit
+
+
+@dataclass(frozen=True, slots=True)
+class MainTag:
+    """The tag without which the fewest series would be left of several measurements together."""
+
+    tag: str
+    inside: tuple[Measurement, ...]
+    """The measurements that would have fewer series, the one that it costs most first."""
+    series: float
+    """How many there are because of it; at least, where only a sample was examined."""
+    changes: tuple[MakeField, ...]
+
+    @property
+    def where(self) -> str:
+        """`tag id of http`, or `tag id, in 82 measurements,`."""
+        first, *others = self.inside
+        return f"tag {self.tag}, in {len(self.inside)} measurements," if others else f"tag {self.tag} of {first.name}"
+
+
+def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
+    """The tag that the most series are due to, in all measurements that have it; None if no tag sets are known."""
+    by_tag: dict[str, list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
+    for measurement in measurements:
+        sets = measurement.tag_sets
+        first = main_contribution(sets) if sets else None
+        if sets is None or first is None or measurement.series is None:
+            continue
+        # A tag that others determine can only be dropped with them: those are the cause.
+        alone = [c for c in sets.contributions if not c.together_with]
+        for one in {c.tag: c for c in (*alone, first)}.values():
+            if one.series_left < sets.series:
+                by_tag[one.tag].append((share_of(one, sets) * measurement.series.value, measurement, one))
+    if not by_tag:
+        return None
+    tag = max(by_tag, key=lambda key: (sum(series for series, _, _ in by_tag[key]), key))
+    parts = sorted(by_tag[tag], key=lambda part: (-part[0], part[1].database, part[1].name))
+    return MainTag(
+        tag,
+        tuple(measurement for _, measurement, _ in parts),
+        sum(series for series, _, _ in parts),
+        tuple(change for _, m, one in parts for change in made_fields(m, tag, *one.together_with)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile
 
 MOST = 100
+AT = int((NOW - timedelta(minutes=5)).timestamp()) * 10**9
 
 
 def _hosts(count: int) -> Table:
@@ -32,49 +33,115 @@ def index(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
-def small(index: str, tmp_path: Path) -> Iterator[Influxd]:
-    """A server that takes a hundred series in a database, and fifty values of a tag."""
-    yield from run_influxd(tmp_path, index=index, max_series=MOST, max_values=MOST)
+def _lines(count: int, series: str, value: str = "1.5") -> Iterator[str]:
+    """Points of so many series; `series` has a place for its number."""
+    return (f"{series.format(i)} usage={value} {AT}" for i in range(count))
 
 
-def _audited(target: Target, code: str) -> tuple[Profile, list[Finding]]:
+def _audited(target: Target) -> tuple[Profile, dict[str, Finding]]:
+    """The profile, and what costs something: the first finding of each rule."""
     profile = collected(target, now=NOW)
-    return profile, [f for r, f in evaluate(profile).findings() if r.code == code]
+    found = [(r.code, f) for r, f in evaluate(profile).findings() if f.severity is not Severity.NOTE]
+    return profile, dict(reversed(found))
+
+
+def _severities(found: dict[str, Finding]) -> dict[str, Severity]:
+    return {code: finding.severity for code, finding in found.items()}
+
+
+@pytest.fixture
+def of_series(index: str, tmp_path: Path) -> Iterator[Influxd]:
+    """A server that takes a hundred series in a database."""
+    yield from run_influxd(tmp_path, index=index, max_series=MOST)
+
+
+@pytest.fixture
+def of_values(index: str, tmp_path: Path) -> Iterator[Influxd]:
+    """A server that takes a hundred values of a tag in a measurement."""
+    yield from run_influxd(tmp_path, index=index, max_values=MOST)
 
 
 @pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.WARNING)])
-def test_limit_as_it_is_set_and_not_as_the_vendor_has_it(small: Influxd, count: int, severity: Severity | None) -> None:
-    target = write(Dataset([_hosts(count)]), "influxdb1", small.url)
-    profile, found = _audited(target, "CAR001")
+def test_limit_as_it_is_set_and_not_as_the_vendor_has_it(
+    of_series: Influxd, count: int, severity: Severity | None
+) -> None:
+    target = write(Dataset([_hosts(count)]), "influxdb1", of_series.url)
+    profile, found = _audited(target)
     assert profile.server is not None
     assert profile.server.settings["max_series_per_database"] == MOST
     # This version does not say which index it has, so that it is not proven that it rejects what goes beyond.
-    assert [(f.severity, f.limit.value if f.limit else None) for f in found] == ([(severity, MOST)] if severity else [])
+    assert _severities(found) == ({"CAR001": severity} if severity else {})
+    if severity:
+        assert found["CAR001"].limit is not None
+        assert found["CAR001"].limit.value == MOST
 
 
-def test_what_the_server_rejects_it_counts_and_the_audit_says(small: Influxd, index: str) -> None:
-    target = write(Dataset([_hosts(MOST)]), "influxdb1", small.url)
+def test_rejected_series_are_counted_and_the_tag_is_named(of_series: Influxd, index: str) -> None:
+    target = write(Dataset([_hosts(20)]), "influxdb1", of_series.url)
     (database,) = target.databases
-    at = int((NOW - timedelta(minutes=5)).timestamp()) * 10**9
-    lines = (f"cpu,host=new{i} usage=1.5 {at}" for i in range(30))
-    # The index in memory enforces the limit; that on disk takes them all.
-    write_lines(small.url, database, lines, status=400 if index == "inmem" else 204)
-    profile, dropped = _audited(target, "SRV001")
+    # No measurement is large: it is the same tag in all of them.
+    for number in range(9):
+        write_lines(of_series.url, database, _lines(8, f"http{number},path=p{{}}"))
+    write_lines(of_series.url, database, _lines(30, "http9,path=p{}"), status=400 if index == "inmem" else 204)
+    profile, found = _audited(target)
     assert profile.server is not None
     assert profile.server.counted("points_dropped", database) == (30 if index == "inmem" else 0)
     assert profile.server.started is not None
-    assert [(f.severity, f.observed) for f in dropped] == ([(Severity.CRITICAL, 30)] if index == "inmem" else [])
-    series = [f for r, f in evaluate(profile).findings() if r.code == "CAR001"]
-    # More series than the limit prove that nobody enforces it.
-    assert [f.severity for f in series] == ([Severity.WARNING] if index == "inmem" else [Severity.NOTE])
+    # More series than the limit prove that the index on disk takes them all.
+    assert _severities(found) == ({"SRV001": Severity.CRITICAL} if index == "inmem" else {})
+    if found:
+        dropped = found["SRV001"]
+        assert (dropped.observed, dropped.main_contributor) == (30, "path")
+        assert dropped.message.endswith(
+            "25% of those written: the database has 92 of the 100 series that it may have, and tag path, in 9 "
+            "measurements, causes 68% of them."
+        )
+        assert "also CAR001" in {evidence.label for evidence in dropped.evidence}
+
+
+@pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.WARNING)])
+def test_values_of_a_tag_near_the_limit(of_values: Influxd, count: int, severity: Severity | None) -> None:
+    target = write(Dataset([_hosts(count)]), "influxdb1", of_values.url)
+    _, found = _audited(target)
+    assert _severities(found) == ({"TAG002": severity} if severity else {})
+
+
+def test_rejected_values_are_counted_and_the_tag_is_named(of_values: Influxd, index: str) -> None:
+    target = write(Dataset([_hosts(MOST)]), "influxdb1", of_values.url)
+    (database,) = target.databases
+    write_lines(of_values.url, database, _lines(30, "cpu,host=new{}"), status=400 if index == "inmem" else 204)
+    _, found = _audited(target)
+    assert _severities(found) == ({"SRV001": Severity.CRITICAL} if index == "inmem" else {})
+    if found:
+        assert (found["SRV001"].observed, found["SRV001"].main_contributor) == (30, "host")
+        assert found["SRV001"].message.endswith("tag host of cpu has 100 of the 100 values that one tag may have.")
+
+
+def test_rejected_types_are_counted_and_the_field_is_named(own_influxd: Influxd) -> None:
+    target = write(Dataset([_hosts(3)]), "influxdb1", own_influxd.url)
+    (database,) = target.databases
+    write_lines(own_influxd.url, database, _lines(2, "cpu,host=h{}", '"idle"'), status=400)
+    _, found = _audited(target)
+    assert _severities(found) == {"SRV001": Severity.CRITICAL}
+    # The server keeps only the first type, and says nowhere which field had another one.
+    assert found["SRV001"].message.endswith(
+        "no limit of the server is near, so these have a field of another type than the points before."
+    )
+    # A shard that began with the other type has it.
+    long_ago = int((NOW - timedelta(days=20)).timestamp()) * 10**9
+    write_lines(own_influxd.url, database, iter([f'cpu,host=h1 usage="idle" {long_ago}']))
+    _, found = _audited(target)
+    assert _severities(found) == {"SRV001": Severity.CRITICAL}
+    assert (found["SRV001"].observed, found["SRV001"].main_contributor) == (2, "usage")
+    assert found["SRV001"].message.endswith("field usage of cpu has several types: float and string.")
+    assert "also FLD003" in {evidence.label for evidence in found["SRV001"].evidence}
 
 
 def test_points_beyond_the_retention_are_no_loss(influxd: Influxd) -> None:
     target = write(Dataset([_hosts(3)], retention=timedelta(days=3650)), "influxdb1", influxd.url)
     (database,) = target.databases
     write_lines(influxd.url, database, iter(["cpu,host=h1 usage=1.5 1000"]), status=400)
-    profile, dropped = _audited(target, "SRV001")
+    profile, found = _audited(target)
     assert profile.server is not None
     assert profile.server.counted("points_dropped", database) == 0
-    assert not dropped
+    assert not found

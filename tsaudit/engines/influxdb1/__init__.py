@@ -45,13 +45,25 @@ class Influxdb1(InfluxEngine):
 
     def enforces_limits(self, profile: Profile) -> bool | None:
         # Only the index in memory does. The one on disk never rejects a series, whatever the settings say.
-        in_memory = profile.server.settings.get("index_in_memory") if profile.server else None
-        return None if in_memory is None else bool(in_memory)
+        settings = profile.server.settings if profile.server else {}
+        in_memory = settings.get("index_in_memory")
+        if in_memory is not None:
+            return bool(in_memory)
+        return False if _is_above_a_limit(profile, settings) else None
 
     def advice(self) -> type[Advice]:
         from tsaudit.engines.influxdb1.advice import Influxdb1Advice
 
         return Influxdb1Advice
+
+
+def _is_above_a_limit(profile: Profile, settings: Mapping[str, float]) -> bool:
+    """Whether anything is above a limit of the server. The index in memory, which enforces them, would not let it."""
+    series, values = settings.get("max_series_per_database"), settings.get("max_values_per_tag")
+    databases = (one.series.value for one in profile.databases if one.series)
+    counted = (tag.values for m in profile.measurements for tag in m.tags)
+    tags = (count.value for count in counted if count and not count.standard_error)
+    return bool((series and any(n > series for n in databases)) or (values and any(n > values for n in tags)))
 
 
 ENGINE: Final = Influxdb1()

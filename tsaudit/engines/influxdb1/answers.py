@@ -89,7 +89,11 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
     yield from (("counter", name, database, value) for (name, database), value in counters.items())
 
 
-_COUNTERS: Final = {"points_written": "writePointsOk", "points_dropped": "writePointsDropped"}
+_COUNTERS: Final = {
+    "points_written": "writePointsOk",
+    "points_dropped": "writePointsDropped",
+    "points_failed": "writePointsErr",
+}
 
 
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tsaudit import costs
-from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.rules.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
     counts_fields,
+    main_tag,
     series_error,
     series_limit,
     series_of,
@@ -33,6 +33,7 @@ _UNKNOWN = "Find the measurement that grew and the tag that multiplies its serie
     title="Too many series for the limit",
     costs={Currency.LIMIT},
     guidelines=("A1", "E1"),
+    follows_from={"SRV001": Reach.SUBJECT},
     requires={"series_listing"},
     uses={"database_series", "options", "server_status"},
     kinds=SERIES_KINDS,
@@ -168,21 +169,21 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
-    contribution = main_contribution(largest.tag_sets) if largest and largest.tag_sets else None
-    share, cause = None, ""
-    if largest and contribution and largest.tag_sets:
-        share = share_of(contribution, largest.tag_sets) * sizes[0][0] / series
-        cause = f"; tag {contribution.tag} of {largest.name} causes {percent(share)} of them"
+    cause = main_tag(scope.inside)
+    # The limit may count every field of a tag set, so the share is that of the tag sets.
+    sets = sum(m.series.value for m in scope.inside if m.series)
+    share = min(cause.series / sets, 1.0) if cause and sets else None
+    words = f"; {cause.where} causes {percent(share)} of them" if cause and share is not None else ""
     return Finding(
         subject=scope.subject,
         impact=_impact(case, scope, series, limit),
-        message=f"{_message(case, scope, series, limit)}{cause}.",
-        fix="" if largest and contribution else _UNKNOWN,
-        changes=made_fields(largest, contribution.tag, *contribution.together_with) if largest and contribution else (),
+        message=f"{_message(case, scope, series, limit)}{words}.",
+        fix="" if cause else _UNKNOWN,
+        changes=cause.changes if cause else (),
         observed=series,
         limit=limit,
         unit="series",
-        main_contributor=contribution.tag if contribution else None,
+        main_contributor=cause.tag if cause else None,
         share=share,
         evidence=tuple(
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")

@@ -9,7 +9,7 @@ from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed
 
 
@@ -18,6 +18,7 @@ from tsaudit.text import listed
     title="A field has several types",
     costs={Currency.ANSWERS},
     guidelines=("C7",),
+    follows_from={"SRV001": Reach.SUBJECT},
     requires={"field_types"},
 )
 def conflicting_types(case: Case) -> Iterator[Finding]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from tsaudit.analysis.cardinality.contributions import made_fields
+from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import ServerStatus
+from tsaudit.model.profile import Database, Measurement, ServerStatus
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, rule
+from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rules.series_estimate import main_tag, series_limit, values_limit
 from tsaudit.text import day as written
-from tsaudit.text import many, number, percent
+from tsaudit.text import listed, many, number, percent
 
-_DROPPED, _WRITTEN = "points_dropped", "points_written"
+_DROPPED, _FAILED, _WRITTEN = "points_dropped", "points_failed", "points_written"
 
 
 @rule(
@@ -23,15 +26,22 @@ _DROPPED, _WRITTEN = "points_dropped", "points_written"
     costs={Currency.REJECTED},
     guidelines=("A1", "C7"),
     requires={"server_status"},
+    uses={"series_listing", "tag_values", "field_types"},
 )
 def dropped_points(case: Case) -> Iterator[Finding]:
-    """Points that the server dropped since the audit before, by its own counters.
+    """Points that the server dropped or refused since the audit before, by its own counters.
 
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
-    `max-series-per-database` or `max-values-per-tag`. It does not count points beyond the retention here, which nobody
-    wants to keep. Counters begin at the server's start: after a restart, and on the first audit if the server has run
-    for a day at most, all of them count; a longer past is a note, because nobody knows when it was. Users who are no
-    administrators need the right to read `_internal`, where the server records the counters, but not its start.
+    `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache is full or the disk
+    takes no more; what clients then send again is counted each time. It does not count points beyond the retention
+    here, which nobody wants to keep. Counters begin at the server's start: after a restart, and on the first audit if
+    the server has run for a day at most, all of them count; a longer past is a note, because nobody knows when it was.
+    Users who are no administrators need the right to read `_internal`, where the server records the counters, but not
+    its start.
+
+    The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
+    that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
+    fields with several types. Where no limit is near, only a type is left.
 
     ## Why it matters
 
@@ -46,7 +56,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
 
     Find the reason in the writer's log or the server's: `field type conflict`, `max-series-per-database limit
     exceeded`, or `max-values-per-tag limit exceeded`. Write the new type under another name, or stop the tag that makes
-    the series.
+    the series. If all sources are honest, raise the limit.
 
     ## References
 
@@ -59,64 +69,124 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     for database in case.profile.wholes:
         lost = _lost(case, status, database.name)
         if lost is not None and lost.points > 0:
-            yield _finding(case, database.name, lost)
+            yield _finding(case, database, lost)
 
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    points: int
-    written: int
+    dropped: int
+    failed: int
+    """Of writes that were refused as a whole."""
+    accepted: int
     since: str
     """In words."""
     is_recent: bool
     """Since the audit before, or within a day."""
     goes_on: bool
 
+    @property
+    def points(self) -> int:
+        return self.dropped + self.failed
+
+    @property
+    def written(self) -> int:
+        return self.points + self.accepted
+
 
 def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
     """None if the server does not tell. A shard that expires takes its counters along, so this is the least."""
-    points, accepted = status.counted(_DROPPED, database), status.counted(_WRITTEN, database) or 0
-    if points is None:
+    if status.counted(_DROPPED, database) is None:
         return None
     past = case.timeline.of(_DROPPED, Subject(database))
     goes_on = len(past) > 1 and past[-1].value not in (0, past[-2].value)
     day = case.timeline.previous
     before = day.server if day else None
-    if before and day and (before.started == status.started or None in (before.started, status.started)):
-        points -= before.counted(_DROPPED, database) or 0
-        accepted = max(accepted - (before.counted(_WRITTEN, database) or 0), 0)
-        return _Lost(points, accepted + points, f"since the audit of {written(day.day)}", True, goes_on)
-    if status.started is None:
-        return _Lost(points, accepted + points, "since the server started", False, goes_on)
-    is_recent = before is not None or case.profile.collected_at - status.started <= timedelta(days=1)
-    since = f"since the server started on {written(status.started.date())}"
-    return _Lost(points, accepted + points, since, is_recent, goes_on)
+    goes_back = before is not None and (before.started == status.started or None in (before.started, status.started))
+
+    def grown(name: str) -> int:
+        then = before.counted(name, database) if before and goes_back else None
+        return max((status.counted(name, database) or 0) - (then or 0), 0)
+
+    if before and day and goes_back:
+        since, is_recent = f"since the audit of {written(day.day)}", True
+    elif status.started is None:
+        since, is_recent, goes_on = "since the server started", False, False
+    else:
+        since = f"since the server started on {written(status.started.date())}"
+        is_recent = before is not None or case.profile.collected_at - status.started <= timedelta(days=1)
+    return _Lost(grown(_DROPPED), grown(_FAILED), grown(_WRITTEN), since, is_recent, goes_on)
 
 
-def _finding(case: Case, database: str, lost: _Lost) -> Finding:
+def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     share = f", {percent(lost.points / lost.written)} of those written" if lost.written else ""
-    how = "the server's counter writePointsDropped of its shards"
+    how = "the server's counters writePointsDropped and writePointsErr of its shards"
     impact = Impact(Currency.REJECTED, now=lost.points, whole=lost.written, goes_on=lost.goes_on, how=how)
+    did = " and ".join(
+        f"{verb} {many(points, 'point')}"
+        for verb, points in (("dropped", lost.dropped), ("refused", lost.failed))
+        if points
+    )
+    reasons = list(_reasons(case, database)) if lost.dropped else []
+    words = [one.words for one in reasons]
+    if lost.dropped and not reasons and _is_known(database, case.profile.inside(database)):
+        words.append("no limit of the server is near, so these have a field of another type than the points before")
+    if lost.failed:
+        words.append("a write is refused if the cache is full or the disk takes no more")
     return Finding(
-        subject=Subject(database),
-        message=f"The server dropped {many(lost.points, 'point')} {lost.since}{share}.",
+        subject=Subject(database.name),
+        message=f"The server {did} {lost.since}{share}{': ' if words else ''}{'; '.join(words)}.",
+        headline=f"The server {did} {lost.since}",
         impact=impact if lost.is_recent else None,
         fix="Look for `partial write` in the log of the server or its writers: it names the field with another type, "
-        "or the limit that is reached.",
+        "or the limit that is reached."
+        if lost.dropped
+        else "Look for `engine:` in the log of the server: it names what is full.",
+        changes=tuple(change for one in reasons for change in one.changes),
         observed=lost.points,
         unit="points",
+        main_contributor=next((one.column for one in reasons), None),
         evidence=(
-            Evidence("points dropped", number(lost.points)),
+            Evidence("points dropped", number(lost.dropped)),
+            *([Evidence("points refused", number(lost.failed))] if lost.failed else []),
             Evidence("points written", number(lost.written)),
-            *_limits(case, database),
         ),
         facts=("server_status",),
     )
 
 
-def _limits(case: Case, database: str) -> Iterator[Evidence]:
-    status = case.profile.server
-    limit = status.settings.get("max_series_per_database") if status else None
-    series = next((d.series.value for d in case.profile.databases if d.name == database and d.series), None)
-    if limit and series:
-        yield Evidence("series of the database", f"{number(series)}, the server's limit is {number(limit)}")
+def _is_known(database: Database, inside: Sequence[Measurement]) -> bool:
+    """Whether a limit that is reached would have been seen."""
+    return database.series is not None and all(tag.values for m in inside for tag in m.tags)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    words: str
+    column: str | None
+    changes: tuple[Change, ...]
+
+
+def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
+    """What may have made the server drop points, as far as the audit sees it; the likeliest first."""
+    inside = case.profile.inside(database)
+    if case.engine.enforces_limits(case.profile) is not False:
+        for measurement in inside:
+            limit = values_limit(case, measurement)
+            for tag in measurement.tags:
+                if limit.value and tag.values and tag.values.value >= case.harm.limit_critical * limit.value:
+                    used = f"{number(tag.values.value)} of the {number(limit.value)} values that one tag may have"
+                    words = f"tag {tag.key} of {measurement.name} has {used}"
+                    yield _Reason(words, tag.key, made_fields(measurement, tag.key))
+        series, limit = database.series.value if database.series else 0, series_limit(case)
+        # A batch is dropped with all its new series, so that the limit itself is seldom reached.
+        if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
+            cause = main_tag(inside)
+            words = f"the database has {number(series)} of the {number(limit.value)} series that it may have"
+            words += f", and {cause.where} causes {percent(min(cause.series / series, 1.0))} of them" if cause else ""
+            yield _Reason(words, cause.tag if cause else None, cause.changes if cause else ())
+    for measurement in inside:
+        for field in measurement.fields:
+            if len(field.types) > 1:
+                words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
+                look = Diagnose(subject_of(measurement, field.key), "types", field.key, tuple(field.types))
+                yield _Reason(words, field.key, (look,))

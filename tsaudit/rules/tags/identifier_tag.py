@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
@@ -13,6 +12,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
+from tsaudit.rules.series_estimate import MAX_VALUES, values_limit
 from tsaudit.text import count, many, number, over_time, percent, values_of
 
 
@@ -21,7 +21,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
     title="A tag contains an unbounded number of IDs",
     costs={Currency.SERIES, Currency.LIMIT},
     guidelines=("A6", "E4", "G5"),
-    follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008"), Reach.SUBJECT),
+    follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008", "SRV001"), Reach.SUBJECT),
     requires={"tag_values"},
     uses={"row_count", "null_counts", "server_status"},
     kinds=SERIES_KINDS,
@@ -50,18 +50,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
             "share of the values",
             "our default: half of the sources that report twice at random do so in both halves of the time read",
         ),
-        Threshold(
-            "engine_values",
-            0,
-            "values of one tag",
-            "our default: 0 means that the engine has no limit",
-            {
-                "influxdb1": (
-                    100_000,
-                    "https://docs.influxdata.com/influxdb/v1/administration/config/#max-values-per-tag--100000",
-                )
-            },
-        ),
+        MAX_VALUES,
     ),
 )
 def identifier_tag(case: Case) -> Iterator[Finding]:
@@ -148,7 +137,7 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
             values,
             limit,
         )
-    limit = _values_limit(case, measurement)
+    limit = values_limit(case, measurement)
     if limit.value and values >= case.harm.limit_warning * limit.value:
         return f"{values_of(tag.values)}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
@@ -163,16 +152,10 @@ def _recurring(tag: Tag) -> str:
     return f"only {percent(tag.recurring)}" if tag.recurring else "none"
 
 
-def _values_limit(case: Case, measurement: Measurement) -> Limit:
-    """The most values that a tag may have, as the server has it; its value is 0 for none."""
-    limit = costs.as_set(case, case.limit("engine_values", measurement), "max_values_per_tag")
-    return replace(limit, value=0.0) if limit.origin == "default" else limit
-
-
 def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]) -> Impact | None:
     """What the tag costs: a server that limits the values of one tag rejects what goes beyond."""
     assert tag.values is not None
-    limit = _values_limit(case, measurement)
+    limit = values_limit(case, measurement)
     series = costs.of_series(case, measurement, [one.key for one in found])
     if not limit.value:
         return series
