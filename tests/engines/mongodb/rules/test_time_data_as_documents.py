@@ -55,6 +55,15 @@ def test_message_and_fix() -> None:
     assert 'timeField: "time", metaField: "sensor"' in finding.fix
 
 
+def test_constant_names_no_source() -> None:
+    """The type of a GeoJSON position, for example; it cannot be changed once it is the metaField."""
+    kind = a_field("position.type", types=("string",), distinct=a_count(1), sample=("Point",))
+    (finding,) = _found(dataclasses.replace(AIR, fields=(*AIR.fields, kind)))
+    assert 'metaField: "sensor"' in finding.fix
+    alone = [field for field in (*AIR.fields, kind) if field.key != "sensor.id"]
+    assert not _found(dataclasses.replace(AIR, fields=tuple(alone)))
+
+
 def _of_size(data: int, index: int, days_old: int) -> Measurement:
     """Ten million documents of 35 bytes, of which 27 are names and sources."""
     own = dataclasses.replace((AIR.indexes or ())[0], size_bytes=index)

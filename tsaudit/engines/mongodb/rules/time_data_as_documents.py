@@ -98,7 +98,9 @@ def _share(measurement: Measurement, field: Field) -> float:
 
 def _names_source(case: Case, measurement: Measurement, field: Field) -> bool:
     everywhere = field.null_ratio is not None and field.null_ratio.value == 0
-    again = 0 < _share(measurement, field) <= case.limit("max_source_share", measurement).value
+    again = _share(measurement, field) <= case.limit("max_source_share", measurement).value
+    # A constant, such as the type of a position, names no source.
+    again = again and field.distinct is not None and field.distinct.value > 1
     return everywhere and again and len(field.types) == 1 and field.types[0] in _NAMES
 
 
