@@ -24,7 +24,7 @@ from typing import Any, Final
 import bson
 
 from tests.engines.mongodb.fields import refuse_unknown, wire_version
-from tests.engines.mongodb.kept import Collection, Index, add_index, buckets, conflict_with, duplicate_in
+from tests.engines.mongodb.kept import Collection, Index, add_index, buckets, closings, conflict_with, duplicate_in
 from tests.engines.mongodb.pipeline import CommandError, Document, matches, run
 from tests.engines.mongodb.wire import Server, Session
 
@@ -73,6 +73,8 @@ class MongoDB:
         """Of a newer version, with the collections of the one before."""
         self.disks = [(100_000_000_000, 30_000_000_000)] * (shards or 1)
         """Bytes of each shard's file system, and how many of them are used."""
+        self.counts_no_closings = False
+        """As servers that do not tell why they closed the buckets of time series."""
         self.counted_wrongly = 0
         """By how much the counts in the metadata are off, as after a crash."""
         self.commands: list[dict[str, Any]] = []
@@ -370,6 +372,7 @@ class MongoDB:
     def _stats(self, collection: Collection) -> Iterator[Document]:
         sizes = self._index_sizes(collection)
         buckets = list(self._buckets_of(collection)) if collection.kind == "timeseries" else []
+        counted = self.counts_no_closings
         for (shard, size), (_, count) in zip(
             self._parts(collection.size), self._parts(len(buckets) or len(collection.documents)), strict=True
         ):
@@ -386,6 +389,9 @@ class MongoDB:
             }
             if collection.kind == "timeseries":
                 stats["timeseries"] = {"bucketCount": count, "avgBucketSize": size // max(count, 1)}
+                # A mongos tells of each shard what it has counted; here the first one has counted all.
+                stats["timeseries"] |= closings(collection) if not counted else {}
+                counted = True
             else:
                 stats["count"] = count
                 stats |= {"avgObjSize": size // count} if count else {}

@@ -97,22 +97,59 @@ def duplicate_in(collection: Collection, document: Document) -> str:
     return ""
 
 
+def _chunks(members: Sequence[Document]) -> Iterator[list[Document]]:
+    """What one bucket takes: a thousand at most, and no two in which a field has different types, null included."""
+    chunk: list[Document] = []
+    known: dict[str, str] = {}
+    for document in members:
+        types = {name: _type(value) for name, value in document.items()}
+        if chunk and (len(chunk) == _PER_BUCKET or any(known.get(name, one) != one for name, one in types.items())):
+            yield chunk
+            chunk, known = [], {}
+        chunk.append(document)
+        known |= types
+    yield chunk
+
+
+def _type(value: Any) -> str:
+    """All numbers are one type."""
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+
+
+def closings(collection: Collection) -> dict[str, int]:
+    """Why buckets were closed, by the names of the server's counters."""
+    spans = [found for _, found in _grouped(collection)]
+    ended = [chunk for found in spans for chunk in found[:-1]]
+    full = sum(len(chunk) == _PER_BUCKET for chunk in ended)
+    return {
+        "numBucketsClosedDueToCount": full,
+        "numBucketsClosedDueToSchemaChange": len(ended) - full,
+        "numBucketsClosedDueToTimeForward": len(spans),
+    }
+
+
+def _grouped(collection: Collection) -> Iterator[tuple[bytes, list[list[Document]]]]:
+    """Each meta, as BSON, with what the buckets of each span of time hold."""
+    settings = collection.options["timeseries"]
+    span = settings.get("bucketMaxSpanSeconds") or _SPANS[settings.get("granularity", "seconds")]
+    groups: dict[tuple[bytes, int], list[Document]] = {}
+    for document in collection.read():
+        source = {"": document.get(settings.get("metaField"))}
+        slot = int(document[settings["timeField"]].timestamp() // span)
+        groups.setdefault((bson.encode(source), slot), []).append(document)
+    for (meta, _), members in groups.items():
+        yield meta, list(_chunks(members))
+
+
 def buckets(collection: Collection, *, compressed: bool) -> Iterator[Document]:
     """Of a time series, in each the measurements of one meta and one span of time, a thousand at most.
 
     `compressed`: those that are still written, too, as from 8.0 on; else these have a place for each row.
     """
     settings = collection.options["timeseries"]
-    span = settings.get("bucketMaxSpanSeconds") or _SPANS[settings.get("granularity", "seconds")]
-    groups: dict[tuple[bytes, int], list[Document]] = {}
-    for document in collection.read():
-        meta = {"": document.get(settings.get("metaField"))}
-        slot = int(document[settings["timeField"]].timestamp() // span)
-        groups.setdefault((bson.encode(meta), slot), []).append(document)
-    for (meta_bytes, _), members in groups.items():
+    for meta_bytes, found in _grouped(collection):
         meta_value = bson.decode(meta_bytes, OPTIONS)[""]
-        for first in range(0, len(members), _PER_BUCKET):
-            chunk = members[first : first + _PER_BUCKET]
+        for chunk in found:
             times = [d[settings["timeField"]] for d in chunk]
             control: dict[str, Any] = {
                 "version": 2,

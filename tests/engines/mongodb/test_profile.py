@@ -153,10 +153,30 @@ def test_rows_of_a_time_series_follow_from_some_of_its_buckets() -> None:
     assert abs(measured.rows.value - 7000) < 4 * measured.rows.standard_error
 
 
+@pytest.mark.parametrize(("shards", "counts"), [(0, True), (2, True), (0, False)])
+def test_why_buckets_were_closed(shards: int, counts: bool) -> None:
+    server = MongoDB(shards=shards)
+    server.counts_no_closings = not counts
+    documents = [{"at": at, "meta": 1, "note": None if i % 2 else "x"} for i, at in enumerate(times(60))]
+    options = {"timeseries": {"timeField": "at", "metaField": "meta"}}
+    series = Collection("readings", documents, options=options)
+    (readings,) = collected(write(Dataset(collections=[series]), "mongodb", server.url)).measurements
+    server.stop()
+    assert readings.buckets is not None
+    assert (readings.buckets.count, readings.buckets.median_rows) == (60, 1)
+    assert readings.buckets.closed == (60 if counts else None)
+    # An hour, or the ends of two.
+    assert readings.buckets.closed_by_change in ((58, 59) if counts else (None,))
+    (note,) = (field for field in readings.fields if field.key == "note")
+    assert (note.types, note.says_null) == (("string",), True)
+
+
 def test_buckets_that_do_not_say_how_many_rows_they_hold_are_a_gap() -> None:
     def tampering(fact: str, parameters: Any) -> Rows | None:
         del parameters
-        silent = {"buckets": [2, 2], "source": ["a", "b"], "rows": pa.array([None, None], pa.int64())}
+        unknown = pa.array([None, None], pa.int64())
+        silent = {"buckets": [2, 2], "source": ["a", "b"], "rows": unknown}
+        silent |= {"closed": unknown, "closed_by_change": unknown}
         return Rows("", iter([pa.record_batch(silent)])) if fact == "buckets" else None
 
     options = {"timeseries": {"timeField": "at", "metaField": "meta"}}

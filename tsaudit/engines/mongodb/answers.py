@@ -24,6 +24,9 @@ _BATCH: Final = 500
 _BATCH_BYTES: Final = 4_000_000
 MOST_BYTES: Final = 100_000_000
 """Bytes after which no more documents of a collection are read: a thousand may have 16 MB each."""
+_CLOSED: Final = "numBucketsClosedDueTo"
+_CLOSED_BY_CHANGE: Final = f"{_CLOSED}SchemaChange"
+"""Counters of `$collStats`: src/mongo/db/timeseries/timeseries_stats.cpp."""
 _VIEWLESS: Final = 9
 """From this version on, time series have no separate collection of buckets."""
 _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
@@ -189,6 +192,9 @@ def _buckets(query: Query) -> Iterator[pa.RecordBatch]:
     name = str(query.about["measurement"])
     shards = query.stats(name)
     total = sum(int(s.get("timeseries", {}).get("bucketCount", 0)) for s in shards)
+    counted = [(k, int(n)) for s in shards for k, n in s.get("timeseries", {}).items() if k.startswith(_CLOSED)]
+    closed = sum(n for _, n in counted) if counted else None
+    changed = sum(n for k, n in counted if k == _CLOSED_BY_CHANGE) if counted else None
     limit, random = sample_size(total, int(query.about["limit"]))
     found = list(query.documents(query.statement(viewless=_is_viewless(query, name), limit=limit, random=random)))
     query.rows.scope = description(len(found), total, limit, random).replace("documents", "buckets")
@@ -197,6 +203,8 @@ def _buckets(query: Query) -> Iterator[pa.RecordBatch]:
             "buckets": pa.array([total] * len(found), pa.int64()),
             "source": pa.array([as_text(b.get("meta")) for b in found], pa.string()),
             "rows": pa.array([b.get("rows") for b in found], pa.int64()),
+            "closed": pa.array([closed] * len(found), pa.int64()),
+            "closed_by_change": pa.array([changed] * len(found), pa.int64()),
         }
     )
 

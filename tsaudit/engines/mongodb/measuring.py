@@ -152,6 +152,7 @@ class _Path:
     """One path in the documents read."""
 
     types: set[str] = field(default_factory=set)
+    says_null: bool = False
     values: Counter[str] = field(default_factory=Counter)
     value_bytes: int = 0
     items: list[int] = field(default_factory=list)
@@ -176,6 +177,7 @@ class _Sample:
                 continue
             path = self.paths[row["path"]]
             if row["data_type"] is None:
+                path.says_null = True
                 continue
             path.types.add(row["data_type"])
             path.values[row["value"]] += 1
@@ -276,6 +278,7 @@ def _field(key: str, path: _Path, read: int, source: Source) -> Field:
         key,
         tuple(sorted(path.types)),
         null_ratio=_share(read - present, read, source),
+        says_null=path.says_null,
         distinct=Count(len(path.values), source),
         sample=some_texts(path.values),
         value_bytes=path.value_bytes / present if present else None,
@@ -314,7 +317,8 @@ def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
     if not held:
         runner.gap("buckets", Reason.FAILED, "no bucket reports its number of rows", draft.database, draft.name)
     middle = statistics.median(held) if held else None
-    buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
+    closed = (rows[0]["closed"], rows[0]["closed_by_change"])
+    buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source, *closed)
     known = replace(
         draft.measurement,
         kind=TableKind.SERIES,

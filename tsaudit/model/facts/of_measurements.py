@@ -108,9 +108,10 @@ OF_MEASUREMENTS: Final = (
         "buckets",
         Scope.MEASUREMENT,
         CostLevel.SCAN,
-        ("buckets", "source", "rows"),
+        ("buckets", "source", "rows", "closed", "closed_by_change"),
         "random buckets of a time series collection: their total number, the bucket's source, as text, and "
-        "its number of rows, None if not reported",
+        "its number of rows, None if not reported; how many buckets the server has closed since its start, and how "
+        "many of them because a field changed its type, None if it does not count them",
         asked_with=OfBuckets,
     ),
     Fact(

@@ -51,6 +51,8 @@ class Field:
     types: tuple[str, ...]
     """The engine's own names; more than one is a type conflict."""
     null_ratio: Ratio | None = None
+    says_null: bool = False
+    """Whether some documents contain it with the value null, and do not just leave it out. False for columns."""
     distinct: Count | None = None
     """Distinct values among the rows read."""
     sample: tuple[str, ...] = ()

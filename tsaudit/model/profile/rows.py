@@ -191,6 +191,10 @@ class Buckets:
     median_rows: float | None
     """Rows in a bucket; None if the buckets do not report it."""
     source: Source
+    closed: int | None = None
+    """Buckets closed since the server's start; None if it does not count them."""
+    closed_by_change: int | None = None
+    """Of these, those that were closed because a field had another type than before, null included."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,23 @@ def _requests(by_request: bool) -> Dataset:
     return Dataset(collections=[Collection("requests", documents, options=SERIES)])
 
 
+def _notes(leaves_out: bool) -> Dataset:
+    """Every other measurement has no note."""
+    documents: list[dict[str, Any]] = []
+    for i, at in enumerate(times(120, timedelta(seconds=20))):
+        note = {"note": "checked"} if i % 2 else {} if leaves_out else {"note": None}
+        documents.append({"at": at, "meta": "pump-1", "bar": i / 2, **note})
+    return Dataset(collections=[Collection("pressure", documents, options=SERIES)])
+
+
 CASES = (
+    Case(
+        breaks=_notes(leaves_out=False),
+        keeps=_notes(leaves_out=True),
+        subject=Subject("", "pressure", "note"),
+        main_contributor="note",
+        limits={"scattered-buckets.min_buckets": 3},
+    ),
     Case(
         breaks=_requests(by_request=True),
         keeps=_requests(by_request=False),
@@ -57,6 +73,47 @@ def test_message_and_main_contributor() -> None:
     assert finding.message == "Half of its 1,000 buckets contain 3.5 measurements or fewer; they are from 900 sources."
     assert (finding.main_contributor, finding.samples) == ("meta.request", ("r1", "r2"))
     assert "meta.request belongs beside it" in finding.fix
+
+
+def _changing(
+    count: int, closed: int | None = None, changed: int | None = None, *, days: float = 30, **field: Any
+) -> Finding:
+    """Of ten sources, two measurements in each of so many buckets of an hour."""
+    note = a_field("note", **({"types": ("string",), "says_null": True} | field))
+    measurement = dataclasses.replace(
+        a_collection("pressure", documents=2 * count),
+        tags=(a_tag("meta", values=10),),
+        fields=(a_field("_id", types=("objectId",)), note),
+        buckets=Buckets(count, 1000, 10, 2, a_source(), closed, changed),
+        options={"type": "timeseries", "timeseries.timeField": "at", "timeseries.metaField": "meta"}
+        | {"timeseries.granularity": "seconds"},
+        first_time=NOW - timedelta(days=days),
+        last_time=NOW,
+    )
+    (finding,) = run_rule(rule, a_profile(measurement, engine="mongodb")).findings
+    return finding
+
+
+def test_field_that_changes_its_type_is_named() -> None:
+    finding = _changing(10_000, 10_000, 9_000)
+    assert finding.message == (
+        "Half of its 10,000 buckets contain 2 measurements or fewer: each change of a field's type begins another one, "
+        "and note is string and null."
+    )
+    assert (finding.subject.column, finding.changes) == ("note", ())
+    assert finding.evidence[-1].value == "9,000 of 10,000"
+    assert _changing(10_000, 10_000, 9_000, types=("string", "double"), says_null=False).subject.column == "note"
+    # Numbers of several types are one type.
+    for same in ({"types": ("int", "double"), "says_null": False}, {"says_null": False}):
+        assert _changing(10_000, 10_000, 9_000, **same).subject.column == ""
+    assert _changing(10_000, 10_000, 4_999).subject.column == ""
+
+
+def test_cause_when_the_server_counts_no_closings() -> None:
+    """Ten measurements of a source in an hour would fill a bucket, were it not for the change."""
+    assert _changing(36_010).subject.column == "note"
+    assert _changing(35_990).subject.column == ""
+    assert _changing(36_010, days=31).subject.column == ""
 
 
 def _of_size(rows_in_each: int, count: int, data: int, index: int, days_old: int = 30) -> Finding:

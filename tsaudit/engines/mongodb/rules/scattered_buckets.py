@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.kinds import LongerSpan
 from tsaudit.engines.mongodb.sizes import is_more_than_room
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Buckets, Measurement
+from tsaudit.model.profile import Buckets, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import many, number, percent
+from tsaudit.text import listed, many, number, percent
 
 _OWN_SHARE: Final = 0.5
 """Sources per bucket above which there are too many sources, as opposed to too few reports."""
@@ -43,7 +44,9 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
     """Time series collections whose buckets contain fewer than `min_rows` measurements (the median of a sample).
 
     If nearly every bucket has a different source, the metaField is too fine-grained. The finding names its part with
-    the most distinct values. If sources recur in many buckets, they report too rarely for the time span of a bucket.
+    the most distinct values. If sources recur in many buckets, either a field changes its type, null included, which
+    closes the bucket: the server counts that, or else the documents read show it. Or the sources report too rarely for
+    the time span of a bucket.
 
     The cost is what the buckets take that would not be there if each contained `min_rows`: their part of the indexes,
     and what BSON adds to the data in each bucket, 207 bytes, and 37 bytes and three times the name of each field. The
@@ -62,8 +65,8 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Put only what identifies the source into the metaField. If it is correct and the sources report once an hour, set a
-    coarser granularity.
+    Put only what identifies the source into the metaField. Write each field in one type, and leave it out where it has
+    no value. If both are correct and the sources report once an hour, set a coarser granularity.
 
     ## References
 
@@ -88,6 +91,8 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
 
     sources = kinds_in_all(buckets.read, buckets.sources, buckets.count)
     share = sources / buckets.count
+    if share < _OWN_SHARE and (changing := _changing(case, measurement, buckets, sources)):
+        return _of_change(case, measurement, buckets, rows, changing)
     meta = (measurement.options or {}).get("timeseries.metaField", "the metaField")
     finest = max(measurement.tags, key=lambda t: t.values.value if t.values else 0, default=None)
     main_contributor = finest if share >= _OWN_SHARE else None
@@ -120,6 +125,58 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
                 if tag.values
             ),
         ),
+        facts=("buckets", "documents", "storage"),
+        source=buckets.source,
+    )
+
+
+_SPAN_S: Final = {"seconds": 3_600, "minutes": 86_400, "hours": 2_592_000}
+"""Of a bucket: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-granularity/"""
+_MOSTLY: Final = 0.5
+_DAY_S: Final = 86_400
+
+
+def _changing(case: Case, measurement: Measurement, buckets: Buckets, sources: float) -> list[Field]:
+    """The fields whose types close the buckets; none if something else does."""
+    found = [f for f in measurement.fields if f.key != DOCUMENT_ID and len(_types(case, f)) > 1]
+    if buckets.closed and buckets.closed_by_change is not None:
+        return found if buckets.closed_by_change >= _MOSTLY * buckets.closed else []
+    # Not counted: so it is if there would be enough of a source in the span.
+    options, days = measurement.options or {}, costs.age_days(case, measurement)
+    span_s = _SPAN_S.get(options.get("timeseries.granularity", ""), 0)
+    span_s = int(options.get("timeseries.bucketMaxSpanSeconds", span_s) or span_s)
+    if not measurement.rows or not days or not span_s:
+        return []
+    in_span = measurement.rows.value / sources / max(days * _DAY_S / span_s, 1)
+    return found if in_span >= case.limit("min_rows", measurement).value else []
+
+
+def _types(case: Case, field: Field) -> list[str]:
+    """As far as they close a bucket: all numbers are one."""
+    return [*distinct_types(case.profile.engine, field.types), *(["null"] if field.says_null and field.types else [])]
+
+
+def _of_change(
+    case: Case, measurement: Measurement, buckets: Buckets, rows: float, changing: Sequence[Field]
+) -> Finding:
+    each = [f"{field.key} is {listed(_types(case, field))}" for field in changing]
+    counted = []
+    if buckets.closed_by_change is not None and buckets.closed:
+        by_change = f"{number(buckets.closed_by_change)} of {number(buckets.closed)}"
+        counted = [Evidence("buckets closed because a field changed its type", by_change)]
+    return Finding(
+        subject=subject_of(measurement, changing[0].key),
+        impact=_impact(case, measurement, buckets, rows),
+        message=f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer: each "
+        f"change of a field's type begins another one, and {listed(each, 3)}.",
+        fix="Write each field in one type, and leave it out of documents that have no value for it instead of writing "
+        "null. Stored buckets stay as they are until they expire.",
+        observed=rows,
+        limit=case.limit("min_rows", measurement),
+        unit="measurements in a bucket",
+        main_contributor=changing[0].key,
+        samples=changing[0].sample[:3],
+        evidence=(Evidence("buckets", number(buckets.count)), *counted),
         facts=("buckets", "documents", "storage"),
         source=buckets.source,
     )
