@@ -29,15 +29,11 @@ _GLOSSARY: Final = "https://docs.influxdata.com/influxdb/cloud/reference/glossar
 _INFLUX1: Final = "https://docs.influxdata.com/influxdb/v1/administration/config/"
 
 
-def _series(value: float, source: str) -> dict[str, tuple[float, str]]:
-    return {
-        "high-series-cardinality.max_series": (value, source),
-        "worst-case-above-limit.max_series": (value, source),
-    }
-
-
 def _cloud_series(value: float) -> dict[str, tuple[float, str]]:
-    return _series(value, _CLOUD) | {"high-series-cardinality.count_fields": (1, f"{_GLOSSARY}#series")}
+    return {
+        "high-series-cardinality.max_series": (value, _CLOUD),
+        "high-series-cardinality.count_fields": (1, f"{_GLOSSARY}#series"),
+    }
 
 
 _ALL: Final = (
@@ -46,8 +42,10 @@ _ALL: Final = (
     LimitPlan(
         "influxdb1-default",
         "InfluxDB 1.x with its default settings",
-        _series(1_000_000, f"{_INFLUX1}#max-series-per-database--1000000")
-        | {"identifier-tag.engine_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000")},
+        {
+            "high-series-cardinality.max_series": (1_000_000, f"{_INFLUX1}#max-series-per-database--1000000"),
+            "identifier-tag.engine_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000"),
+        },
     ),
 )
 

@@ -96,14 +96,6 @@ def test_types_that_are_floats(name: str) -> None:
     assert not is_float("DECIMAL(9,2)")
 
 
-def test_share_of_frequent_texts() -> None:
-    field = _described([f"once{i}" for i in range(15)] + ["mail"] * 10 + ["sync"] * 9 + ["bill"] * 26, kind="VARCHAR")
-    assert field.frequent_ratio is not None
-    assert field.frequent_ratio.value == pytest.approx(36 / 60)
-    assert _described([1.5, 2.5]).frequent_ratio is None
-    assert _described([None, None], kind="VARCHAR").frequent_ratio is None
-
-
 def test_tag_that_separates_numbers_from_texts() -> None:
     rows = [(f"p{n // 4 % 5}", ("flow", "state")[n % 2], str(n / 8) if n % 2 == 0 else "idle") for n in range(200)]
     pump, attribute, value = (pa.chunked_array([pa.array(column)]) for column in zip(*rows, strict=True))

@@ -297,7 +297,7 @@ LAYOUTS: Final = (
         lambda: _temporal(False),
         (
             Wanted(
-                "TAG002|TAG009|TAG003|CAR004|CAR006",
+                "TAG002|TAG003|CAR004",
                 "executions_visibility.workflow_type_name",
                 "a type of its own for each import: nobody can filter or graph by type",
             ),

@@ -179,7 +179,7 @@ LAYOUTS: Final = (
         "greptimedb",
         "https://vector.dev/docs/reference/configuration/sinks/greptimedb_logs/",
         _access,
-        Wanted("TAG002|STO005|CAR006|CAR004", "access_log.client_ip", "visitors are without end: no part of the key"),
+        Wanted("TAG002|STO005|CAR004", "access_log.client_ip", "visitors are without end: no part of the key"),
         Wanted("STO009|STO006", "access_log", "lines are compared, and those of one instant lost: append_mode"),
     ),
     Layout(
@@ -190,7 +190,7 @@ LAYOUTS: Final = (
         lambda: _cgroups(0),
         (
             Wanted(
-                "TAG002|TAG003|CAR004|CAR006",
+                "TAG002|TAG003|CAR004",
                 "host_cgroups.cgroup",
                 "each container is a series: exclude docker scopes",
             ),
@@ -201,14 +201,14 @@ LAYOUTS: Final = (
         "timestream",
         "https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html",
         _game,
-        Wanted("TAG002|CAR006|CAR004", "match_stats.match_id", "a series of one record for each match: a measure"),
+        Wanted("TAG002|CAR004", "match_stats.match_id", "a series of one record for each match: a measure"),
     ),
     _pair(
         "timestream-iot-rule",
         "timestream",
         "https://docs.aws.amazon.com/iot/latest/developerguide/timestream-rule-action.html",
         _trackers,
-        Wanted("TAG006|TAG008|CAR006|TAG007", "tracker_positions.battery_mv", "what is measured is a measure"),
+        Wanted("TAG006|TAG008|TAG007", "tracker_positions.battery_mv", "what is measured is a measure"),
     ),
     _pair(
         "mongodb-shop-orders",

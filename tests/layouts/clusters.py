@@ -116,9 +116,7 @@ LAYOUTS = (
         source="https://kubernetes.io/docs/tasks/debug/debug-cluster/resource-metrics-pipeline/",
         clean=lambda: _usage(0),
         dirty=lambda: _usage(2_500),
-        wanted=(
-            Wanted("TAG002|CAR004|CAR006", "pod_usage.pod", "each run of a job is a pod, and a series, of its own"),
-        ),
+        wanted=(Wanted("TAG002|CAR004", "pod_usage.pod", "each run of a job is a pod, and a series, of its own"),),
     ),
     Layout(
         name="sessions-postgresql",

@@ -225,7 +225,7 @@ LAYOUTS: Final = (
         clean=_weather_clean,
         wanted=(
             Wanted(
-                "DOC006|TAG002|CAR006",
+                "DOC006|TAG002",
                 "weather*",
                 "a message's id in the metaField: each document has a bucket of its own",
             ),

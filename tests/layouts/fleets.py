@@ -103,7 +103,7 @@ LAYOUTS: Final = (
         source=_SAMPLES,
         dirty=_devops_dirty,
         clean=_devops_clean,
-        wanted=(Wanted("TAG002|CAR006", "devops.request_id", "an id of each record as a dimension; it is a measure"),),
+        wanted=(Wanted("TAG002", "devops.request_id", "an id of each record as a dimension; it is a measure"),),
     ),
     Layout(
         name="timestream-single-measure",
@@ -123,10 +123,8 @@ LAYOUTS: Final = (
         dirty=_trucks_dirty,
         clean=_trucks_clean,
         wanted=(
-            Wanted(
-                "TAG006|TAG007|TAG008|CAR006", "IoTMulti.lat", "a position as text in a dimension: each place a series"
-            ),
-            Wanted("TAG006|TAG007|TAG008|CAR006", "IoTMulti.lon", "the same"),
+            Wanted("TAG006|TAG007|TAG008", "IoTMulti.lat", "a position as text in a dimension: each place a series"),
+            Wanted("TAG006|TAG007|TAG008", "IoTMulti.lon", "the same"),
         ),
     ),
     Layout(

@@ -107,14 +107,14 @@ LAYOUTS: Final = (
         "influxdb1",
         "https://docs.micrometer.io/micrometer/reference/implementations/influx.html",
         _micrometer,
-        Wanted("TAG001|TAG002|TAG003|CAR006", "http_server_requests.uri", "paths with an order's number"),
+        Wanted("TAG001|TAG002|TAG003", "http_server_requests.uri", "paths with an order's number"),
     ),
     _pair(
         "inverters",
         "influxdb1",
         _GUIDE,
         _inverters,
-        Wanted("TAG002|CAR006", "yield.telegram", "an id of each one"),
+        Wanted("TAG002", "yield.telegram", "an id of each one"),
     ),
     _pair(
         "influxdb3-trucks",
@@ -135,7 +135,7 @@ LAYOUTS: Final = (
         "greptimedb",
         "https://docs.greptime.com/user-guide/logs/overview/",
         _audit_lines,
-        Wanted("TAG002|STO005|CAR006", "audit.request_id", "each line has a key of its own"),
+        Wanted("TAG002|STO005", "audit.request_id", "each line has a key of its own"),
         Wanted("STO009", "audit", "lines are compared for duplicates that cannot be"),
     ),
     Layout(

@@ -10,7 +10,7 @@ from tests.databases import Dataset, Row, Table
 from tests.layouts.layout import Layout, Wanted
 from tests.layouts.series import Noise, hex_id, kept, table
 
-LEAK: Final = "TAG002|TAG003|CAR001|CAR004|CAR006"
+LEAK: Final = "TAG002|TAG003|CAR001|CAR004"
 TELEGRAF: Final = "https://docs.influxdata.com/telegraf/v1/input-plugins/"
 
 

@@ -34,7 +34,7 @@ class Wanted:
     """A finding an expert wants to read, at any severity; `grades` says which of them are harmful."""
 
     codes: str
-    """The rules that may say it, with `|` between: `TAG002|CAR006`."""
+    """The rules that may say it, with `|` between: `TAG002|CAR004`."""
     subject: str
     """Of it: `measurement`, `measurement.column`, or with `*`; empty for the database."""
     why: str

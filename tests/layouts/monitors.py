@@ -256,31 +256,28 @@ LAYOUTS: Final = (
         "influxdb1",
         "https://github.com/influxdata/telegraf/blob/master/plugins/inputs/burrow/README.md",
         _burrow,
-        Wanted(
-            "TAG002|TAG003|CAR004|CAR006", "burrow_group.group", "console consumers: groups_exclude leaves them out"
-        ),
+        Wanted("TAG002|TAG003|CAR004", "burrow_group.group", "console consumers: groups_exclude leaves them out"),
     ),
     _pair(
         "tasmota-mqtt",
         "influxdb1",
         "https://tasmota.github.io/docs/MQTT/",
         _tasmota,
-        Wanted("TAG002|TAG006|CAR004|CAR006", "tasmota_state.Uptime", "how long a plug is up is measured: a field"),
+        Wanted("TAG002|TAG006|CAR004", "tasmota_state.Uptime", "how long a plug is up is measured: a field"),
     ),
     _pair(
         "speedtest-tracker",
         "influxdb1",
         "https://docs.speedtest-tracker.dev/settings/data-integrations/influxdb",
         _speed,
-        Wanted("TAG002|CAR004|CAR006", "speedtest.result_id", "a series for each test: a field"),
+        Wanted("TAG002|CAR004", "speedtest.result_id", "a series for each test: a field"),
     ),
     _pair(
         "telegraf-vsphere",
         "influxdb1",
         "https://github.com/influxdata/telegraf/blob/master/plugins/inputs/vsphere/README.md",
         _vmware,
-        Wanted("TAG002|CAR004|CAR006", "vsphere_vm_*", "desktops that live an hour: vm_exclude, or a short retention"),
-        fine=(Wanted("CAR003", "vsphere_vm_*", "name, moid and uuid tell the same"),),
+        Wanted("TAG002|CAR004", "vsphere_vm_*", "desktops that live an hour: vm_exclude, or a short retention"),
     ),
     _pair(
         "influxdb3-bacnet",

@@ -174,7 +174,7 @@ LAYOUTS: Final = (
             Wanted(LEAK, "netflow.src", "any address of the internet: a field, as the plugin has it"),
             Wanted(LEAK, "netflow.src_port", "a port per connection: a field, as the plugin has it"),
         ),
-        (Wanted("TAG002|CAR006", "netflow.dst", "nearly 240 servers"), Wanted("CAR002", "netflow*", "64k ports")),
+        (Wanted("TAG002", "netflow.dst", "nearly 240 servers"),),
     ),
     Layout(
         "influxdb3-trades",

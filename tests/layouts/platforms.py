@@ -287,7 +287,7 @@ LAYOUTS = (
         dirty=lambda: _telegraf(True),
         wanted=(
             Wanted(
-                "TAG001|TAG002|CAR004|CAR006",
+                "TAG001|TAG002|CAR004",
                 "postgresql_queries*",
                 "statements with their constants as a tag: each is a series",
             ),
@@ -326,7 +326,7 @@ LAYOUTS = (
         dirty=lambda: _oban(True),
         wanted=(
             Wanted(
-                "TAG002|TAG009|TAG003|CAR004|CAR006",
+                "TAG002|TAG003|CAR004",
                 "oban_jobs.queue",
                 "a queue of each tenant's import: nobody listens to it",
             ),

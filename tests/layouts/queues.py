@@ -146,7 +146,7 @@ LAYOUTS = (
         source="https://github.com/timgit/pg-boss/blob/9.0.3/src/plans.js",
         clean=lambda: _pgboss(False),
         dirty=lambda: _pgboss(True),
-        wanted=(Wanted("TAG002|TAG009|TAG003|CAR004|CAR006", "*.name", "a queue of each export"),),
+        wanted=(Wanted("TAG002|TAG003|CAR004", "*.name", "a queue of each export"),),
     ),
     Layout(
         name="river-postgresql",

@@ -118,7 +118,7 @@ LAYOUTS = (
         source="https://httpd.apache.org/docs/current/logs.html",
         clean=lambda: _requests(True),
         dirty=lambda: _requests(False),
-        wanted=(Wanted("TAG001|TAG002|CAR006", "http_sums.url", "ids in the paths: sums of one request each"),),
+        wanted=(Wanted("TAG001|TAG002", "http_sums.url", "ids in the paths: sums of one request each"),),
     ),
     Layout(
         name="odd-epochs-sqlite",
@@ -128,7 +128,7 @@ LAYOUTS = (
         dirty=lambda: _epochs(True),
         wanted=tuple(
             Wanted(
-                "TAG002|CAR006",
+                "TAG002",
                 f"readings_by_{column}.run_id",
                 "the readings are known by their runs, not by a station",
             )

@@ -163,7 +163,7 @@ LAYOUTS = (
         source="https://airflow.apache.org/docs/apache-airflow/stable/database-erd-ref.html",
         clean=lambda: _airflow(0),
         dirty=lambda: _airflow(900),
-        wanted=(Wanted("TAG002|TAG009|CAR004|CAR006", "*.dag_id", "a DAG of each imported file: all are parsed"),),
+        wanted=(Wanted("TAG002|CAR004", "*.dag_id", "a DAG of each imported file: all are parsed"),),
     ),
     Layout(
         name="dagster-postgresql",

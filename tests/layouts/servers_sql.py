@@ -218,9 +218,7 @@ LAYOUTS: Final = (
         "postgresql",
         "https://github.com/bensheldon/good_job",
         _good_job,
-        Wanted(
-            "TAG002|TAG009|TAG003|CAR004|CAR006", "good_jobs.queue_name", "5,000 queues, one for each import: a class"
-        ),
+        Wanted("TAG002|TAG003|CAR004", "good_jobs.queue_name", "5,000 queues, one for each import: a class"),
     ),
     _pair(
         "pmacct-postgresql",

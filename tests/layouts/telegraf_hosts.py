@@ -250,7 +250,7 @@ LAYOUTS: Final = (
         clean=_docker_clean,
         wanted=(
             Wanted(
-                "TAG002|CAR006",
+                "TAG002",
                 "docker_container_*.container_name",
                 "each job has a container of its own, so series have no end; see container_name_exclude",
             ),
@@ -263,9 +263,7 @@ LAYOUTS: Final = (
         dirty=_procstat_dirty,
         clean=_procstat_clean,
         wanted=(
-            Wanted(
-                "TAG002|TAG006|CAR006", "procstat.pid", "pid_tag makes each restart a new series; the pid is a field"
-            ),
+            Wanted("TAG002|TAG006", "procstat.pid", "pid_tag makes each restart a new series; the pid is a field"),
         ),
     ),
     Layout(
@@ -276,7 +274,7 @@ LAYOUTS: Final = (
         clean=_pods_clean,
         wanted=(
             Wanted(
-                "TAG002|CAR006",
+                "TAG002",
                 "kubernetes_pod_*.pod_name",
                 "pods of jobs and releases live for minutes, their series for a year",
             ),
@@ -288,7 +286,7 @@ LAYOUTS: Final = (
         source=_DOCS + "snmp/",
         dirty=_snmp_dirty,
         clean=_snmp_clean,
-        wanted=(Wanted("TAG006|TAG002|CAR006", "snmp.uptime", "a counter as a tag makes each poll a new series"),),
+        wanted=(Wanted("TAG006|TAG002", "snmp.uptime", "a counter as a tag makes each poll a new series"),),
     ),
     Layout(
         name="telegraf-win-perf-counters",

@@ -175,13 +175,11 @@ LAYOUTS: Final = (
         clean=_nginx_clean,
         wanted=(
             Wanted(
-                "TAG001|TAG002|TAG003|CAR006",
+                "TAG001|TAG002|TAG003",
                 "nginx_access_log.request",
                 "paths with ids and sessions: each a new series",
             ),
-            Wanted(
-                "TAG002|CAR006", "nginx_access_log.client_ip", "visitors are without end, and so are their addresses"
-            ),
+            Wanted("TAG002", "nginx_access_log.client_ip", "visitors are without end, and so are their addresses"),
         ),
     ),
     Layout(
@@ -192,7 +190,7 @@ LAYOUTS: Final = (
         clean=_scraped_clean,
         wanted=(
             Wanted(
-                "TAG002|TAG003|CAR006",
+                "TAG002|TAG003",
                 "*.url",
                 "a pod's address lives as long as the pod: drop url (tagexclude), keep the pod's app",
             ),

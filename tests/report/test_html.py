@@ -421,3 +421,10 @@ def test_first_report_of_a_target_proposes_the_baseline() -> None:
     assert offer in html.page(sample.the_contents(timeline=Timeline()))
     assert offer not in html.page(sample.the_contents())
     assert offer not in html.page(sample.the_contents(timeline=Timeline(), profile=None))
+
+
+def test_overview_shows_worst_case_and_dependent_tags_without_any_finding() -> None:
+    page = html.page(sample.the_contents(result=sample.fine(), incidents=(), previous=sample.fine()))
+    assert "<small>worst case 150,019,153,920</small>" in page
+    assert "<small>host determines rack; request_id determines path</small>" in page
+    assert "What each tag contributes." in page

@@ -54,6 +54,15 @@ def test_twin_shows_the_summary_of_the_page(tmp_path: Any) -> None:
     assert {code: len(texts) for code, texts in twin["headlines"].items()} == lengths
 
 
+def test_twin_has_worst_case_and_actual_series_without_any_finding(tmp_path: Any) -> None:
+    _, twin = written(tmp_path)
+    (series,) = twin["series"]
+    assert (series["measurement"], series["series"]) == ("http_requests", 81_412)
+    assert series["worst_case"] == 8 * series["without_determined"]
+    assert series["determined"] == {"host": ["rack"], "request_id": ["path"]}
+    assert series["left_without"]["request_id"] == 1_904
+
+
 def test_twin_has_what_moved(tmp_path: Any) -> None:
     _, twin = written(tmp_path)
     moved = {one["figure"]: one for one in twin["moved"]["figures"]}

@@ -97,11 +97,16 @@ def test_retention_without_a_default_lists_what_there_is() -> None:
     assert overview(profile).rows[0].retention == "1 hour, no retention"
 
 
-def test_details_are_of_measurements_with_findings_only() -> None:
+def test_details_are_of_measurements_with_findings_first_then_of_those_whose_tags_were_listed() -> None:
     profile = sample.the_profile()
+    quiet = replace(sample.http_requests(), name="quiet")
+    profile = replace(profile, measurements=(quiet, *profile.measurements))
     items = findings.items_of(sample.the_result(), profile, ())
     found = tables.details(profile, items)
-    assert [d.measurement.name for d in found] == ["http_requests", "cpu", "Cpu.server-5.us-west", sample.HOSTILE]
+    assert [d.measurement.name for d in found] == [
+        *("http_requests", "cpu", "Cpu.server-5.us-west", sample.HOSTILE),
+        "quiet",
+    ]
     assert [c.tag for c in found[0].drop_curve] == ["request_id", "path", "status"]
     assert found[0].tags[0].key == "request_id"
     assert found[0].fields[0].key == "error"

@@ -15,7 +15,6 @@ from tsaudit.analysis.rows import coincidence, rhythm
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
 from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared
 from tsaudit.model.profile import (
-    FREQUENT,
     MAX_PATTERNS,
     SAMPLE_SIZE,
     TEXT_KEPT,
@@ -92,7 +91,6 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
     """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
     numbers = _number_ratio(column) if all(is_text(t) for t in field.types) else None
-    frequent = _frequent_ratio(column) if all(is_text(t) for t in field.types) else None
     constant = _constant_ratio(column, series)
     return Field(
         key=field.key,
@@ -103,7 +101,6 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
         constant_ratio=None if constant is None else Ratio(constant, source),
         whole_ratio=None if whole is None else Ratio(whole, source),
         number_ratio=None if numbers is None else Ratio(numbers, source),
-        frequent_ratio=None if frequent is None else Ratio(frequent, source),
         role_reason=field.role_reason,
     )
 
@@ -212,12 +209,6 @@ def _number_ratio(column: pa.ChunkedArray) -> float | None:
     """The share of the texts that are numbers; None without values."""
     texts = as_text(column).drop_null()
     return number_share(texts) if len(texts) else None
-
-
-def _frequent_ratio(column: pa.ChunkedArray) -> float | None:
-    """The share of the values that occur in at least FREQUENT rows; None without values."""
-    counts = pc.value_counts(as_codes(column).drop_null()).field("counts").to_numpy()
-    return float(counts[counts >= FREQUENT].sum() / counts.sum()) if len(counts) else None
 
 
 def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.ChunkedArray]) -> NumbersBy | None:

@@ -20,6 +20,9 @@ time.
     unused_settings settings that match nothing on the server: setting, value, detail
     tables          how the audit reads the tables, where it infers that: name, kind, kind_reason, time,
                     time_reason, tags, fields (their number), override (the line for tsaudit.yaml that says the same)
+    series          of each measurement whose tags were listed: database, measurement, series, worst_case (the product
+                    of the tags' values), without_determined (the same without tags that others determine), determined
+                    (tag to the tags that it determines), left_without (tag to the series left without it)
     listed          by database, the number of measurements and how many `include` and `exclude` skip
     incidents       fingerprint, code, state, severity, owner, first_seen, opened, resolved, decision
     changes         fingerprints of new, resolved, and no longer evaluated findings since the previous run, or null
@@ -36,9 +39,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.analysis.cardinality.determined import determined_tags
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, fingerprint
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.profile import Profile
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Figure, figures
 from tsaudit.report import untrusted
 from tsaudit.report.changes import RunChanges
@@ -88,6 +92,7 @@ def json_report(
         "costs": _list(profile.costs if profile else ()),
         "unused_settings": _list(profile.unused_settings if profile else ()),
         "tables": _list(all_roles(profile) if profile else ()),
+        "series": _json([_series(m) for m in profile.measurements if m.tag_sets] if profile else []),
         "listed": _list(profile.listed if profile else ()),
         "incidents": _json([_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)]),
         "changes": _json(_changes(changes)),
@@ -167,6 +172,20 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "value": figure.value,
         "how": figure.how.value,
         "standard_error": figure.standard_error,
+    }
+
+
+def _series(measurement: Measurement) -> dict[str, Any]:
+    sets = measurement.tag_sets
+    assert sets is not None
+    return {
+        "database": measurement.database,
+        "measurement": measurement.name,
+        "series": sets.series,
+        "worst_case": sets.worst_case,
+        "without_determined": sets.independent_bound,
+        "determined": determined_tags(measurement),
+        "left_without": {one.tag: one.series_left for one in sets.contributions},
     }
 
 

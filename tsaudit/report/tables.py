@@ -1,4 +1,4 @@
-"""The tables of the page: measurements, columns and contributions of suspicious ones, nulls, shares of rows."""
+"""The tables of the page: measurements, columns and contributions of some, nulls, shares of rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.analysis.cardinality.determined import determined_tags
 from tsaudit.analysis.tables.collection_families import families_by_member
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Severity, Verdict
@@ -24,7 +25,7 @@ from tsaudit.model.profile import (
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
-from tsaudit.text import retention
+from tsaudit.text import listed, retention
 from tsaudit.text.numbers import NOT_KNOWN
 from tsaudit.text.table_roles import TableRoles, table_roles
 
@@ -52,11 +53,13 @@ class TableRow:
     worst_null: tuple[str, float] | None
     """Field and ratio."""
     retention: str
+    determined: str
+    """The tags that add no series, with those that determine them; empty if there are none, or this is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What is known about one suspicious measurement."""
+    """What is known about one measurement."""
 
     measurement: Measurement
     tags: tuple[Tag, ...]
@@ -114,21 +117,26 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
             row_share=m.rows.value / total if total and m.rows else None,
             worst_null=_worst_null(m),
             retention=_kept([m.retention] if m.retention else policies.get(m.database, ()), m.name),
+            determined="; ".join(f"{tag} determines {listed(others)}" for tag, others in determined_tags(m).items()),
         )
 
     def order(m: Measurement) -> tuple[object, ...]:
-        return (-worst[m.database, m.name].rank, -(m.series.value if m.series else 0), m.database, m.name)
+        return (-worst[m.database, m.name].rank, _by_series(m))
 
     chosen = sorted(profile.measurements, key=order)
     return Overview(tuple(row(m) for m in chosen[:MOST_ROWS]), max(0, len(chosen) - MOST_ROWS))
 
 
 def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
-    """Columns and contributions of measurements with findings, ordered by their worst finding."""
+    """Columns and contributions of measurements: those with findings first, ordered by their worst finding, then those
+    whose tags were listed, by series.
+    """
     wanted = dict.fromkeys(
         (i.finding.subject.database, i.finding.subject.measurement) for i in items if i.finding.subject.measurement
     )
     known = {(m.database, m.name): m for m in profile.measurements}
+    listed_ones = (m for m in profile.measurements if m.tag_sets is not None)
+    wanted |= dict.fromkeys((m.database, m.name) for m in sorted(listed_ones, key=_by_series))
     found: list[Detail] = []
     room = MOST_DETAIL_COLUMNS
     for detail in (_detail(known[key]) for key in wanted if key in known):
@@ -150,6 +158,10 @@ def all_roles(profile: Profile) -> list[TableRoles]:
     if not ENGINES[profile.engine].infers_roles:
         return []
     return [table_roles(m) for m in sorted(profile.measurements, key=lambda m: (-_size(m), m.database, m.name))]
+
+
+def _by_series(m: Measurement) -> tuple[object, ...]:
+    return (-(m.series.value if m.series else 0), m.database, m.name)
 
 
 def _size(m: Measurement) -> int:

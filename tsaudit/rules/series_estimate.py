@@ -9,11 +9,12 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
+from tsaudit.analysis.cardinality.determined import determined_tags
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, resolve_limit
-from tsaudit.text import many, number, percent
+from tsaudit.text import listed, many, number, percent
 
 MAX_SERIES: Final = Threshold(
     "max_series",
@@ -59,6 +60,7 @@ COUNT_FIELDS: Final = Threshold(
     "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series",
 )
 """Of high-series-cardinality."""
+_MOST_TAGS: Final = 8
 
 
 MAX_VALUES: Final = Threshold(
@@ -156,38 +158,23 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Series of one measurement, counted as tag set x field."""
-
-    worst_case: int
-    """As if all tags were independent."""
-    independent: int
-    """Without the tags that another one determines."""
-    actual: int
-    fields: int
-
-    @property
-    def actual_description(self) -> str:
-        """`72,192 (36,096 series with 2 fields each)`: elsewhere, series are counted without fields."""
-        series = number(self.actual // self.fields)
-        return f"{number(self.actual)} ({series} series with {many(self.fields, 'field')} each)"
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        return (
-            Evidence("worst case (tag values x fields)", number(self.worst_case)),
-            Evidence("without dependent tags", number(self.independent)),
-            Evidence("actual (tag sets x fields)", self.actual_description),
-        )
-
-
-def estimate(measurement: Measurement) -> Estimate | None:
-    """None when the tag sets were not listed."""
+def series_evidence(measurement: Measurement) -> tuple[Evidence, ...]:
+    """Worst case and actual number of series as in InfluxDB's guide, tags x fields, the tags that add none, and what
+    would be left without each; empty where the tag sets were not listed.
+    """
     sets, fields = measurement.tag_sets, max(len(measurement.fields), 1)
     if sets is None:
-        return None
-    return Estimate(sets.worst_case * fields, sets.independent_bound * fields, sets.series * fields, fields)
+        return ()
+    # Elsewhere, series are counted without fields.
+    actual = f"{number(sets.series * fields)} ({number(sets.series)} series with {many(fields, 'field')} each)"
+    determined = "; ".join(f"{listed(tags)} by {tag}" for tag, tags in determined_tags(measurement).items())
+    return (
+        Evidence("worst case (tag values x fields)", number(sets.worst_case * fields)),
+        Evidence("without dependent tags", number(sets.independent_bound * fields)),
+        Evidence("actual (tag sets x fields)", actual),
+        *((Evidence("determined by other tags", determined),) if determined else ()),
+        *_contributions(sets),
+    )
 
 
 def on_sample(sets: TagSets) -> str:
@@ -197,7 +184,7 @@ def on_sample(sets: TagSets) -> str:
     return f", on a sample of {number(sets.sampled)} series" if sets.sampled is not None else ""
 
 
-def describe_left(contribution: Contribution) -> str:
+def _left(contribution: Contribution) -> str:
     """`50`; for a sample, `50 to 900`, or `at most 50` if that is not an interval."""
     if contribution.at_least is None:
         return number(contribution.series_left)
@@ -206,15 +193,15 @@ def describe_left(contribution: Contribution) -> str:
     return f"{number(contribution.at_least)} to {number(contribution.series_left)}"
 
 
-def contribution_evidence(sets: TagSets) -> tuple[Evidence, ...]:
+def _contributions(sets: TagSets) -> tuple[Evidence, ...]:
     """One line per tag: what would be left without it; then buckets, and the greedy order of dropping."""
     at_least = "at least " if sets.sampled is not None else ""
     each = [
         Evidence(
             f"without {_names(c)}",
-            f"{describe_left(c)} series left ({at_least}{percent(share_of(c, sets))} fewer)",
+            f"{_left(c)} series left ({at_least}{percent(share_of(c, sets))} fewer)",
         )
-        for c in sets.contributions
+        for c in sets.contributions[:_MOST_TAGS]
     ]
     at_most = "at most " if sets.sampled is not None else ""
     each += [
@@ -222,7 +209,7 @@ def contribution_evidence(sets: TagSets) -> tuple[Evidence, ...]:
         for b in sets.bucketings
     ]
     if sets.drop_curve:
-        curve = [f"{describe_left(c)} without {_names(c)}" for c in sets.drop_curve]
+        curve = [f"{_left(c)} without {_names(c)}" for c in sets.drop_curve]
         each.append(Evidence("dropping one after the other", " → ".join([number(sets.series), *curve])))
     if sets.sampled is not None:
         each.append(Evidence("checked", f"{number(sets.sampled)} of about {number(sets.series)} series"))

@@ -14,8 +14,10 @@ from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import (
+    Bucketing,
     Contribution,
     Database,
+    Dependency,
     Gap,
     How,
     Measurement,
@@ -297,3 +299,34 @@ def test_share_of_a_tag_is_that_of_all_series_in_the_database() -> None:
             finding.message == "1,500 series, 125% of the limit of 1,200; tag user_id of requests causes 59% of them."
         )
         assert finding.share == pytest.approx(891 / 1500)
+
+
+def test_evidence_has_worst_case_actual_number_and_what_each_tag_adds() -> None:
+    """The guide's example: 2 x 2 tag values and 3 fields are 12 in the worst case, but 6 in fact."""
+    contributions = (Contribution("tag1", (), 1), Contribution("tag2", ("tag1",), 1))
+    sets = TagSets(2, 4, 2, (Dependency("tag1", "tag2"),), ("tag1",), contributions, contributions[:1], a_source())
+    fields = tuple(a_field(f"field{i}") for i in range(3))
+    measurement = a_measurement("m", 2, tags=(a_tag("tag1", 2), a_tag("tag2", 2)), fields=fields, tag_sets=sets)
+    (finding,) = run_rule(rule, a_profile(measurement), {"max_series": 2}).findings
+    assert {e.label: e.value for e in finding.evidence} == {
+        "series in m": "2 (100%)",
+        "worst case (tag values x fields)": "12",
+        "without dependent tags": "6",
+        "actual (tag sets x fields)": "6 (2 series with 3 fields each)",
+        "determined by other tags": "tag2 by tag1",
+        "without tag1": "1 series left (50% fewer)",
+        "without tag2 + tag1": "1 series left (50% fewer)",
+        "dropping one after the other": "2 → 1 without tag1",
+    }
+
+
+def test_what_a_sample_leaves_open_is_told_as_an_interval() -> None:
+    left = (Contribution("user", (), 900, at_least=50), Contribution("host", (), 2_000_000, at_least=1000))
+    sets = TagSets(2_000_000, 10**7, 10**7, (), ("user",), left, left[:1], a_source(How.ESTIMATE), sampled=1000)
+    sets = dataclasses.replace(sets, bucketings=(Bucketing("user", 10, 500),))
+    measurement = a_measurement(series=2_000_000, tags=(a_tag("user", 10**6), a_tag("host", 5)), tag_sets=sets)
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
+    told = {e.label: e.value for e in finding.evidence}
+    assert told["user in 10 buckets"] == "at most 500 series left"
+    assert told["checked"] == "1,000 of about 2,000,000 series"
+    assert told["without user"] == "50 to 900 series left (at least > 99.9% fewer)"

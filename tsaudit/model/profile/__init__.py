@@ -3,7 +3,6 @@
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
 from tsaudit.model.profile.database import POLICY_SEPARATOR, Database
 from tsaudit.model.profile.fields import (
-    FREQUENT,
     Field,
     FieldRhythm,
     Items,
@@ -77,7 +76,6 @@ from tsaudit.model.profile.tags import (
 __all__ = [
     "DEFAULT_PARTITION",
     "FOREVER",
-    "FREQUENT",
     "MAX_MEASURE_NAMES",
     "MAX_PARTITIONS",
     "MAX_PATTERNS",

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from tsaudit.model.profile.figures import Count, Ratio, Source
-
-FREQUENT: Final = 10
-"""Rows in which a text occurs that is used again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +61,6 @@ class Field:
     """Share of the texts read that are numbers, without those that stand for no value, such as `-` and `N/A`; None for
     fields that are not text.
     """
-    frequent_ratio: Ratio | None = None
-    """Share of the texts read whose value occurs in at least FREQUENT rows; None for fields that are not text."""
     numbers_by: NumbersBy | None = None
     """None if no tag does, or the field does not contain both."""
     role_reason: str = ""

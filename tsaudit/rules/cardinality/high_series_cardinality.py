@@ -18,6 +18,7 @@ from tsaudit.rules.series_estimate import (
     counts_fields,
     main_tag,
     series_error,
+    series_evidence,
     series_limit,
     series_of,
 )
@@ -25,14 +26,14 @@ from tsaudit.text import number, percent
 
 _ELSEWHERE = "engine timestream"
 """Origin of the limit that Timestream users would have on InfluxDB 2."""
-_UNKNOWN = "Find the measurement that grew and the tag that multiplies its series; rule CAR006 shows contributions."
+_UNKNOWN = "Find the measurement that grew and the tag that multiplies its series; the report shows what each tag adds."
 
 
 @rule(
     code="CAR001",
     title="Too many series for the limit",
     costs={Currency.LIMIT},
-    guidelines=("A1", "E1"),
+    guidelines=("A1", "A2", "A3", "A8", "E1"),
     follows_from={"SRV001": Reach.SUBJECT},
     requires={"series_listing"},
     uses={"database_series", "options", "server_status"},
@@ -63,9 +64,10 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Find the tag that multiplies the series (rule CAR006 shows the contribution of each). Store it as a field, use
-    coarser values, or drop it. If there are many series because there are many sources, raise the limit deliberately:
-    `limits: {high-series-cardinality.max_series: 2000000}`.
+    Find the tag that multiplies the series: the finding and the report show what would be left without each. It is not
+    always the one with the most values, since a tag that another one determines adds no series. Store it as a field,
+    use coarser values, or drop it. If there are many series because there are many sources, raise the limit
+    deliberately: `limits: {high-series-cardinality.max_series: 2000000}`.
 
     Timestream for LiveAnalytics has no such limit. The number is the maximum for which AWS recommends InfluxDB 2 as a
     replacement. Series are counted as they would be there, with the measure name as a tag. The finding is a note
@@ -189,6 +191,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")
             for size, i in sizes[:5]
         )
+        + (series_evidence(largest) if largest else ())
         + tuple(_measure_names(largest)),
         facts=("series_listing", "database_series"),
         source=largest.series.source if largest and largest.series else None,

@@ -12,7 +12,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
-from tsaudit.rules.series_estimate import MAX_VALUES, values_limit
+from tsaudit.rules.series_estimate import MAX_VALUES, series_evidence, values_limit
 from tsaudit.text import count, many, number, over_time, percent, values_of
 
 
@@ -199,7 +199,7 @@ def _finding(
         main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
-        evidence=tuple(evidence),
+        evidence=(*evidence, *series_evidence(measurement)),
         facts=("tag_values", "row_count", "null_counts"),
         source=tag.values.source,
     )
