@@ -71,10 +71,13 @@ def test_check_when_all_is_well() -> None:
         (_settings(plan="influx-cloud-free"), ("targets.shop.plan", "influxdb-cloud-free")),
         (_settings(plan="x"), ("there is no plan `x`", "influxdb1-default")),
         (_settings({"high-series-cardinality.max_serie": 1}), ("limits: there is no limit", NAME)),
-        (_settings(limits={"wide-tables.engine_columns": 1}), ("targets.shop.limits", "wide-table.engine_columns")),
         (
-            _settings(measurements={"m": MeasurementOverride(limits={"too-many-tags.max": 1})}),
-            ("targets.shop.measurements.m.limits", "too-many-tags.max_tags"),
+            _settings(limits={"too-many-column.engine_columns": 1}),
+            ("targets.shop.limits", "too-many-columns.engine_columns"),
+        ),
+        (
+            _settings(measurements={"m": MeasurementOverride(limits={"too-many-columns.max": 1})}),
+            ("targets.shop.measurements.m.limits", "too-many-columns.max_tags"),
         ),
     ],
 )

@@ -170,7 +170,7 @@ ADVICE: Final = (
     ("C4", "TAG008", "cars", "sent_at", _cars(True), _cars(False)),
     ("C6", "TAG007", "machines", "colour", _machines(True), _machines(False)),
     ("D1", "LAY001", "machine", "", _wide(513), _wide(20)),
-    ("D2", "LAY002", "machine", "", _labeled(121), _labeled(20)),
+    ("D2", "LAY001", "machine", "", _labeled(121), _labeled(20)),
     ("D3", "LAY003", "soil", "", _soil("sparse"), _soil("generic")),
     ("D4", "LAY004", "devops", "", devops("one_name"), devops("multi")),
     ("D5", "LAY005", "readings", "", _readings(False), _readings(True)),

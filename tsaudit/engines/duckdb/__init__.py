@@ -29,6 +29,10 @@ class Duckdb(FileEngine):
     batched_facts = BATCHED - {"row_sample"}
     total_falls_short = 0.0
     counts_writes = True
+    not_applicable = {
+        **FileEngine.not_applicable,
+        "D1": "it documents no limit on columns, and an empty one takes hardly any space",
+    }
     parameters = {"catalog": "the database's name in the file's catalog"}
     index_entry_bytes = 64
     index_price = (

@@ -38,7 +38,7 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
     slashes, colons, or blanks. Fewer than `min_numbered_tags` tags whose names differ only in a number are levels of a
     hierarchy, and no finding. It is always a note: names cost nothing until they reach a limit on columns, which
-    wide-table reports.
+    too-many-columns reports.
 
     ## Why it matters
 
