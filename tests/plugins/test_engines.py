@@ -137,7 +137,7 @@ def test_entry_point_may_name_the_class(install: Install, monkeypatch: pytest.Mo
 def test_rules_of_ours_judge_it_by_what_it_declares(acme: None, tsaudit: Command) -> None:
     result = evaluate(measure(load_settings("tsaudit.yaml").targets[0]))
     found = {r.code: [f.message for f in r.findings] for r in result.results if r.findings}
-    assert "ledger" in found["NAM003"][0]  # a word of its own list
+    assert "ledger" in found["NAM001"][0]  # a word of its own list
     reason = next(r.reason for r in result.results if r.code == "RET001")
     assert reason.startswith("does not apply to acmedb")
     assert {r.code for r in result.results if r.outcome == "error"} == set()

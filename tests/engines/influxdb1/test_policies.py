@@ -148,7 +148,7 @@ def test_measurement_is_in_two_policies(server: Server) -> None:
     result = evaluate(profile)
     assert result.verdict is Verdict.WARNING
     assert said(result, "TAG002") == {("TAG002", "raw/req", "request_id")}
-    assert said(result, "NAM003") == set()
+    assert said(result, "NAM001") == set()
     assert run_queries(server, target, result) == {"raw"}
 
 

@@ -114,7 +114,7 @@ def test_policies_of_one_database_are_no_databases_of_customers() -> None:
 
 
 def test_names_of_policies_are_no_names_that_queries_quote() -> None:
-    assert found("NAM003", divided(in_policy("1y"), in_policy("autogen"), series=6)) == {}
+    assert found("NAM001", divided(in_policy("1y"), in_policy("autogen"), series=6)) == {}
 
 
 def test_statements_about_a_measurement_name_its_policy() -> None:

@@ -222,7 +222,6 @@ FOUND = (
     ("D4", "LAY004", "mixed", ""),
     ("D5", "LAY005", "halves", ""),
     ("B1", "NAM001", "orders", ""),
-    ("B5", "NAM003", "orders", ""),
     ("B4", "NAM005", "tagged", "t{n}"),
     ("F1", "RET001", "parted", ""),
     ("E8", "STO001", "indexed", ""),

@@ -1,4 +1,4 @@
-"""NAM003: reserved words and special characters."""
+"""NAM001: reserved words, special characters, and long names."""
 
 from __future__ import annotations
 
@@ -14,12 +14,30 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Influxd, Postgresql
-from tsaudit.model.change import Rename
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rules.names.name_needs_quoting import keywords
-from tsaudit.rules.names.name_needs_quoting import name_needs_quoting as rule
+from tsaudit.rules.names.awkward_name import awkward_name as rule
+from tsaudit.rules.names.awkward_name import keywords
+
+LONG = "temperature_in_degrees_celsius_measured_by_the_backup_sensor_of_the_second_floor"
+
+
+def _long(name: str, engines: frozenset[str]) -> Case:
+    return Case(
+        breaks=dataset(table("home", hosts(2), {name: "float"}, lambda s, r: {name: s + r / 7})),
+        keeps=dataset(
+            table("home", hosts(2), {"temperature_celsius": "float"}, lambda s, r: {"temperature_celsius": s + r / 7})
+        ),
+        subject=Subject("", "home"),
+        main_contributor=name,
+        engines=engines,
+    )
+
+
+NO_QUOTES = frozenset({"mongodb"})
+CUTS_OFF = frozenset({"postgresql"})
+"""It keeps 63 bytes of a name."""
 
 CASES = (
     Case(
@@ -33,13 +51,17 @@ CASES = (
         ),
         keeps=dataset(table("m", hosts(2), {"value": "float"}, lambda s, r: {"value": s + 0.5})),
         subject=Subject("", "m"),
+        engines=rule.engines - NO_QUOTES,
     ),
     Case(
         breaks=dataset(table("orders", [{"group": "a"}, {"group": "b"}])),
         keeps=dataset(table("orders", [{"group_name": "a"}, {"group_name": "b"}])),
         subject=Subject("", "orders"),
         main_contributor="group",
+        engines=rule.engines - NO_QUOTES,
     ),
+    _long(LONG, rule.engines - CUTS_OFF),
+    _long(LONG[:63], CUTS_OFF),
 )
 
 
@@ -83,11 +105,11 @@ def test_one_finding_when_several_names_need_quotes() -> None:
         finding.message
         == "order (reserved word), group (reserved word), and a-b (contains -) need quotes in every query."
     )
-    renames = {(c.old, c.new) for c in finding.changes if isinstance(c, Rename)}
-    assert renames == {("group", "group_value"), ("a-b", "a_b"), ("", "order_value")}
+    assert finding.fix.startswith('Quote them in every query: "order", "group", "a-b". For what you write next')
+    assert finding.changes == ()
 
 
-def test_one_finding_without_new_names_when_many_measurements_have_some() -> None:
+def test_one_finding_when_many_measurements_have_some() -> None:
     def named(name: str) -> Measurement:
         return a_measurement(name, tags=(a_tag("group"),), fields=(a_field(f"{name}-b"),))
 
@@ -96,15 +118,15 @@ def test_one_finding_without_new_names_when_many_measurements_have_some() -> Non
         "5 names in 4 tables need quotes in every query: group (reserved word), disk-b (contains -), "
         "mem-b (contains -), net-b (contains -), and swap-b (contains -)."
     )
-    assert (finding.subject, finding.changes) == (Subject("main", "disk"), ())
+    assert finding.subject == Subject("main", "disk")
     assert len(run_rule(rule, a_profile(*map(named, ("disk", "mem", "net")))).findings) == 3
 
 
-def test_names_for_which_quotes_are_not_enough_are_reported_one_by_one() -> None:
+def test_names_for_which_quotes_are_not_enough_come_first() -> None:
     hidden = a_measurement("z", fields=(a_field("a\nb"),))
     others = [a_measurement(name, tags=(a_tag("group"),)) for name in "abcdefgh"]
-    found = run_rule(rule, a_profile(*others, hidden)).findings
-    assert {f.subject.measurement for f in found} == {"z", "a"}
+    (finding,) = run_rule(rule, a_profile(*others, hidden)).findings
+    assert finding.main_contributor == "a\nb"
 
 
 def test_silence_when_names_of_measurements_are_to_be_one_anyway() -> None:
@@ -120,15 +142,6 @@ def test_silence_when_words_of_the_names_are_to_be_tags() -> None:
     assert run_rule(rule, profile).outcome is Outcome.PASS
     (finding,) = run_rule(rule, a_profile(a_measurement(names[0]), engine="influxdb1")).findings
     assert finding.main_contributor == names[0]
-
-
-def test_names_that_would_become_the_same_stay_apart() -> None:
-    measurement = a_measurement("m", tags=(a_tag("a b"), a_tag("a_b")), fields=(a_field("a-b"),))
-    (finding,) = run_rule(rule, a_profile(measurement)).findings
-    assert [(c.old, c.new) for c in finding.changes if isinstance(c, Rename)] == [("a b", "a_b_2"), ("a-b", "a_b_3")]
-    profile = a_profile(a_measurement("a b"), a_measurement("a-b"), engine="influxdb1")
-    new = [c.new for f in run_rule(rule, profile).findings for c in f.changes if isinstance(c, Rename)]
-    assert sorted(new) == ["a_b", "a_b_2"]
 
 
 def test_database_when_the_engine_has_them_named_by_users() -> None:
@@ -238,3 +251,39 @@ def test_silence_when_the_engine_itself_gave_the_name() -> None:
     assert _names(field="measure_value::double", engine="timestream") is Outcome.PASS
     assert _names(field="value::double", engine="timestream") is Outcome.FAIL
     assert _names(tag="order", engine="timestream") is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("x" * 64, Outcome.PASS),
+        ("x" * 65, Outcome.FAIL),
+        ("a_b_c_d_e_f_g_h", Outcome.PASS),
+        ("a_b_c_d_e_f_g_h_i", Outcome.FAIL),
+        ("goGcDurationSecondsTotalSumPerHost", Outcome.PASS),
+        ("goGcDurationSecondsTotalSumPerHostNow", Outcome.FAIL),
+        ("kube_pod_container_status_last_terminated_reason", Outcome.PASS),
+        ("温度", Outcome.PASS),
+    ],
+)
+def test_outcome_when_the_name_is_long(name: str, outcome: Outcome) -> None:
+    assert run_rule(rule, a_profile(a_measurement(fields=(a_field(name),)), engine="mongodb")).outcome is outcome
+
+
+def test_one_finding_when_names_are_long_or_need_quotes() -> None:
+    measurement = a_measurement("m" * 70, fields=(a_field("order"), a_field("short")))
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
+    assert finding.message == f"{'m' * 70} (70 characters) and order (reserved word) need quotes in every query."
+    (finding,) = run_rule(rule, a_profile(a_measurement("m" * 70))).findings
+    assert finding.message.endswith("(70 characters) is hard to type and read.")
+    assert not finding.fix.startswith("Quote")
+
+
+def test_long_name_of_a_database() -> None:
+    (finding,) = run_rule(rule, a_profile(a_measurement(database="d" * 65))).findings
+    assert finding.subject == Subject("d" * 65)
+
+
+def test_silence_when_the_limit_is_raised() -> None:
+    profile = a_profile(a_measurement("x" * 100))
+    assert run_rule(rule, profile, {"max_length": 100}).outcome is Outcome.PASS

@@ -1,0 +1,212 @@
+"""NAM001."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from typing import Final
+
+from tsaudit.engines.language import Language
+from tsaudit.engines.registry import ENGINES
+from tsaudit.guidelines import matters
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.merged_families import grids_of
+from tsaudit.text import listed, many, number
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTES: Final = frozenset("\"'`\\")
+_MOST_APART: Final = 3
+"""Measurements that get a finding each. If more have such names, it is the habit of what writes them."""
+
+
+@rule(
+    code="NAM001",
+    title="Names that need quotes, or are too long",
+    guidelines=("B1", "B5"),
+    follows_from={"NAM005": Reach.MEASUREMENT},
+    requires={"measurements", "tag_keys", "field_types"},
+    uses={"options"},
+    thresholds=(
+        Threshold("max_length", 64, "characters", "our default: still fits a legend or a column heading"),
+        Threshold("max_parts", 8, "parts", "our default: more parts describe values, not a thing"),
+    ),
+)
+def awkward_name(case: Case) -> Iterator[Finding]:
+    """Names that need quotes in queries, or have more than `max_length` characters or `max_parts` parts.
+
+    Quotes are needed for reserved words, and for characters other than ASCII letters, digits, and underscores. Words
+    that the engine accepts as names, such as `time` and `value`, are not reported. Separators, changes of case, and
+    digits separate the parts of a name. All such names of a measurement are one finding; if more than three
+    measurements of a database have some, these are one finding, too. Names of measurements that
+    data-in-measurement-name reports are left out, and so are tables whose columns GreptimeDB creates from protocol
+    names, for traces and metrics.
+
+    Many collectors have such names by design, such as Telegraf's `name` and `user` and OpenTelemetry's `service.name`.
+    They cost nothing but quotes and patience, so the finding is always a note.
+
+    ## Why it matters
+
+    A query without the quotes fails, or worse, means something else: `select order from t` is an error, `"order"` is a
+    column, and `'order'` is a text literal. Tools and templates that build queries often forget the quotes. Long names
+    usually contain something that belongs in a tag, so queries need regular expressions where an equals sign would do.
+
+    ## Example
+
+    A tag `tag@1-23` and a field `example-field`: `example-field` without quotes is `example` minus `field`. The field
+    `temperature_in_degrees_celsius_measured_by_the_backup_sensor_of_the_second_floor`.
+
+    ## Fix
+
+    Use only letters, digits, and underscores, and add a word to a reserved word: `order_id`, `group_name`. Name the
+    measured thing, and move where, by whom, and how into tags.
+
+    ## References
+
+    - Keywords, special characters, and simple names:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-keywords-and-special-characters
+    - InfluxDB 3's SQL keywords: https://docs.influxdata.com/influxdb3/core/reference/sql/#keywords
+    - InfluxQL keywords: https://docs.influxdata.com/influxdb/v1/query_language/spec/#keywords
+    - SQLite keywords: https://www.sqlite.org/lang_keywords.html
+    - PostgreSQL keywords: https://www.postgresql.org/docs/current/sql-keywords-appendix.html
+    - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
+    - GreptimeDB's identifiers and keywords: https://github.com/GreptimeTeam/greptimedb/blob/main/src/sql/src/dialect.rs
+    """
+    for database in case.profile.databases:
+        # In SQL, the user did not choose the name of the file's only schema, and no query needs it. A retention policy
+        # is named after its duration (`1y`); few queries use that name, and there is no alternative.
+        is_queried = case.engine.language is Language.INFLUXQL and not database.policy_of
+        name = database.own_name
+        if reason := (_needs_quotes(case, name) if is_queried else "") or _is_long(case, name):
+            yield _finding(case, Subject(database.name), {name: reason})
+    for database in case.profile.databases:
+        found = _in_measurements(case, database.name)
+        if len(found) > _MOST_APART:
+            yield _habit(case, found)
+        else:
+            yield from (_finding(case, subject_of(measurement), bad) for measurement, bad in found)
+
+
+_Bad = tuple[Measurement, dict[str, str]]
+"""A measurement, and each of its awkward names with the reason."""
+
+
+def _in_measurements(case: Case, database: str) -> list[_Bad]:
+    inside = {m.name: m for m in case.measurements if m.database == database}
+    # These are to become one with others.
+    families = {name for family in case.name_families(inside) for name in family.members}
+    others = {name: m for name, m in inside.items() if name not in families}
+    families |= {name for grid in grids_of(case, others) for name in grid.members}
+    found = list[_Bad]()
+    for measurement in inside.values():
+        if case.engine.has_given_columns(measurement):
+            continue
+        names = [] if measurement.name in families else [measurement.name]
+        names = [name for name in (*names, *measurement.columns) if not case.engine.names_itself(name)]
+        if bad := {name: why for name in names if (why := _needs_quotes(case, name) or _is_long(case, name))}:
+            found.append((measurement, bad))
+    return found
+
+
+@functools.cache
+def keywords(engine: str) -> frozenset[str]:
+    """Words of the engine's query languages that cannot be names without quotes, in lower case."""
+    files = [resources.files("tsaudit.engines").joinpath(str(file)) for file in ENGINES[engine].keywords]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def _needs_quotes(case: Case, name: str) -> str:
+    """Why the name needs quotes; empty if it does not."""
+    if not matters("B5", case.profile.engine):
+        return ""
+    if name.lower() in keywords(case.profile.engine):
+        return "reserved word"
+    if _PLAIN.fullmatch(name):
+        return ""
+    special = sorted(set(re.sub(r"[A-Za-z0-9_]", "", name)))
+    return f"contains {' '.join(map(_shown, special))}" if special else "starts with a digit"
+
+
+def _is_long(case: Case, name: str) -> str:
+    """How long the name is; empty if it is short enough."""
+    if len(name) > case.limit("max_length").value:
+        return f"{number(len(name))} characters"
+    parts = len(re.findall(r"[A-Z]*[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+", name))
+    return many(parts, "part") if parts > case.limit("max_parts").value else ""
+
+
+def _needs_escape(name: str) -> bool:
+    """Whether quotes are not enough to write the name, or nobody sees what it contains."""
+    return name != name.strip() or any(c in _QUOTES or not c.isprintable() for c in name)
+
+
+def _shown(character: str) -> str:
+    """The character in readable form."""
+    if character.isspace():
+        return "blank" if character == " " else f"U+{ord(character):04X}"
+    return character if character.isprintable() else f"U+{ord(character):04X}"
+
+
+def _finding(case: Case, subject: Subject, bad: dict[str, str]) -> Finding:
+    first = next((name for name in bad if name != subject.measurement), next(iter(bad)))
+    return Finding(
+        subject=subject,
+        message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} {_is_awkward(case, list(bad))}.",
+        fix=_advice(case, list(bad))
+        if subject.measurement
+        else "Make a database with a short name of letters, digits, and underscores, and copy the data there.",
+        observed=len(bad),
+        unit="names",
+        main_contributor=first,
+        evidence=(
+            Evidence("names", number(len(bad))),
+            *(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
+        ),
+        facts=("measurements", "tag_keys", "field_types"),
+    )
+
+
+def _is_awkward(case: Case, names: Sequence[str]) -> str:
+    one = len(names) == 1
+    if any(_needs_quotes(case, name) for name in names):
+        return f"{'needs' if one else 'need'} quotes in every query"
+    return f"{'is' if one else 'are'} hard to type and read"
+
+
+def _advice(case: Case, names: Sequence[str]) -> str:
+    quoted = [name for name in names if _needs_quotes(case, name)]
+    until = f"Quote {'it' if len(names) == 1 else 'them'} in every query: {case.quoted(quoted[:3])}. " if quoted else ""
+    return (
+        f"{until}For what you write next, take short names of letters, digits, and underscores that say what is "
+        f"measured, and put what varies into {case.engine.words.tag}s."
+    )
+
+
+def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
+    """One finding for all of them."""
+    inside: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    for measurement, bad in found:
+        reasons |= bad
+        for name in bad:
+            inside.setdefault(name, []).append(measurement.name)
+    most = sorted(inside, key=lambda name: (not _needs_escape(name), -len(inside[name]), name))
+    return Finding(
+        subject=subject_of(found[0][0]),
+        message=f"{many(len(most), 'name')} in {many(len(found), case.engine.words.measurement)} "
+        f"{_is_awkward(case, most)}: {listed([f'{name} ({reasons[name]})' for name in most], 5)}.",
+        fix=_advice(case, most),
+        observed=len(most),
+        unit="names",
+        main_contributor=most[0],
+        evidence=(
+            Evidence("names", number(len(most))),
+            *(Evidence(name, f"{reasons[name]}; in {listed(inside[name], 4)}") for name in most[:20]),
+        ),
+        facts=("measurements", "tag_keys", "field_types"),
+    )
