@@ -5,8 +5,8 @@ Only avoidable cost counts: what would not be there if the writer did right. A s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import FOREVER, Measurement, Tag
 from tsaudit.model.subject import Subject
+from tsaudit.text import day as written
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import Limit
@@ -281,3 +282,35 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
     if not are_quantities(name, sample, distinct):
         return None
     return Impact(Currency.ANSWERS, how="the values read are numbers with fractions, or sort differently as text")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How much a counter grows a day."""
+
+    per_day: float
+    since: str
+    """Since when, in words."""
+
+
+def counted_a_day(case: Case, measurement: Measurement, count: Callable[[Measurement], float | None]) -> Rate | None:
+    """How much the counter has grown a day since the previous audit, or since it began, if that was later or there
+    was none. What came within less than a day counts as that of a day. None if it is not known.
+
+    `count`: the counter of a table, as it was at an audit; None if it is not known.
+    """
+    now, began = count(measurement), measurement.status.counted_since if measurement.status else None
+    earlier, previous = case.before(measurement), case.timeline.previous
+    if now is None:
+        return None
+    if earlier is not None and earlier.status is not None and previous is not None:
+        then, is_same = count(earlier), earlier.status.counted_since in (began, None)
+        if then is not None and is_same and then <= now:
+            return _rate(
+                now - then, case.profile.collected_at - previous.collected_at, f"the audit of {written(previous.day)}"
+            )
+    return None if began is None else _rate(now, case.profile.collected_at - began, written(began.date()))
+
+
+def _rate(counted: float, span: timedelta, since: str) -> Rate:
+    return Rate(counted / max(span / timedelta(days=1), 1.0), since)

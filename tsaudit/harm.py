@@ -163,9 +163,11 @@ def severity_of(impact: Impact, harm: Harm) -> Severity:
             return Severity.CRITICAL if ends else Severity.WARNING
         case Currency.ANSWERS:
             return Severity.WARNING
+        case Currency.READS:
+            return _if(impact.now >= harm.min_reads)
 
 
-_NEVER_CRITICAL: Final = frozenset({Currency.FAMILY, Currency.BYTES, Currency.MONEY, Currency.ANSWERS})
+_NEVER_CRITICAL: Final = frozenset({Currency.FAMILY, Currency.BYTES, Currency.MONEY, Currency.ANSWERS, Currency.READS})
 
 
 def worst_of(currencies: Collection[Currency]) -> Severity:

@@ -195,6 +195,11 @@ class Case:
         """Those whose kind of rows the rule evaluates."""
         return tuple(m for m in self.profile.measurements if self.evaluates(m))
 
+    def before(self, measurement: Measurement) -> Measurement | None:
+        """The measurement as the previous audit saw it; None if it did not."""
+        known = self.timeline.previous.measurements if self.timeline.previous else ()
+        return next((m for m in known if (m.database, m.name) == (measurement.database, measurement.name)), None)
+
     def evaluates(self, measurement: Measurement) -> bool:
         """Whether the rule is about the kind of rows that the measurement has."""
         kinds, kind = self.rule.kinds, measurement.kind

@@ -1,5 +1,5 @@
 -- fact: indexes
--- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid, sorting
+-- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid, sorting, rows_read
 -- cost: catalog, counters, and the sizes of the files; the index of a partitioned table stands for those of its parts
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
@@ -84,13 +84,17 @@ counted AS (
     -- Without one part the sum would be too low.
     CASE WHEN count(sizes.bytes) = count(*) THEN CAST(sum(sizes.bytes) AS BIGINT) END AS size_bytes,
     -- A standby does not know what queries on its primary use.
-    CASE WHEN NOT pg_is_in_recovery() THEN CAST(sum(s.idx_scan) AS BIGINT) END AS scans
+    CASE WHEN NOT pg_is_in_recovery() THEN CAST(sum(s.idx_scan) AS BIGINT) END AS scans,
+    -- BRIN counts ten entries for each page that it leads to.
+    CAST(sum(s.idx_tup_read / 10.0 * greatest(of_table.reltuples, 0) / greatest(of_table.relpages, 1)) AS BIGINT)
+      AS rows_read
 {% if timescaledb %}
   FROM (TABLE index_tree UNION ALL TABLE chunk_indexes) AS index_tree
 {% else %}
   FROM index_tree
 {% endif %}
   LEFT JOIN pg_stat_all_indexes AS s ON s.indexrelid = index_tree.relation
+  LEFT JOIN pg_class AS of_table ON of_table.oid = index_tree.of_table
   CROSS JOIN LATERAL (
     SELECT
       CASE
@@ -124,12 +128,13 @@ SELECT
   counted.size_bytes,
   counted.scans,
 {% endif %}
-  (SELECT d.stats_reset FROM pg_stat_database AS d WHERE d.datname = current_database()) AS counted_since,
+  {% include "_counted_since.sql" %} AS counted_since,
   -- That of a partitioned table is not valid while one partition lacks it; those of the others serve all the same.
   i.indisvalid OR c.relkind = 'I' AS is_valid,
   CASE WHEN member.position <= i.indnkeyatts
     THEN (ARRAY['', 'desc nulls last', 'nulls first', 'desc'])[1 + (i.indoption[member.position - 1] & 3)]
-  END AS sorting
+  END AS sorting,
+  CASE WHEN am.amname = 'brin' THEN counted.rows_read END AS rows_read
 FROM tables
 JOIN pg_index AS i ON i.indrelid = tables.oid AND i.indislive
 -- One that is being built right now is neither used nor a failure. Of other users' sessions, not even that is visible.

@@ -298,11 +298,16 @@ def server_status(runner: QueryRunner) -> ServerStatus | None:
     if not rows:
         return None
     started = next((row["value"] for row in rows if row["kind"] == "started"), None)
+
+    def counted(kind: str) -> tuple[ServerCounter, ...]:
+        return tuple(
+            ServerCounter(row["name"], row["database"], int(row["value"])) for row in rows if row["kind"] == kind
+        )
+
     return ServerStatus(
         settings={row["name"]: row["value"] for row in rows if row["kind"] == "setting"},
-        counters=tuple(
-            ServerCounter(row["name"], row["database"], int(row["value"])) for row in rows if row["kind"] == "counter"
-        ),
+        counters=counted("counter"),
+        failures=counted("failure"),
         started=None if started is None else datetime.fromtimestamp(started, UTC),
     )
 

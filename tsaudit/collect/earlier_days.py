@@ -79,6 +79,7 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
         partitioning=now.partitioning,
         retention=now.retention,
         activity=now.activity,
+        status=now.status,
         stored=now.stored,
     )
     # How it stores the time does not go into the profile.

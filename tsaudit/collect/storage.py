@@ -22,6 +22,7 @@ from tsaudit.model.profile import (
     Retention,
     Storage,
     StoredRows,
+    TableStatus,
 )
 
 Row = Mapping[str, Any]
@@ -34,6 +35,7 @@ STORAGE_FACTS: Final[tuple[str, ...]] = (
     "index_use",
     "partitions",
     "activity",
+    "table_status",
     "table_retention",
     "stored_rows",
 )
@@ -115,6 +117,7 @@ def _index(parts: list[Row]) -> Index:
         counted_since=_aware(row["counted_since"]),
         valid=row.get("is_valid", True),
         sorting=sorting if any(sorting) else (),
+        rows_read=row.get("rows_read"),
     )
 
 
@@ -155,6 +158,17 @@ def _activity(m: Measurement, rows: list[Row]) -> Measurement:
     return replace(m, activity=Activity(row["reads"], row["writes"], _aware(row["counted_since"])))
 
 
+def _status(m: Measurement, rows: list[Row]) -> Measurement:
+    def named(kind: str) -> dict[str, float]:
+        return {row["name"]: row["value"] for row in rows if row["kind"] == kind}
+
+    if not rows:
+        return m
+    since = named("since").get("")
+    began = None if since is None else datetime.fromtimestamp(since, UTC)
+    return replace(m, status=TableStatus(named("counter"), named("figure"), named("order"), began))
+
+
 def _retention(m: Measurement, rows: list[Row]) -> Measurement:
     known = _last([row for row in rows if row["duration_s"] is not None])
     if not known:
@@ -183,6 +197,7 @@ _DESCRIBED_BY: Final[Mapping[str, Callable[[Measurement, list[Row]], Measurement
     "indexes": _indexes,
     "index_use": _index_use,
     "activity": _activity,
+    "table_status": _status,
     "partitions": _partitions,
     "table_retention": _retention,
     "stored_rows": _stored,

@@ -18,7 +18,7 @@ class Basis(enum.StrEnum):
 
 
 class Currency(enum.StrEnum):
-    """What a finding costs: points, series, bytes, money, or something that no longer works."""
+    """What a finding costs: points, series, bytes, money, reads, or something that no longer works."""
 
     REJECTED = "points rejected or dropped"
     OVERWRITTEN = "rows overwritten"
@@ -29,6 +29,7 @@ class Currency(enum.StrEnum):
     MONEY = "avoidable dollars a month"
     MECHANISM = "a mechanism that fails"
     ANSWERS = "wrong answers"
+    READS = "rows read in vain a day"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Impact:
 
     currency: Currency
     now: float = 0.0
-    """The amount today: avoidable series, bytes, names, dollars a month; of a limit, what is used of it; of
+    """The amount today: avoidable series, bytes, names, dollars a month, rows a day; of a limit, what is used of it; of
     what is lost, the number since the audit before.
     """
     whole: float | None = None

@@ -15,6 +15,8 @@ def reason(impact: Impact, days: float) -> str:
             return f"{_in_days(impact.days_left)} left" if impact.days_left is not None else "it does not work"
         case Currency.ANSWERS:
             return "queries return wrong or incomplete answers"
+        case Currency.READS:
+            return f"{_amount(impact, impact.now)} a day"
         case Currency.REJECTED | Currency.OVERWRITTEN:
             share = f", {percent(impact.share)} of those {_checked(impact)}" if impact.share is not None else ""
             again = ", as on the day before" if impact.goes_on else ""
@@ -39,6 +41,8 @@ def consequence(impact: Impact, days: float) -> str:
             return _without_it(impact)
         case Currency.ANSWERS:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
+        case Currency.READS:
+            return f"Each day, about {_amount(impact, impact.now)}, and more as the table grows."
         case _:
             if not _grows(impact, days):
                 return f"Nothing more: the {_amount(impact, impact.now)} stay, and are not growing."
@@ -65,6 +69,8 @@ def _amount(impact: Impact, value: float) -> str:
             return f"{number(rounded)} avoidable series"
         case Currency.FAMILY:
             return f"{number(rounded)} {impact.unit or 'names'} of one family"
+        case Currency.READS:
+            return f"{number(rounded)} rows read in vain"
         case Currency.OVERWRITTEN:
             return f"{many(value, 'row')} overwritten"
         case _:

@@ -53,13 +53,23 @@ def _cpu(server: Postgresql) -> Measurement:
 def test_standby_tells_what_its_primary_does(primary: Postgresql, standby: Postgresql) -> None:
     there, here = _cpu(primary), _cpu(standby)
     assert here.fingerprint == "", "whether rows were written is not known"
-    uncounted = tuple(dataclasses.replace(index, scans=None, scans_since=None) for index in there.indexes or ())
+    uncounted = tuple(
+        dataclasses.replace(index, scans=None, scans_since=None, counted_since=own.counted_since)
+        for index, own in zip(there.indexes or (), here.indexes or (), strict=True)
+    )
     assert {index.scans is None for index in there.indexes or ()} == {False}
+    assert there.status is not None
+    assert here.status is not None
+    # Its own queries are counted, and not what its primary writes.
+    assert set(there.status.counters) - set(here.status.counters) == {"rows_inserted", "rows_updated", "rows_deleted"}
+    assert "dead_rows" not in here.status.figures
+    assert here.status.order == there.status.order
     assert here.rows is not None
     assert here == dataclasses.replace(
         there,
         fingerprint="",
         indexes=uncounted,
+        status=here.status,
         retention=here.retention,
         storage=here.storage,
         # Statistics of the last ANALYZE, where its primary counts.

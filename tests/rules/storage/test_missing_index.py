@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders import a_count, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, write
 from tests.planning.places import split
-from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
+from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table, text_of
 from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Index, Measurement, Partitioning, Storage
+from tsaudit.model.profile import Index, Measurement, Partitioning, Profile, Storage, TableStatus
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.missing_index import missing_index as rule
 
 ANY_SIZE = {"missing-index.min_rows": 1.0}
@@ -128,3 +132,164 @@ def test_silence_when_the_time_is_the_row_number(tmp_path: Path) -> None:
     profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
     assert profile.measurements[0].time_column == "ts"
     assert run_rule(rule, profile, {"min_rows": 1}).outcome is Outcome.PASS
+
+
+# --- What is read in vain --------------------------------------------------------------------------------------------
+
+BIG = 2_000_000
+
+
+def _status(
+    scanned: float, order: dict[str, float] | None = None, since: timedelta = timedelta(days=10)
+) -> TableStatus:
+    counters = {"rows_scanned": scanned}
+    return TableStatus(counters, {"live_rows": BIG}, order or {}, NOW - since)
+
+
+def _read(scanned: float, *indexes: Index, days_ago: int = 0, **changes: Any) -> Profile:
+    """A table of 2,000,000 rows of 30 days, of which so many rows were read in full scans."""
+    settings = {"rows": a_count(BIG), "status": _status(scanned)} | changes
+    collected_at = NOW - timedelta(days=days_ago)
+    made = a_profile(a_measurement(indexes=indexes, **settings), engine="postgresql", collected_at=collected_at)
+    return dataclasses.replace(made, day=DAY - timedelta(days=days_ago))
+
+
+def _found(profile: Profile, before: Profile | None = None) -> Finding:
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=before)).findings
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("scans_a_day", "severity"),
+    [(0, Severity.NOTE), (9.9, Severity.NOTE), (10, Severity.WARNING), (5_000, Severity.WARNING)],
+)
+def test_rows_read_in_vain_since_the_counters_began(scans_a_day: float, severity: Severity) -> None:
+    finding = _found(_read(scans_a_day * BIG * 10))
+    assert finding.severity is severity
+    if severity is Severity.WARNING:
+        assert finding.impact is not None
+        assert finding.impact.currency is Currency.READS
+        # A range of one day has to read a thirtieth of them.
+        assert finding.impact.now == pytest.approx(scans_a_day * BIG * 29 / 30)
+        assert (
+            f"{scans_a_day:,} times the table"
+            in {e.label: e.value for e in finding.evidence}["rows read in full scans"]
+        )
+
+
+def test_rows_read_in_vain_since_the_audit_before() -> None:
+    """What was read in a past that is over is not read in vain today."""
+    before = _read(10**12, days_ago=1)
+    assert _found(_read(10**12 + 5 * BIG), before).severity is Severity.NOTE
+    finding = _found(_read(10**12 + 500 * BIG), before)
+    assert finding.severity is Severity.WARNING
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(500 * BIG * 29 / 30)
+
+
+def test_counters_that_began_after_the_audit_before() -> None:
+    before = _read(10**12, days_ago=1)
+    # A crash: the counters have a later beginning, and are already above what they were or not.
+    again = _read(500 * BIG, status=_status(500 * BIG, since=timedelta(hours=3)))
+    finding = _found(again, before)
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(500 * BIG * 29 / 30), "three hours count as a day"
+    past = _read(BIG, days_ago=1, status=_status(BIG, since=timedelta(days=30)))
+    assert _found(again, past).impact is not None
+
+
+def test_counters_of_unknown_beginning_need_an_audit_before() -> None:
+    unknown = TableStatus({"rows_scanned": 10**12}, {"live_rows": BIG})
+    profile = _read(0, status=unknown)
+    assert _found(profile).impact is None
+    more = dataclasses.replace(unknown, counters={"rows_scanned": 10**12 + 20 * BIG})
+    before = dataclasses.replace(profile, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(days=1))
+    assert _found(_read(0, status=more), before).severity is Severity.WARNING
+
+
+def test_tables_of_which_a_day_is_all_are_read_for_a_reason() -> None:
+    young = _read(10**12, first_time=NOW - timedelta(hours=20))
+    assert _found(young).severity is Severity.NOTE
+    assert _found(_read(10**12, first_time=None, last_time=None)).severity is Severity.NOTE
+
+
+def _brin(column: str, read: int = 0) -> Index:
+    return an_index("i", column, kind="brin", rows_read=read)
+
+
+def test_brin_where_rows_lie_in_order() -> None:
+    for order in ({"time": 0.5}, {"time": 0.98}, {}):
+        assert run_rule(rule, _read(10**12, _brin("time"), status=_status(10**12, order))).outcome is Outcome.PASS
+
+
+def test_brin_on_a_time_in_whose_order_rows_do_not_lie() -> None:
+    profile = _read(0, _brin("time", 400 * BIG), status=_status(0, {"time": 0.03}))
+    finding = _found(profile)
+    assert finding.severity is Severity.WARNING, "its pages count, not only full scans"
+    assert finding.message == (
+        "BRIN index i does not help: rows do not lie in the order of time (correlation 0.03), so every time range "
+        "needs a full scan."
+    )
+    text = planned(rule, profile)
+    assert 'ON "main"."cpu" ("time")' in text
+    assert "USING brin" not in text
+    assert 'DROP INDEX CONCURRENTLY "main"."i"' in text
+
+
+def test_brin_on_another_column_in_whose_order_rows_do_not_lie() -> None:
+    key = an_index("cpu_time", "time")
+    profile = _read(400 * BIG, key, _brin("id"), status=_status(400 * BIG, {"id": 0.0, "time": 1.0}))
+    finding = _found(profile)
+    assert (finding.severity, finding.main_contributor) == (Severity.WARNING, "id")
+    assert finding.message.endswith("so a search by id reads nearly all of the table.")
+    assert 'ON "main"."cpu" ("id")' in planned(rule, profile)
+    small = _read(400 * BIG, key, _brin("id"), status=_status(0, {"id": 0.0}), storage=Storage(10_000_000, 0))
+    assert run_rule(rule, small).outcome is Outcome.PASS
+    by_id = an_index("by_id", "id", "time")
+    served = _read(0, key, by_id, _brin("id"), status=_status(0, {"id": 0.0}))
+    assert _found(served).severity is Severity.NOTE
+    assert "CREATE" not in planned(rule, served)
+
+
+def test_no_brin_is_proposed_for_rows_in_another_order() -> None:
+    assert "USING brin" in planned(rule, _read(0, status=_status(0, {"time": 0.97})))
+    assert "USING brin" in planned(rule, _read(0, status=_status(0)))
+    assert "USING brin" not in planned(rule, _read(0, status=_status(0, {"time": 0.4})))
+
+
+_ROWS = """INSERT INTO {name}
+  SELECT (random() * 1e15)::BIGINT, now() - INTERVAL '1 min' * {minutes}, 'sensor ' || i % 50, i / 7.0
+  FROM generate_series(1, 200000) AS i"""
+_COLUMNS = "(id BIGINT, ts TIMESTAMPTZ NOT NULL, sensor TEXT, value FLOAT)"
+
+
+def test_reads_that_a_server_counted(postgresql: Postgresql) -> None:
+    """What 12 searches cost without an index, with one, with a BRIN that helps, and with those that do not."""
+    made = {"bare": "", "indexed": "(ts)", "ordered": "USING brin (ts)", "mixed": "USING brin (ts)"}
+    made["by_id"] = "USING brin (id)"
+    statements = []
+    for name, index in made.items():
+        minutes = "floor(random() * 57600)" if name == "mixed" else "((200000 - i) / 3.5)"
+        statements += [f"CREATE TABLE {name} {_COLUMNS}", _ROWS.format(name=name, minutes=minutes)]
+        statements += [f"CREATE INDEX ON {name} {index}"] if index else []
+    # Its rows have an index on the time, too.
+    statements += ["CREATE INDEX ON by_id (ts)", "ANALYZE"]
+    for name in made:
+        condition = "id = 5 * 10^14" if name == "by_id" else "ts > now() - INTERVAL '1 hour'"
+        statements += [f"SELECT avg(value) FROM {name} WHERE {condition}"] * 12
+    schema = postgresql.new_schema(*statements)
+    now = datetime.now(UTC) + timedelta(minutes=1)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    profile = collected(target, now=now, day=now.date())
+    assert profile.gaps == ()
+    result = run_rule(rule, profile, {"min_rows": 100_000})
+    found = {f.subject.measurement: f for f in result.findings}
+    assert {name: f.severity for name, f in found.items()} == {
+        "bare": Severity.WARNING,
+        "mixed": Severity.WARNING,
+        "by_id": Severity.WARNING,
+    }
+    for name, finding in found.items():
+        assert finding.impact is not None
+        # 12 searches, and the making of indexes. Of a day's range, a thirtieth is needed.
+        assert 11 * 200_000 < finding.impact.now < 16 * 200_000, name

@@ -373,11 +373,11 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
 
 
 def _after_a_month(profile: Profile) -> Profile:
-    """As if audits had seen the uses that they count for so long."""
+    """As if the uses were counted for so long."""
 
     def old(index: Index) -> Index:
         since = profile.collected_at - timedelta(days=31)
-        return dataclasses.replace(index, scans_since=since if index.scans is not None else None)
+        return dataclasses.replace(index, counted_since=since if index.scans is not None else None)
 
     measurements = (
         dataclasses.replace(m, indexes=None if m.indexes is None else tuple(map(old, m.indexes)))

@@ -79,7 +79,7 @@ class PostgresqlAdvice(SqlAdvice):
     def added_index(self, change: AddIndex) -> Part:
         here, method = self.place.here, change.method
         columns = [self.renames.get(column, column) for column in change.columns]
-        if not method and change.columns == (here.time_column,):
+        if not method and change.columns == (here.time_column,) and self._is_in_order(change.columns[0]):
             method = "brin"
         words = f"Create an index on {', '.join(columns)} of {self.table_name}."
         if method == "brin":
@@ -97,6 +97,11 @@ class PostgresqlAdvice(SqlAdvice):
         if here.partitioning is not None:
             return self._on_partitions(columns, method, words)
         return self.index_part(words, [self.create_index(self.table_name, columns, method=method)], reads=True)
+
+    def _is_in_order(self, column: str) -> bool:
+        """Whether rows lie in the order of the column, as rows of readings do; so if that is not known."""
+        status = self.place.here.status
+        return status is None or status.order.get(column, 1.0) >= 0.5
 
     def _on_partitions(self, columns: Sequence[str], method: str, words: str) -> Part:
         """PostgreSQL creates no index CONCURRENTLY on a partitioned table, but on each of its partitions."""

@@ -30,9 +30,10 @@ OF_DATABASES: Final = (
         CostLevel.METADATA,
         ("kind", "name", "database", "value"),
         "what the server says of itself, as far as the user may see it: rows of the kind `setting` with limits as they "
-        "are set (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0), `counter` "
-        "with points of a database since the start (`points_written`, `points_dropped`), and one of the kind `started` "
-        "with the time of the start in seconds since 1970",
+        "are set (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; PostgreSQL's "
+        "own names), `counter` with points of a database since the start (`points_written`, `points_dropped`), or with "
+        "the age of its oldest transaction (`transaction_age`), `failure` with what fails at present and how often it "
+        "has, and one of the kind `started` with the time of the start in seconds since 1970",
     ),
     Fact(
         "policies",
@@ -180,8 +181,9 @@ OF_DATABASES: Final = (
         "indexes, a row for each column in one; column None for an expression, or for one with an unusual "
         "order (operator class, collation); is_constraint if a primary key or a unique constraint needs it; "
         "scans None if uses are not counted, otherwise the number of uses since; an engine that may have "
-        "unfinished indexes that no query uses adds a column `is_valid`, and one that sorts columns in "
-        "several ways `sorting`: desc, desc nulls last, or nulls first, empty for ascending",
+        "unfinished indexes that no query uses adds a column `is_valid`, one that sorts columns in "
+        "several ways `sorting`: desc, desc nulls last, or nulls first, empty for ascending, and one with indexes of "
+        "ranges of pages `rows_read`: the rows of the pages that they led to",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -192,6 +194,18 @@ OF_DATABASES: Final = (
         "partitions, chunks, or regions; key: the partition columns, separated by commas; rows and bytes "
         "according to the engine's own statistics, None if it has none; a measurement without partitions has "
         "no row",
+        asked_with=OfMeasurements,
+    ),
+    Fact(
+        "table_status",
+        Scope.DATABASE,
+        CostLevel.METADATA,
+        ("measurement", "kind", "name", "value"),
+        "what the server counts of each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the whole "
+        "table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds since "
+        "1970, `figure` (`live_rows`, `dead_rows`; `columns_used`, dropped ones included; `vacuumed`, in seconds since "
+        "1970), and `order` with how far rows lie in the order of the column `name`, 0 to 1; what is not known has no "
+        "row",
         asked_with=OfMeasurements,
     ),
     Fact(

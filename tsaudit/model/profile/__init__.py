@@ -44,7 +44,7 @@ from tsaudit.model.profile.rows import (
     SetApart,
     StoredRows,
 )
-from tsaudit.model.profile.server import ServerCounter, ServerStatus
+from tsaudit.model.profile.server import ServerCounter, ServerStatus, TableStatus
 from tsaudit.model.profile.storage import (
     DEFAULT_PARTITION,
     MAX_PARTITIONS,
@@ -138,6 +138,7 @@ __all__ = [
     "StoredQuery",
     "StoredRows",
     "TableKind",
+    "TableStatus",
     "Tag",
     "TagChanges",
     "TagSets",

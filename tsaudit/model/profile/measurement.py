@@ -22,6 +22,7 @@ from tsaudit.model.profile.rows import (
     RowsApart,
     StoredRows,
 )
+from tsaudit.model.profile.server import TableStatus
 from tsaudit.model.profile.storage import Index, Partitioning, Retention, Storage
 from tsaudit.model.profile.tags import Arrivals, Tag, TagSets
 
@@ -62,6 +63,8 @@ class Measurement:
     retention: Retention | None = None
     """If the engine sets it per table. None: it does not, or it is not known."""
     activity: Activity | None = None
+    status: TableStatus | None = None
+    """None: the engine counts nothing, or it was not queried."""
     documents: Documents | None = None
     """None for tables with columns, and if no document was read."""
     buckets: Buckets | None = None

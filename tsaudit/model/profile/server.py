@@ -1,4 +1,4 @@
-"""What the server says of itself: limits as they are set, and counters of what went wrong."""
+"""What the server says of itself and of its tables: limits as they are set, and counters of what went wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class ServerCounter:
     """Something that the server counts from its start on."""
 
     name: str
-    """`points_written` or `points_dropped`."""
+    """`points_written`, `points_dropped`, or `transaction_age`."""
     database: str
     value: int
 
@@ -22,10 +22,12 @@ class ServerStatus:
     """The server's limits and counters, as far as the user may see them."""
 
     settings: Mapping[str, float] = field(default_factory=dict)
-    """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0. A missing one is not
-    known.
+    """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; those of PostgreSQL by
+    its own names. A missing one is not known.
     """
     counters: tuple[ServerCounter, ...] = ()
+    failures: tuple[ServerCounter, ...] = ()
+    """What fails at present, with how often it has."""
     started: datetime | None = None
     """When the counters began; None: not known."""
 
@@ -33,3 +35,19 @@ class ServerStatus:
         """The counter of the database; None if the server does not tell."""
         found = [one.value for one in self.counters if (one.name, one.database) == (name, database)]
         return sum(found) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """What the server counts of a table and all its partitions, as far as it does. A missing figure is not known."""
+
+    counters: Mapping[str, float] = field(default_factory=dict)
+    """Since `counted_since`: `rows_scanned`, by scans of the whole table; `rows_inserted`, `rows_updated`,
+    `rows_deleted`.
+    """
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Now: `live_rows`, `dead_rows`, `columns_used` with dropped ones, and `vacuumed`, in seconds since 1970."""
+    order: Mapping[str, float] = field(default_factory=dict)
+    """Column to how far rows lie in its order, 0 to 1: the correlation that PostgreSQL estimates."""
+    counted_since: datetime | None = None
+    """None: not known."""

@@ -50,6 +50,11 @@ class Index:
     if all are.
     """
 
+    rows_read: int | None = None
+    """Of an index of ranges of pages (BRIN): the rows of all pages that it led to since `counted_since`. None for
+    others, and if it is not known.
+    """
+
     def finds_ranges_of(self, column: str) -> bool:
         """Whether it finds rows between two values of the column without reading all rows."""
         return self.valid and not self.partial and column in (self.columns if self.kind == "brin" else self.columns[:1])

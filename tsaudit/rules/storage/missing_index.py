@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from tsaudit.model.change import AddIndex
+from tsaudit import costs
+from tsaudit.model.change import AddIndex, DropIndex
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import READ_BY_TIME, Measurement
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import READ_BY_TIME, Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import count, listed, size
+from tsaudit.text import count, listed, number, size
+
+_BRIN: Final = "brin"
+_IN_ORDER: Final = 0.5
+"""Correlation from which on neighboring pages have neighboring values; below it, most ranges of pages have them all."""
+_FEW_RANGES: Final = 10 * 128 * 8192
+"""Bytes of ten ranges of pages, as BRIN has them by default: smaller tables are read at once."""
 
 
 @rule(
     code="STO002",
-    title="No index starts with the time column",
+    title="No index finds what queries select",
+    costs={Currency.READS},
     guidelines=("E8",),
     requires={"indexes"},
-    uses={"null_counts", "row_estimate", "storage", "partitions"},
+    uses={"null_counts", "row_estimate", "storage", "partitions", "table_status"},
     not_applicable={
         "duckdb": "it keeps the smallest and largest time of each part of the column automatically",
         "greptimedb": "it stores rows by time automatically",
@@ -25,15 +36,27 @@ from tsaudit.text import count, listed, size
     thresholds=(
         Threshold("min_rows", 1_000_000, "rows", "our default: a full scan of fewer takes well under a second"),
         Threshold("min_bytes", 100_000_000, "bytes", "our default: less data stays in memory"),
+        Threshold(
+            "min_scans", 10, "full scans a day", "our default: fewer are reports, dumps, and the making of indexes"
+        ),
     ),
 )
 def missing_index(case: Case) -> Iterator[Finding]:
-    """Big tables without an index on the time column, where every time range needs a full scan.
+    """Big tables without an index on the time column, and BRIN indexes on a column in whose order rows do not lie.
 
     Big means at least `min_rows` rows, or `min_bytes` of data if the engine reports bytes. An index helps if it starts
     with the time column; a BRIN index helps if it contains it. Partitions by time help too. If the time column only
     comes after other columns, as in (host, time), the index helps for a time range of one source but not for one of all
-    sources. The finding is a note: how many rows queries read in vain is not measured.
+    sources.
+
+    A BRIN index keeps the smallest and largest value of each range of pages. Where rows do not lie in the order of the
+    column, at least roughly (a correlation of 0.5, by PostgreSQL's statistics), every range has nearly all values, and
+    the index leads to nearly all of the table.
+
+    The cost is the rows that PostgreSQL counted in full scans of the table since the previous audit, or since its
+    counters began, and those of the pages that such a BRIN index led to. What a range of one day has to read in any
+    case does not count, and neither do fewer than `min_scans` full scans a day. Other engines count nothing, and the
+    finding is a note.
 
     ## Why it matters
 
@@ -42,60 +65,147 @@ def missing_index(case: Case) -> Iterator[Finding]:
 
     ## Example
 
-    `readings` (id, ts, sensor, value) with 50 million rows and the primary key (id).
+    `readings` (id, ts, sensor, value) with 50 million rows and the primary key (id). Or `events` with a BRIN index on
+    `id`, a random number: each search for one reads all of it.
 
     ## Fix
 
-    Create an index. Use a method that does not block writers if the engine has one.
+    Create an index. Use a method that does not block writers if the engine has one. BRIN is only for columns in whose
+    order rows are written; for others use a B-tree, or rewrite the table in that order (`CLUSTER`).
 
     ## References
 
     - BRIN indexes: https://www.postgresql.org/docs/current/brin.html
     - The query planner and indexes, SQLite: https://www.sqlite.org/queryplanner.html
     """
-    for measurement in case.measurements:
-        if measurement.indexes is None or not _is_big(case, measurement):
+    for measurement in case.profile.measurements:
+        if measurement.indexes is None:
             continue
-        if _lacks_index(measurement):
-            yield _finding(measurement)
+        useless = _useless(measurement)
+        time = measurement.time_column if case.evaluates(measurement) else None
+        if time is not None and _is_big(case, measurement) and _lacks_index(measurement, time, useless):
+            yield _without_index(case, measurement, time, useless)
+        elif useless:
+            yield _with_useless(case, measurement, useless)
 
 
 def _is_big(case: Case, measurement: Measurement) -> bool:
-    rows, storage = measurement.rows, measurement.storage
-    if rows is not None and rows.value >= case.limit("min_rows", measurement).value:
+    rows = [one.value for one in (measurement.rows, measurement.rows_total) if one is not None]
+    if rows and max(rows) >= case.limit("min_rows", measurement).value:
         return True
-    kept = storage.data_bytes if storage else None
+    kept = measurement.storage.data_bytes if measurement.storage else None
     return kept is not None and kept >= case.limit("min_bytes", measurement).value
 
 
-def _lacks_index(measurement: Measurement) -> bool:
-    """Whether a time range needs a full scan; False without a time column."""
-    time = measurement.time_column
-    if time is None or (measurement.partitioning and time in measurement.partitioning.key[:1]):
+def _lacks_index(measurement: Measurement, time: str, useless: Sequence[Index]) -> bool:
+    """Whether a time range needs a full scan."""
+    if measurement.partitioning and time in measurement.partitioning.key[:1]:
         return False
-    return not any(index.finds_ranges_of(time) for index in measurement.indexes or ())
+    return not any(index.finds_ranges_of(time) and index not in useless for index in measurement.indexes or ())
 
 
-def _finding(measurement: Measurement) -> Finding:
-    time = measurement.time_column or ""
-    if any(time in i.columns for i in measurement.indexes or () if i.valid and not i.partial):
+def _useless(measurement: Measurement) -> tuple[Index, ...]:
+    """Its indexes of ranges of pages that lead to nearly all of them."""
+    order = measurement.status.order if measurement.status else {}
+    kept = measurement.storage.data_bytes if measurement.storage else None
+    if kept is not None and kept < _FEW_RANGES:
+        return ()
+    brin = (i for i in measurement.indexes or () if i.kind == _BRIN and i.valid and i.columns)
+    return tuple(i for i in brin if all(order.get(column or "", 1.0) < _IN_ORDER for column in i.columns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is read in vain."""
+
+    impact: Impact | None
+    evidence: tuple[Evidence, ...]
+
+
+def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed: float | None) -> _Read:
+    """`needed`: the share of the rows that queries have to read in any case, 0 to 1; None if that is not known."""
+    names = {index.name for index in useless}
+
+    def rows_read(at: Measurement) -> float | None:
+        scanned = at.status.counters.get("rows_scanned") if at.status else None
+        if scanned is None:
+            return None
+        return scanned + sum(i.rows_read or 0 for i in at.indexes or () if i.name in names)
+
+    rate = costs.counted_a_day(case, measurement, rows_read)
+    rows = measurement.status.figures.get("live_rows") if measurement.status else None
+    if rate is None or not rows:
+        return _Read(None, ())
+    scans = rate.per_day / rows
+    words = (
+        f"{number(float(f'{rate.per_day:.3g}'))} a day since {rate.since}, {number(round(scans, 1))} times the table"
+    )
+    if needed is None or scans < case.limit("min_scans", measurement).value:
+        return _Read(None, (Evidence("rows read in full scans", words),))
+    how = "rows of full scans, as the server counts them, without what a range of one day has to read"
+    impact = Impact(Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, how=how)
+    return _Read(impact, (Evidence("rows read in full scans", words),))
+
+
+def _without_index(case: Case, measurement: Measurement, time: str, useless: Sequence[Index]) -> Finding:
+    days = costs.age_days(case, measurement)
+    read = _read(case, measurement, useless, None if days is None else min(1 / days, 1.0))
+    on_time = [index for index in useless if time in index.columns]
+    if on_time:
+        message = f"{_does_not_help(measurement, on_time[0])}, so every time range needs a full scan."
+    elif any(time in i.columns for i in measurement.indexes or () if i.valid and not i.partial):
         message = f"No index starts with {time}, so a time range over all sources needs a full scan."
     else:
         message = f"{time} is in no index, so every time range needs a full scan."
+    return replace(
+        _finding(measurement, message, time, read),
+        changes=(AddIndex(subject_of(measurement), (time,)), *(_drop(measurement, i) for i in on_time)),
+    )
+
+
+def _with_useless(case: Case, measurement: Measurement, useless: Sequence[Index]) -> Finding:
+    index = useless[0]
+    column = index.columns[0] or ""
+    others = [i for i in measurement.indexes or () if i not in useless and i.finds_ranges_of(column)]
+    message = f"{_does_not_help(measurement, index)}, so a search by {column} reads nearly all of the table."
+    at = subject_of(measurement)
+    added = () if others else (AddIndex(at, (column,), "btree"),)
+    return replace(
+        _finding(measurement, message, column, _read(case, measurement, useless, 0.0)),
+        changes=(*added, *(_drop(measurement, one) for one in useless)),
+    )
+
+
+def _does_not_help(measurement: Measurement, index: Index) -> str:
+    order = measurement.status.order if measurement.status else {}
+    column = index.columns[0] or ""
+    return (
+        f"BRIN index {index.name} does not help: rows do not lie in the order of {column} "
+        f"(correlation {order.get(column, 0.0):.2f})"
+    )
+
+
+def _finding(measurement: Measurement, message: str, column: str, read: _Read) -> Finding:
     indexes = [f"{i.name} ({', '.join(c or 'an expression' for c in i.columns)})" for i in measurement.indexes or ()]
     kept = measurement.storage.data_bytes if measurement.storage else None
     return Finding(
         subject=subject_of(measurement),
         message=message,
-        changes=(AddIndex(subject_of(measurement), (time,)),),
+        impact=read.impact,
         observed=measurement.rows.value if measurement.rows else None,
         unit="rows" if measurement.rows else "",
-        main_contributor=time,
+        main_contributor=column,
         evidence=(
             Evidence("indexes", listed(indexes)),
             *([Evidence("rows", count(measurement.rows))] if measurement.rows else []),
             *([Evidence("data", size(kept))] if kept is not None else []),
+            *read.evidence,
         ),
-        facts=("indexes", "null_counts", "row_estimate", "storage"),
+        facts=("indexes", "null_counts", "row_estimate", "storage", "table_status"),
         source=measurement.rows.source if measurement.rows else None,
     )
+
+
+def _drop(measurement: Measurement, index: Index) -> DropIndex:
+    columns = tuple(c for c in index.columns if c is not None)
+    return DropIndex(subject_of(measurement), index.name, columns, index.kind)

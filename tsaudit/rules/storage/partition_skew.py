@@ -135,8 +135,8 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         return
     first, end = found
     left = (end - now) / timedelta(days=1)
-    before = _before(case, measurement)
-    earlier = _last_range(before) if before else None
+    before = case.before(measurement)
+    earlier = _last_range(before.partitioning) if before and before.partitioning else None
     if not -_ENDS_DAYS <= left <= _ENDS_DAYS or (earlier is not None and earlier[1] < end):
         return
     if first is not None and _comes_often(case, end - first, end - now):
@@ -177,13 +177,6 @@ def _is_written(case: Case, measurement: Measurement) -> bool:
     return last is None or case.profile.window.end - last <= timedelta(days=_QUIET_DAYS)
 
 
-def _before(case: Case, measurement: Measurement) -> Partitioning | None:
-    """Its partitions as the previous audit saw them."""
-    known = case.timeline.previous.measurements if case.timeline.previous else ()
-    at = measurement.database, measurement.name
-    return next((m.partitioning for m in known if (m.database, m.name) == at), None)
-
-
 def _rest_of(cut: Partitioning) -> Partition | None:
     return next((p for p in cut.partitions if _is_default(p)), None)
 
@@ -222,8 +215,8 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
             f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
         )
         words = f"the default partition {default.name} contains {_rows(default.rows)}, {percent(share)} of all"
-        before = _before(case, measurement)
-        then = _rest_of(before) if before else None
+        before = case.before(measurement)
+        then = _rest_of(before.partitioning) if before and before.partitioning else None
         # What has been there for long, and gets no more, is no failure of today.
         grows = then is None or then.rows is None or default.rows > then.rows
         yield _Trouble(words, step, default.rows, "rows", fails=_FAILS if by_time and grows else None)

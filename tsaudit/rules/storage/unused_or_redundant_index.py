@@ -149,9 +149,9 @@ def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
 
 def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
     """Whether the previous audit knew it: an index that was created today has had no time to be used."""
-    before = case.timeline.previous.measurements if case.timeline.previous else ()
-    same = (m for m in before if (m.database, m.name) == (measurement.database, measurement.name))
-    return any(index.name == i.name and index.columns == i.columns for m in same for i in m.indexes or ())
+    before = case.before(measurement)
+    known = (before.indexes or ()) if before else ()
+    return any(index.name == i.name and index.columns == i.columns for i in known)
 
 
 def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> _Unneeded | None:

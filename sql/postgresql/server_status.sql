@@ -1,0 +1,48 @@
+-- fact: server_status
+-- columns: kind, name, database, value
+-- cost: settings, counters, and one row for each database of the server
+-- grant: CONNECT on the database
+-- versions: 14 and later; tried on 15 and 18
+-- link: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND
+SELECT
+  'setting' AS kind,
+  s.name,
+  '' AS database,
+  CASE s.setting WHEN 'on' THEN 1 WHEN 'off' THEN 0 ELSE CAST(s.setting AS DOUBLE PRECISION) END AS value
+FROM pg_settings AS s
+WHERE s.name IN (
+  'autovacuum',
+  'autovacuum_freeze_max_age',
+  'autovacuum_vacuum_scale_factor',
+  'autovacuum_vacuum_threshold',
+  'max_connections',
+  'max_locks_per_transaction',
+  'max_prepared_transactions'
+)
+UNION ALL
+-- Of transactions and of row locks that several share, whose numbers end alike. All databases have one supply.
+SELECT
+  'counter',
+  'transaction_age',
+  d.datname,
+  greatest(age(d.datfrozenxid), mxid_age(d.datminmxid))
+FROM pg_database AS d
+UNION ALL
+SELECT 'failure', 'archiving', '', a.failed_count
+FROM pg_stat_archiver AS a
+WHERE a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
+  AND current_setting('archive_mode') <> 'off'
+{% if timescaledb %}
+UNION ALL
+SELECT
+  'failure',
+  format('job %s (%s)', s.job_id, concat_ws(' of ', j.proc_name, j.hypertable_name)),
+  coalesce(j.hypertable_schema, ''),
+  s.total_failures
+FROM timescaledb_information.job_stats AS s
+JOIN timescaledb_information.jobs AS j ON j.job_id = s.job_id
+WHERE s.last_run_status = 'Failed' AND j.scheduled
+{% endif %}
+UNION ALL
+SELECT 'started', '', '', extract(EPOCH FROM {% include "_counted_since.sql" %})
+ORDER BY kind, name, database

@@ -1,0 +1,92 @@
+-- fact: table_status
+-- columns: measurement, kind, name, value
+-- cost: catalog and counters; of the statistics of columns, those of times, whole numbers, and BRIN indexes
+-- grant: CONNECT on the database; SELECT on the tables for the order of their rows
+-- versions: 14 and later; tried on 15 and 18
+-- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
+{% include "_tree.sql" %},
+leaves AS (
+  SELECT
+    tree.measurement,
+    c.oid,
+    c.relname,
+    c.relnamespace,
+    c.relkind,
+    c.relnatts,
+    greatest(c.reltuples, s.n_live_tup, 0) AS live_rows,
+    s.seq_tup_read,
+    s.n_tup_ins,
+    s.n_tup_upd,
+    s.n_tup_del,
+    s.n_dead_tup,
+    greatest(s.last_vacuum, s.last_autovacuum) AS vacuumed
+  FROM tree
+  JOIN pg_class AS c ON c.oid = tree.relation
+  LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid
+),
+sums AS (
+  SELECT
+    measurement,
+    max(relnatts) AS columns_used,
+    sum(live_rows) FILTER (WHERE relkind = 'r') AS live_rows,
+    sum(seq_tup_read) AS rows_scanned,
+    sum(n_tup_ins) AS rows_inserted,
+    sum(n_tup_upd) AS rows_updated,
+    sum(n_tup_del) AS rows_deleted,
+    sum(n_dead_tup) AS dead_rows,
+    max(vacuumed) AS vacuumed
+  FROM leaves
+  GROUP BY measurement
+),
+row_order AS (
+  SELECT
+    leaves.measurement,
+    a.attname,
+    -- In which direction makes no difference to an index.
+    sum(abs(st.correlation) * leaves.live_rows) / nullif(sum(leaves.live_rows), 0) AS correlation
+  FROM leaves
+  JOIN pg_attribute AS a ON a.attrelid = leaves.oid AND a.attnum > 0 AND NOT a.attisdropped
+  JOIN pg_type AS t ON t.oid = a.atttypid
+  JOIN pg_namespace AS n ON n.oid = leaves.relnamespace
+  JOIN pg_stats AS st
+    ON st.schemaname = n.nspname AND st.tablename = leaves.relname AND st.attname = a.attname AND NOT st.inherited
+  WHERE leaves.relkind = 'r'
+    AND st.correlation IS NOT NULL
+    AND (
+      t.typcategory = 'D'
+      OR t.typname IN ('int4', 'int8')
+      OR EXISTS (
+        SELECT
+        FROM pg_index AS i
+        JOIN pg_class AS c ON c.oid = i.indexrelid
+        JOIN pg_am AS am ON am.oid = c.relam AND am.amname = 'brin'
+        WHERE i.indrelid = leaves.oid AND i.indkey[0] = a.attnum
+      )
+    )
+  GROUP BY leaves.measurement, a.attname
+)
+SELECT
+  sums.measurement,
+  said.kind,
+  said.name,
+  CAST(said.value AS DOUBLE PRECISION) AS value
+FROM sums
+CROSS JOIN LATERAL (
+  VALUES
+    ('counter', 'rows_scanned', sums.rows_scanned),
+    -- A standby does not count what it replays.
+    ('counter', 'rows_inserted', CASE WHEN NOT pg_is_in_recovery() THEN sums.rows_inserted END),
+    ('counter', 'rows_updated', CASE WHEN NOT pg_is_in_recovery() THEN sums.rows_updated END),
+    ('counter', 'rows_deleted', CASE WHEN NOT pg_is_in_recovery() THEN sums.rows_deleted END),
+    ('figure', 'dead_rows', CASE WHEN NOT pg_is_in_recovery() THEN sums.dead_rows END),
+    ('figure', 'live_rows', CAST(sums.live_rows AS NUMERIC)),
+    ('figure', 'columns_used', sums.columns_used),
+    ('figure', 'vacuumed', extract(EPOCH FROM sums.vacuumed)),
+    ('since', '', extract(EPOCH FROM {% include "_counted_since.sql" %}))
+) AS said (kind, name, value)
+WHERE said.value IS NOT NULL
+UNION ALL
+SELECT row_order.measurement, 'order', row_order.attname, row_order.correlation
+FROM row_order
+WHERE row_order.correlation IS NOT NULL
+ORDER BY measurement, kind, name
