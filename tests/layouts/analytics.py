@@ -240,7 +240,7 @@ LAYOUTS: Final = (
         "https://www.librechat.ai/docs/configuration/mongodb/mongodb_community",
         _librechat,
         Wanted("FLD003|DOC004", "messages*", "tokenCount is a text in a third of the messages: sums leave it out"),
-        Wanted("DOC010", "conversations*", "IDs of people as names of fields: no index finds who read what"),
+        Wanted("NAM005", "conversations*", "IDs of people as names of fields: no index finds who read what"),
         fine=(
             Wanted("DOC002", "messages*", "messageId beside _id, as the program has it"),
             Wanted("DOC004", "conversations*", "a consequence of readBy"),

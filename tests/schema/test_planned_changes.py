@@ -282,14 +282,3 @@ def test_a_form_that_finds_nothing_is_refused(form: str, problem: str) -> None:
     said = Statements(make=(form,)).problem()
     assert problem in said
     assert bool(problem) == bool(said)
-
-
-def test_fields_that_became_an_array_are_planned() -> None:
-    from tsaudit.engines.mongodb.kinds import NamesToValues
-
-    days = tuple(a_field(f"visits.2026-03-0{n}", ("int",)) for n in range(1, 4))
-    before, after = a_profile(cpu(fields=days)), a_profile(cpu(fields=(a_field("visits", ("array",)),)))
-    asked = plan(NamesToValues(AT, "visits", "visits", "2026-03-01"))
-    assert len(warned(before, after)) == len(days)
-    assert all("as planned for X001" in f.message for f in found(before, after, asked))
-    assert warned(before, a_profile(cpu(fields=(a_field(),))), asked), "the array is not there"

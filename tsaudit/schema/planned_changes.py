@@ -8,7 +8,7 @@ for, is not.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_integer
@@ -131,21 +131,12 @@ def _ends_column(claims: Mapping[Claim, str], difference: Difference, after: Pro
         return True
     if (new := claims.get(("name", column))) is not None:
         return any(_is_called(one, new) for one in columns)
-    if any(claims.get(("form", above)) == "array" and above in columns for above in _above(column)):
-        return True
     if (parts := claims.get(("parts", column))) is not None:
         return all(any(_is_called(one, part) for one in columns) for part in parts.split("\x1f"))
     if (home := claims.get(("measurement", column))) is not None:
         there = (m for m in after.measurements if m.database == at.database and _is_called(m.name, home))
         return any(column in m.columns for m in there)
     return False
-
-
-def _above(column: str) -> Iterator[str]:
-    """The documents that a field is in, the innermost first."""
-    while "." in column:
-        column = column.rpartition(".")[0]
-        yield column
 
 
 def _makes_measurement(change: Change, difference: Difference) -> bool:

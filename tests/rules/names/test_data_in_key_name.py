@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tests.databases import Dataset, Row, Table, times
+from tests.databases import Collection, Dataset, Row, Table, times
+from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.subject import Subject
@@ -25,7 +28,22 @@ def _in_rows() -> Dataset:
     return dataset(Table("cpu", ("zone", "host"), {"usage": "float"}, rows, key=("time", "zone", "host")))
 
 
-CASES = (Case(_in_columns(), _in_rows(), Subject("", "cpu", "usage_{host}")),)
+DOCUMENTS = frozenset({"mongodb"})
+CASES = (
+    Case(_in_columns(), _in_rows(), Subject("", "cpu", "usage_{host}"), engines=rule.engines - DOCUMENTS),
+    Case(
+        breaks=Dataset(collections=[Collection("games", [{"scores": {f"user_{i}": i}} for i in range(1001, 1021)])]),
+        keeps=Dataset(
+            collections=[
+                Collection("games", [{"scores": [{"k": f"user_{i}", "v": i}]} for i in range(1001, 1021)]),
+                Collection("http", [{f"http_{code}": 1 for code in (200, 301, 302, 400, 403, 404, 500, 502, 503)}]),
+            ]
+        ),
+        subject=Subject("", "games", "scores.user_{n}"),
+        main_contributor="scores.user_{n}",
+        engines=DOCUMENTS,
+    ),
+)
 
 
 def _findings(*names: str, role: str = "field", engine: str = "duckdb", **limits: float) -> tuple[Finding, ...]:
@@ -80,3 +98,40 @@ def test_numbered_tags_are_levels_of_a_hierarchy() -> None:
     assert not _findings("part_1", "part_2", "part_3", role="tag")
     assert _findings("part_1", "part_2", "part_3", role="field")
     assert _findings(*(f"slot_{n}" for n in range(12)), role="tag"), "twelve are a list"
+
+
+def _in_documents(*keys: str, **limits: float) -> tuple[Finding, ...]:
+    games = dataclasses.replace(a_collection("games"), fields=tuple(a_field(key) for key in keys))
+    return run_rule(rule, a_profile(games, engine="mongodb"), limits).findings
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ([f"visits.2026-03-{d:02}" for d in range(1, 15)], "visits.{date}"),
+        ([f"of.{i:024x}.points" for i in range(0x65F0A1B2, 0x65F0A1BC)], "of.{id}"),
+        ([f"by_hour.{h}.count" for h in range(24)], "by_hour.{n}"),
+        ([f"2026_{m:02}" for m in range(1, 13)], "{date}"),
+        ([f"a.b.item_{i}" for i in range(9)], "a.b.item_{n}"),
+    ],
+)
+def test_finding_when_names_in_documents_differ_in_data(keys: list[str], path: str) -> None:
+    (finding,) = _in_documents("_id", "title", *keys)
+    assert finding.subject == Subject("main", "games", path)
+    assert finding.message == f"{len(keys)} fields named {path} have data in their names."
+
+
+def test_fix_turns_names_of_documents_into_values() -> None:
+    (finding,) = _in_documents(*(f"scores.user_{i}" for i in range(9)))
+    assert finding.fix.startswith('Write an array scores of names and values, { k: "user_0", v: ... } for each')
+    (finding,) = _in_documents("_id", *(f"2026_{m:02}" for m in range(1, 13)))
+    assert finding.fix.startswith('Write an array values of names and values, { k: "2026_01", v: ... } for each')
+
+
+def test_silence_when_names_in_documents_are_words_or_few() -> None:
+    assert _in_documents("_id", "p50", "p90", "p95", "p99", "load1", "load5", "load15", "ipv4", "ipv6") == ()
+    keys = [f"scores.user_{i}" for i in range(8)]
+    assert len(_in_documents(*keys)) == 1
+    assert _in_documents(*keys[:7]) == ()
+    assert _in_documents(*keys, min_names=9) == ()
+    assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

@@ -15,7 +15,6 @@ from tsaudit.engines.mongodb.kinds import (
     KeepCounts,
     LongerSpan,
     MakeTimeSeries,
-    NamesToValues,
     OneCollection,
     UseAsId,
     Validate,
@@ -77,7 +76,6 @@ class MongoAdvice(Advice):
             MakeTag,
             MakeTimeSeries,
             MergeMeasurements,
-            NamesToValues,
             OneCollection,
             Rename,
             SetRetention,
@@ -223,11 +221,6 @@ class MongoAdvice(Advice):
                         f"Write each item of {field} as a document of its own, with the _id of the document it belongs "
                         "to and an index on it; or limit the array on each write with $push and $slice."
                     )
-                case NamesToValues(name=name, example=example):
-                    yield (
-                        f"Write an array {name} of names and values, {{ k: {text(example)}, v: ... }} for each, "
-                        "instead of fields with these names."
-                    )
                 case SplitMeasurement(name=name, columns=columns):
                     its = "its" if len(columns) == 1 else "their"
                     yield f"Write {listed(columns, _MOST_NAMES)} to a collection of {its} own, {name}."
@@ -271,8 +264,6 @@ class MongoAdvice(Advice):
             case MakeTag(column=column) if not self._is_series:
                 time = self.place.here.time_column
                 yield self._indexed((column, time) if time else (column,))
-            case NamesToValues(name=name):
-                yield self._indexed((f"{name}.k", f"{name}.v"))
             case DropIndex(index=index):
                 yield _Piece(
                     f"Drop the index {index}. To try it first, hide it with hideIndex for some days: unhideIndex "
@@ -391,8 +382,6 @@ class MongoAdvice(Advice):
                     f"Stored documents can stay in the {many(len(members), 'collection')} until nobody needs them. In "
                     f"{into}, each would need what the name of its collection says."
                 )
-            case NamesToValues(above=""):
-                yield _Piece("Stored documents keep their fields: to turn them into arrays takes a program.")
             case SplitMeasurement(columns=columns):
                 yield _Piece(f"Stored documents keep {listed(columns, _MOST_NAMES)}.")
 

@@ -40,21 +40,6 @@ class OneCollection(Change):
 
 
 @dataclass(frozen=True, slots=True)
-class NamesToValues(Change):
-    """Turn data in field names into values, in an array of names and values."""
-
-    above: str
-    """The document that contains the fields; empty for the top of the document."""
-    name: str
-    """Name of the array."""
-    example: str
-    """One of the field names."""
-
-    def claims(self) -> Mapping[Claim, str]:
-        return {("form", self.above): "array", ("new column", self.name): self.above}
-
-
-@dataclass(frozen=True, slots=True)
 class ItemsToDocuments(Change):
     """Turn the items of an array into documents."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tsaudit.engines.mongodb.kinds import NamesToValues
 from tsaudit.engines.mongodb.mongosh import collection, script
 from tsaudit.engines.place import Place
 from tsaudit.model.change import Change, ChangeType, MakeField, MakeTag, Rename
@@ -19,11 +18,6 @@ _FALSE: Final = ("false", "False", "FALSE", "f", "no", "off", "0", 0)
 def updated(here: str, changes: Sequence[Change]) -> str:
     """Updates all documents of a plain collection; empty if no stored document changes. It may be repeated."""
     values, gone = _columns(changes)
-    for change in changes:
-        if isinstance(change, NamesToValues) and change.above:
-            above = f"${change.above}"
-            is_named = {"$eq": [{"$type": above}, "object"]}
-            values[change.above] = {"$cond": [is_named, {"$objectToArray": above}, above]}
     stages = _stages(values, gone)
     return f"{here}.updateMany({{}}, {script(stages)})" if stages else ""
 

@@ -86,7 +86,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.tables.typed_values import typed_values
 
-    # Fields whose names are data occur in few documents each; data-in-field-name reports them.
+    # Fields whose names are data occur in few documents each; data-in-key-name reports them.
     fields = named_fields(measurement) if case.engine.keeps_documents else measurement.fields
     chosen = [f for f in fields if not case.engine.names_itself(f.key)]
     nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}

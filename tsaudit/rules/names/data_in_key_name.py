@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit.analysis.shapes.keyed_fields import FEWEST, KeyedFields, keyed_fields
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
     title="Names of tags or fields contain data",
     guidelines=("B4",),
     requires={"field_types"},
-    uses={"tag_keys"},
-    not_applicable={"mongodb": "a separate rule covers the fields of documents, whose names may be data by design"},
+    uses={"tag_keys", "documents"},
     thresholds=(
-        Threshold("min_names", 2, "names", "our default: one name is not a pattern"),
+        Threshold(
+            "min_names",
+            2,
+            "names",
+            "our default: one name is not a pattern",
+            {"mongodb": (FEWEST, "our default: fewer may be a fixed set, such as quarters or sizes")},
+        ),
         Threshold(
             "min_numbered_tags",
             10,
@@ -37,29 +43,38 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
 
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
     slashes, colons, or blanks. Fewer than `min_numbered_tags` tags whose names differ only in a number are levels of a
-    hierarchy, and no finding. It is always a note: names cost nothing until they reach a limit on columns, which
-    too-many-columns reports.
+    hierarchy, and no finding. In documents, at least `min_names` dates, IDs, or numbers side by side count, at any
+    depth. It is always a note: names cost nothing until they reach a limit on columns, which too-many-columns reports,
+    and names and values in an array take no less space.
 
     ## Why it matters
 
     To sum over all servers, a query has to name every column, and has to change with every new one. Each new name is a
-    schema change, another column in every row of a table, and counts toward the column limit.
+    schema change, another column in every row of a table, and counts toward the column limit. In documents, no index
+    covers names that are not known in advance, and a validator cannot list them.
 
     ## Example
 
     `cpu usage_server-01=12,usage_server-02=30` should be `cpu,host=server-01 usage=12` and `cpu,host=server-02
-    usage=30`.
+    usage=30`. In a document, `scores: { "u1001": 7, "u1002": 3 }` should be `scores: [{ k: "u1001", v: 7 }, { k:
+    "u1002", v: 3 }]`.
 
     ## Fix
 
-    Move the varying part into a tag, and keep one field for the measured value.
+    Move the varying part into a tag, and keep one field for the measured value. In documents, use the attribute
+    pattern: name and value as two fields of a small document in an array, with one index over both.
 
     ## References
 
     - Keep tags and fields simple:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
     - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    - The attribute pattern:
+      https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
     """
+    if case.engine.keeps_documents:
+        yield from case.once_for_family(lambda measurement: _in_documents(case, measurement))
+        return
     from tsaudit.analysis.tables import grids
 
     for measurement in case.measurements:
@@ -100,4 +115,33 @@ def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily
             *(Evidence(f"tag {name}", f"e.g. {value}") for name, value in tags.items()),
         ),
         facts=("field_types", "tag_keys"),
+    )
+
+
+def _in_documents(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    if measurement.documents is not None:
+        for found in keyed_fields(measurement, round(case.limit("min_names", measurement).value)):
+            yield _of_documents(case, measurement, found)
+
+
+def _of_documents(case: Case, measurement: Measurement, found: KeyedFields) -> Finding:
+    assert measurement.documents is not None
+    path, count = f"{found.above}.{found.template}".lstrip("."), len(found.names)
+    name = found.above or "values"
+    return Finding(
+        subject=subject_of(measurement, path),
+        message=f"{many(count, 'field')} named {path} have data in their names.",
+        fix=f'Write an array {name} of names and values, {{ k: "{found.names[0]}", v: ... }} for each, with one index '
+        f"on {name}.k and {name}.v. Stored documents can stay as they are, if readers know both forms.",
+        observed=count,
+        limit=case.limit("min_names", measurement),
+        unit="names",
+        main_contributor=path,
+        samples=found.names[:3],
+        evidence=(
+            Evidence("names", f"{number(count)}: {listed(found.names, 6)}"),
+            Evidence("documents read", number(measurement.documents.read)),
+        ),
+        facts=("field_types", "documents"),
+        source=measurement.documents.source,
     )
