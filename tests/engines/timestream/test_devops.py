@@ -58,7 +58,8 @@ def test_request_id_when_it_is_a_measure_or_a_dimension(timestream: Timestream) 
 
 
 def test_saving_when_each_value_is_a_record(timestream: Timestream) -> None:
-    found = _warned(_collected(timestream, "single"))
+    # A rate needs an hour.
+    found = _warned(_collected(timestream, "single", instants=70), min_money=1)
     # memory_free is both a metric and a part of events, with other dimensions: records of several values end that too.
     assert set(found) == {"LAY010"}
     finding = found["LAY010"]
