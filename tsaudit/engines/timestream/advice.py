@@ -15,7 +15,7 @@ from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import diagnostic_queries
 from tsaudit.engines.timestream.diagnostic_queries import DIAGNOSTIC_QUERIES
-from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, OneRecord, PartitionBy
+from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, KeepInMemory, OneRecord, PartitionBy
 from tsaudit.engines.timestream.tables import (
     ENFORCEMENT,
     KEY,
@@ -23,6 +23,7 @@ from tsaudit.engines.timestream.tables import (
     encrypt_rejected,
     enforce_key,
     keep_for,
+    keep_in_memory,
     magnetic_days,
 )
 from tsaudit.engines.writers import Program, Terms, step
@@ -76,6 +77,7 @@ class TimestreamAdvice(Advice):
             EncryptRejected,
             EnforceKey,
             Diagnose,
+            KeepInMemory,
             LeaveOut,
             MakeField,
             MakeTag,
@@ -169,6 +171,8 @@ class TimestreamAdvice(Advice):
             return None
         if kinds <= {SetRetention}:
             said = "Look at the stored bytes in the bill after a day: the service deletes older records by then."
+        elif kinds <= {KeepInMemory}:
+            said = "Look at the memory store in the bill after a day."
         elif kinds <= {EncryptRejected, EnforceKey}:
             said = "Look for rejected records in the S3 location of the table after a day: there must be no new ones."
         elif PartitionBy in kinds:
@@ -274,6 +278,12 @@ class TimestreamAdvice(Advice):
                         f"{many(days, 'day')}.",
                         keep_for(self.place.here, self.place.here.name, days),
                         f"records older than {many(days, 'day')}, from then on",
+                    )
+                case KeepInMemory(hours=hours, days=days):
+                    yield _Piece(
+                        f"Keep records in the memory store for {many(hours, 'hour')}; the magnetic store has them "
+                        "afterward, and queries read both.",
+                        keep_in_memory(self.place.here, self.place.here.name, hours, days),
                     )
                 case EncryptRejected(key=key):
                     yield _Piece(

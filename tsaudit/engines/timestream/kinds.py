@@ -40,6 +40,18 @@ class EncryptRejected(Change):
 
 
 @dataclass(frozen=True, slots=True)
+class KeepInMemory(Change):
+    """Move records to the magnetic store after so many hours."""
+
+    hours: int
+    days: int
+    """Until they are deleted, which stays as it is."""
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("retention", "in memory"): str(self.hours)}
+
+
+@dataclass(frozen=True, slots=True)
 class OneRecord(Change):
     """Write measures that share their times as one multi-measure record."""
 

@@ -25,6 +25,8 @@ _MEMORY_HOURS: Final = "MemoryStoreRetentionPeriodInHours"
 _MAGNETIC_DAYS: Final = "MagneticStoreRetentionPeriodInDays"
 _MAGNETIC_WRITES: Final = "EnableMagneticStoreWrites"
 _DEFAULT_MEMORY_HOURS: Final = 6
+_LASTING: Final = 0.5
+"""Share of the values that occur in both halves of the time read, below which they are replaced all the time."""
 _ROWS_PER_VALUE: Final = 10
 """A value with fewer rows is probably the ID of an event, not a source that queries select."""
 
@@ -33,16 +35,22 @@ def best_key(measurement: Measurement) -> Tag | None:
     """The dimension with the most values among those that many rows share; None if there is none, or none was counted.
 
     AWS recommends one that queries filter by and that has many values; which ones queries filter by is not known here.
-    An ID that is used once does not qualify, nor does a dimension whose values never level off:
+    An ID that is used once does not qualify, nor does a dimension whose values are replaced or never level off:
     https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-limitations.html
     """
+    from tsaudit.analysis.shapes import shapes
+
     rows = measurement.rows.value if measurement.rows else None
 
     def is_source(tag: Tag) -> bool:
         if tag.values is None or (tag.over_time is not None and tag.over_time.kind == "unbounded"):
             return False
-        # Things that stay are sources, however seldom they report.
-        return fleets.is_fleet(tag) or rows is None or tag.values.value * _ROWS_PER_VALUE <= rows
+        # Things that stay are sources, however seldom they report; what is replaced, however often it does.
+        if fleets.is_fleet(tag):
+            return True
+        is_replaced = tag.recurring is not None and tag.recurring < _LASTING
+        is_id = shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS
+        return not is_replaced and not is_id and (rows is None or tag.values.value * _ROWS_PER_VALUE <= rows)
 
     counted = [tag for tag in measurement.tags if is_source(tag)]
     return max(counted, key=lambda tag: (values(tag), tag.key), default=None)
@@ -78,6 +86,17 @@ def keep_for(measurement: Measurement, name: str, days: int) -> str:
     """
     kept = _retention(measurement.options or {}, days)
     return _command("update-table", measurement.database, name, {"retention_properties": kept})
+
+
+def keep_in_memory(measurement: Measurement, name: str, hours: int, days: int) -> str:
+    """Moves records to the magnetic store after so many hours. `days`: until they are deleted. `name`: as above."""
+    kept = _retention({_MEMORY_HOURS: str(hours)}, days)
+    return _command("update-table", measurement.database, name, {"retention_properties": kept})
+
+
+def takes_late_records(measurement: Measurement) -> bool:
+    """Whether records that are older than the memory store keeps them are stored, in the magnetic store."""
+    return (measurement.options or {}).get(_MAGNETIC_WRITES) == "true"
 
 
 def encrypt_rejected(measurement: Measurement, name: str, key: str) -> str:
