@@ -10,6 +10,7 @@ from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
+from tsaudit.engines.timestream.tables import best_key
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
@@ -135,3 +136,16 @@ def test_command_when_the_key_is_to_be_enforced() -> None:
         "TableName": "cpu",
         "Schema": {"CompositePartitionKey": [key]},
     }
+
+
+def test_dimension_that_is_replaced_is_not_recommended() -> None:
+    """A session has many rows, and is gone an hour later."""
+    region, host = a_tag("region", 3, ("eu", "us")), a_tag("host", 150, ("web-1", "web-2"), recurring=1.0)
+    for session in (
+        a_tag("session", 5_000, ("s1", "s2"), recurring=0.1),
+        a_tag("session", 5_000, tuple(f"{i * 7919:08x}-1f2e-4a11-9c1d-{i * 104729:012x}" for i in range(9))),
+    ):
+        measurement = a_measurement(tags=(region, host, session), rows=a_count(1_000_000))
+        assert best_key(measurement) is host
+    lasting = a_tag("session", 5_000, ("s1", "s2"), recurring=0.5)
+    assert best_key(a_measurement(tags=(region, host, lasting), rows=a_count(1_000_000))) is lasting
