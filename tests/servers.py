@@ -278,20 +278,25 @@ def postgresql() -> Iterator[Postgresql]:
     yield from run_postgresql()
 
 
-def run_postgresql(primary: Postgresql | None = None) -> Iterator[Postgresql]:
+def run_postgresql(
+    primary: Postgresql | None = None, *, settings: str = "", transactions: int = 0
+) -> Iterator[Postgresql]:
     """A running server with its own data, in whose background nothing runs; stopped when the generator is closed.
 
-    With `primary`: a standby of it.
+    With `primary`: a standby of it. `settings`: further ones, as its command takes them. `transactions`: how many it
+    seems to have had since it was made; 0 for the few that it has.
     """
     programs = _postgresql_programs()
     folder = Path(tempfile.mkdtemp(prefix="tsaudit-postgresql-"))
     try:
-        yield from _serve(programs, folder, primary)
+        yield from _serve(programs, folder, primary, settings, transactions)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _serve(programs: Path, folder: Path, primary: Postgresql | None) -> Iterator[Postgresql]:
+def _serve(
+    programs: Path, folder: Path, primary: Postgresql | None, further: str, transactions: int
+) -> Iterator[Postgresql]:
     port = free_port()
     user = postgresql_programs.unprivileged(folder)
     data, password = folder / "data", folder / "password"
@@ -304,7 +309,14 @@ def _serve(programs: Path, folder: Path, primary: Postgresql | None) -> Iterator
     made = [*copy, "-d", primary.admin_url] if primary else [*initdb, "-E", "UTF8", "--locale=C"]
     subprocess.run(made, **options)
     settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c autovacuum=off"
-    settings += " -c shared_preload_libraries=pg_stat_statements"
+    settings += f" -c shared_preload_libraries=pg_stat_statements {further}"
+    if transactions:
+        # The file with the states of the next ones has to be there: 1,048,576 in each.
+        states = data / "pg_xact" / f"{transactions // 2**20:04X}"
+        states.write_bytes(bytes(2**18))
+        if user:
+            os.chown(states, user["user"], user["group"])
+        subprocess.run([programs / "pg_resetwal", "-x", str(transactions), "-D", data], **options)
     start = [programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", settings, "start"]
     # pg_ctl's child inherits its output; a pipe would never end.
     subprocess.run(start, **{**options, "capture_output": False, "stdout": subprocess.DEVNULL})

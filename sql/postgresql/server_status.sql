@@ -13,11 +13,14 @@ FROM pg_settings AS s
 WHERE s.name IN (
   'autovacuum',
   'autovacuum_freeze_max_age',
+  'autovacuum_max_workers',
   'autovacuum_vacuum_scale_factor',
   'autovacuum_vacuum_threshold',
   'max_connections',
   'max_locks_per_transaction',
-  'max_prepared_transactions'
+  'max_prepared_transactions',
+  'max_wal_senders',
+  'max_worker_processes'
 )
 UNION ALL
 -- Of transactions and of row locks that several share, whose numbers end alike. All databases have one supply.
@@ -32,6 +35,11 @@ SELECT 'failure', 'archiving', '', a.failed_count
 FROM pg_stat_archiver AS a
 WHERE a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
   AND current_setting('archive_mode') <> 'off'
+UNION ALL
+-- A slot that nobody reads, for which more of the log is kept than the server would by itself.
+SELECT 'failure', format('slot %s', s.slot_name), '', 1
+FROM pg_replication_slots AS s
+WHERE NOT s.active AND s.wal_status <> 'reserved'
 {% if timescaledb %}
 UNION ALL
 SELECT

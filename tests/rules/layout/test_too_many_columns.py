@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 from datetime import timedelta
 
+import psycopg
 import pytest
 
 from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.collecting import collected
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
+from tests.servers import Postgresql
+from tsaudit.config.settings import Target
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Profile, TableKind, TagSets
@@ -213,3 +217,23 @@ def test_silence_about_many_tags_of_what_has_no_series() -> None:
     tags = tuple(a_tag(f"t{i}") for i in range(16))
     entity = a_measurement(tags=tags, kind=TableKind.ENTITY)
     assert run_rule(rule, a_profile(entity)).outcome is Outcome.PASS
+
+
+def test_columns_that_postgresql_has_dropped(postgresql: Postgresql) -> None:
+    """1,598 of 1,600 numbers are used up; in the other table, a few."""
+    cycles = """DO $$ BEGIN FOR i IN 1..{} LOOP
+      ALTER TABLE {} ADD COLUMN temporary INT; ALTER TABLE {} DROP COLUMN temporary; END LOOP; END $$"""
+    made = [(name, cycles.format(count, name, name)) for name, count in (("worn", 1_596), ("fresh", 50))]
+    tables = [f"CREATE TABLE {name} (ts TIMESTAMPTZ, v FLOAT)" for name, _ in made]
+    schema = postgresql.new_schema(*tables, *(cycle for _, cycle in made))
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    (finding,) = run_rule(rule, collected(target)).findings
+    assert finding.subject.measurement == "worn"
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message == "1,598 columns, 1,596 of them dropped, 99.9% of what postgresql allows."
+    assert "VACUUM FULL" in finding.fix
+    add = f"ALTER TABLE {schema}.worn ADD COLUMN c{{}} INT"
+    for number in range(2):
+        postgresql.execute(add.format(number))
+    with pytest.raises(psycopg.errors.TooManyColumns):
+        postgresql.execute(add.format(2))

@@ -18,6 +18,10 @@ _INFLUXDB3: Final = "https://docs.influxdata.com/influxdb3"
 _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"
 _NOTED: Final = 0.5
 """Share of a limit from which on it is worth a note."""
+_ANOTHER_TABLE: Final = (
+    "Copy the rows to a new table, which takes over the name: nothing else gives the numbers of dropped columns back, "
+    "VACUUM FULL neither. Store what comes and goes as rows, or in a column of type jsonb, instead of as columns."
+)
 
 
 @rule(
@@ -27,7 +31,7 @@ _NOTED: Final = 0.5
     guidelines=("D1", "D2", "E3"),
     follows_from={"NAM005": Reach.MEASUREMENT},
     requires={"tag_keys", "field_types"},
-    uses={"series_listing", "tag_values", "options", "indexes"},
+    uses={"series_listing", "tag_values", "options", "indexes", "table_status"},
     thresholds=(
         Threshold(
             "engine_columns",
@@ -74,9 +78,9 @@ _NOTED: Final = 0.5
 def too_many_columns(case: Case) -> Iterator[Finding]:
     """Tables with at least half of the columns, fields, or tags that the engine allows, or with more than `max_tags`.
 
-    All columns count: time, tags, and fields; on PostgreSQL, dropped ones count as well, which are not seen. On
-    Timestream, fields and dimensions have a limit each. What it costs is the room that is left in `engine_columns`,
-    `engine_fields`, or `engine_tags`, at the rate of the last weeks.
+    All columns count: time, tags, and fields; on PostgreSQL, so do dropped ones, because their numbers are never used
+    again. On Timestream, fields and dimensions have a limit each. What it costs is the room that is left in
+    `engine_columns`, `engine_fields`, or `engine_tags`, at the rate of the last weeks.
 
     More than `max_tags` tags are a note, because the length of a key costs little by itself. In SQL engines, tags are
     the columns that identify the source of a row; in GreptimeDB, they are the columns of the primary key, of which its
@@ -111,7 +115,7 @@ def too_many_columns(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         counts = {
-            "engine_columns": len(measurement.columns),
+            "engine_columns": len(measurement.columns) + _dropped(measurement),
             "engine_fields": len(measurement.fields),
             "engine_tags": len(measurement.tags),
         }
@@ -121,6 +125,12 @@ def too_many_columns(case: Case) -> Iterator[Finding]:
             yield _finding(case, measurement, limit, count)
         elif _has_many_tags(case, measurement):
             yield _finding(case, measurement, case.limit("max_tags", measurement), len(measurement.tags))
+
+
+def _dropped(measurement: Measurement) -> int:
+    """Columns that are gone, and count toward the limit all the same."""
+    used = measurement.status.figures.get("columns_used", 0) if measurement.status else 0
+    return max(round(used) - len(measurement.columns), 0)
 
 
 def _has_many_tags(case: Case, measurement: Measurement) -> bool:
@@ -140,12 +150,14 @@ def _finding(case: Case, measurement: Measurement, limit: Limit, count: int) -> 
     keep = _enough(measurement) if figure == "tags" else ()
     drop = [tag.key for tag in measurement.tags if tag.key not in keep] if keep else []
     enough = f"; {listed(keep, 4)} alone identif{'y' if len(keep) > 1 else 'ies'} its series" if drop else ""
+    gone = _dropped(measurement) if limit.name.endswith("engine_columns") else 0
+    dropped = f", {number(gone)} of them dropped" if gone else ""
     sampled = on_sample(measurement.tag_sets) if drop and measurement.tag_sets else ""
     return Finding(
         subject=at,
         impact=costs.of_hard_limit(count, limit, per_day=costs.rate(case, figure, at, now)) if is_hard else None,
-        message=f"{_counted(case, limit, count)}, {_share(case, limit, count, is_hard)}{enough}{sampled}.",
-        fix=_advice(case, measurement, keep, drop),
+        message=f"{_counted(case, limit, count)}{dropped}, {_share(case, limit, count, is_hard)}{enough}{sampled}.",
+        fix=_ANOTHER_TABLE if gone > count / 2 else _advice(case, measurement, keep, drop),
         changes=tuple(MakeField(at, tag, tags_kept=keep) for tag in drop),
         observed=count,
         limit=limit,
@@ -155,7 +167,7 @@ def _finding(case: Case, measurement: Measurement, limit: Limit, count: int) -> 
             Evidence("fields", number(len(measurement.fields))),
             *((Evidence("enough to identify all series", listed(keep, 30)),) if drop else ()),
         ),
-        facts=("tag_keys", "field_types", "series_listing"),
+        facts=("tag_keys", "field_types", "series_listing", "table_status"),
         source=measurement.tag_sets.source if keep and measurement.tag_sets else None,
     )
 

@@ -1,0 +1,187 @@
+"""SRV002: what the server itself says is about to stop it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import DAY, a_measurement, a_profile
+from tests.collecting import collected
+from tests.rules.cases import run_rule
+from tests.rules.storage.test_unused_or_redundant_index import an_index
+from tests.servers import Postgresql, run_postgresql
+from tsaudit.config.settings import Target
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.profile import Measurement, Partitioning, Profile, ServerCounter, ServerStatus
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Point, Timeline
+from tsaudit.rules.server.server_in_distress import server_in_distress as rule
+
+CASES = ()
+"""A data set says nothing of its server: servers in distress are started below."""
+MILLION = 1_000_000
+SETTINGS = {
+    "autovacuum_freeze_max_age": 200.0 * MILLION,
+    "max_locks_per_transaction": 64.0,
+    "max_connections": 80.0,
+    "max_prepared_transactions": 0.0,
+    "autovacuum_max_workers": 3.0,
+    "max_worker_processes": 8.0,
+    "max_wal_senders": 8.0,
+}
+"""6,400 locks."""
+
+
+def _profile(*measurements: Measurement, **changes: Any) -> Profile:
+    server = ServerStatus(**{"settings": SETTINGS} | changes)
+    return a_profile(*measurements, engine="postgresql", server=server)
+
+
+def _aged(millions: int) -> Profile:
+    ages = {"template0": 50, "shop": millions}
+    return _profile(counters=tuple(ServerCounter("transaction_age", name, n * MILLION) for name, n in ages.items()))
+
+
+def _found(profile: Profile, timeline: Timeline | None = None) -> Finding | None:
+    findings = run_rule(rule, profile, timeline=timeline).findings
+    return findings[0] if findings else None
+
+
+@pytest.mark.parametrize(
+    ("millions", "severity"),
+    [
+        (190, None),
+        (399, None),
+        (400, Severity.NOTE),
+        (1_700, Severity.NOTE),
+        (1_720, Severity.WARNING),
+        (2_040, Severity.CRITICAL),
+    ],
+)
+def test_age_of_the_oldest_transaction(millions: int, severity: Severity | None) -> None:
+    finding = _found(_aged(millions))
+    assert (finding and finding.severity) == severity
+    if finding:
+        assert "database shop" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("millions", "a_day", "severity"),
+    [(300, 200, None), (1_000, 5, Severity.NOTE), (1_000, 15, Severity.WARNING), (1_000, 100, Severity.CRITICAL)],
+)
+def test_days_left_where_nothing_freezes_them(millions: int, a_day: int, severity: Severity | None) -> None:
+    points = tuple(
+        Point(DAY - timedelta(days=ago), (millions - a_day * ago) * float(MILLION)) for ago in range(20, 0, -1)
+    )
+    past = Timeline(points={("transaction_age", Subject("shop")): points})
+    finding = _found(_aged(millions), past)
+    assert (finding and finding.severity) == severity
+
+
+@pytest.mark.parametrize(
+    ("partitions", "indexes", "severity"),
+    [
+        (1_000, 2, None),
+        (1_599, 1, Severity.NOTE),
+        (2_559, 1, Severity.WARNING),
+        (1_706, 2, Severity.WARNING),
+        (3_039, 1, Severity.CRITICAL),
+    ],
+)
+def test_locks_of_a_statement_on_all_partitions(partitions: int, indexes: int, severity: Severity | None) -> None:
+    made = a_measurement(
+        partitioning=Partitioning(("time",), partitions, ()),
+        indexes=tuple(an_index(f"i{n}", "time") for n in range(indexes)),
+    )
+    finding = _found(_profile(made))
+    assert (finding and finding.severity) == severity
+
+
+def test_what_fails_is_a_warning() -> None:
+    failures = (
+        ServerCounter("archiving", "", 12),
+        ServerCounter("job 1000 (policy_retention of cpu)", "main", 1),
+        ServerCounter("slot cdc", "", 0),
+    )
+    findings = run_rule(rule, _profile(failures=failures)).findings
+    assert {f.message for f in findings} == {
+        "Archiving of the write-ahead log fails, 12 times so far.",
+        "The last run of job 1000 (policy_retention of cpu) failed.",
+        "Nobody reads the replication slot cdc, and the server keeps more log for it than max_wal_size.",
+    }
+    assert {f.severity for f in findings} == {Severity.WARNING}
+
+
+def test_silence_when_the_server_says_nothing() -> None:
+    assert run_rule(rule, _profile(settings={})).outcome is Outcome.PASS
+    without = dataclasses.replace(_profile(), server=None)
+    assert run_rule(rule, without).outcome is Outcome.PASS
+
+
+@pytest.fixture(scope="module")
+def distressed() -> Iterator[Postgresql]:
+    """A server whose transactions are old, with a small lock table, and an archive that takes nothing."""
+    yield from run_postgresql(
+        settings="-c autovacuum_freeze_max_age=2000000000 -c archive_mode=on -c archive_command=false "
+        "-c max_locks_per_transaction=10 -c max_connections=20 -c max_worker_processes=0 -c max_wal_senders=2 "
+        "-c max_wal_size=32MB -c min_wal_size=32MB",
+        transactions=1_750 * MILLION,
+    )
+
+
+def _until(ready: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _audited(server: Postgresql, schema: str) -> Profile:
+    target = Target(name="t", engine="postgresql", url=server.audit_url, databases=(schema,))
+    now = datetime.now(UTC)
+    return collected(target, now=now, day=now.date())
+
+
+def test_a_server_that_is_well(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema("CREATE TABLE cpu (ts TIMESTAMPTZ, v FLOAT)", "INSERT INTO cpu VALUES (now(), 1)")
+    profile = _audited(postgresql, schema)
+    assert profile.gaps == ()
+    assert run_rule(rule, profile).outcome is Outcome.PASS
+
+
+def test_a_server_in_distress(distressed: Postgresql) -> None:
+    schema = distressed.new_schema(
+        "CREATE TABLE cpu (ts TIMESTAMPTZ, v FLOAT) PARTITION BY RANGE (ts)",
+        "CREATE INDEX ON cpu (ts)",
+        "CREATE TABLE few (ts TIMESTAMPTZ, v FLOAT) PARTITION BY RANGE (ts)",
+        "SELECT pg_create_physical_replication_slot('standby', true)",
+    )
+    with distressed.connect() as connection:
+        connection.execute(f"SET search_path = {schema}".encode())
+        for name, count in (("cpu", 300), ("few", 3)):
+            for day in range(count):
+                connection.execute(
+                    f"CREATE TABLE {name}_{day} PARTITION OF {name} FOR VALUES FROM (TIMESTAMPTZ '2026-01-01' + "
+                    f"INTERVAL '{day} days') TO (TIMESTAMPTZ '2026-01-01' + INTERVAL '{day + 1} days')".encode()
+                )
+        for _ in range(6):
+            connection.execute(b"SELECT pg_logical_emit_message(false, '', '')")
+            connection.execute(b"SELECT pg_switch_wal()")
+        connection.execute(b"CHECKPOINT")
+    _until(lambda: distressed.rows("SELECT failed_count > 0 FROM pg_stat_archiver") == [(True,)])
+    profile = _audited(distressed, schema)
+    findings = run_rule(rule, profile).findings
+    found = {(f.subject.measurement, f.message.split(",")[0]): f.severity for f in findings}
+    assert found == {
+        ("", "The oldest transaction of database postgres is 1"): Severity.WARNING,
+        ("", "Archiving of the write-ahead log fails"): Severity.WARNING,
+        ("", "Nobody reads the replication slot standby"): Severity.WARNING,
+        ("cpu", "A statement on all 300 partitions needs 602 locks"): Severity.CRITICAL,
+    }
+    # It uses what is left of its shared memory first: here as much again. The audit itself has met that end.
+    assert {(gap.measurement, gap.detail) for gap in profile.gaps} == {("cpu", "out of shared memory")}

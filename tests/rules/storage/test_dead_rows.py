@@ -1,0 +1,132 @@
+"""STO017: rows that were deleted or updated, and take space."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW, a_measurement, a_profile
+from tests.collecting import collected
+from tests.rules.cases import run_rule
+from tests.servers import Postgresql
+from tsaudit.config.settings import Target
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.profile import Partitioning, Profile, ServerStatus, Storage, TableStatus
+from tsaudit.rules.storage.dead_rows import dead_rows as rule
+
+CASES = ()
+"""A data set only adds rows: what deletes them is written to a real server below."""
+GB = 1_000_000_000
+
+
+def _profile(dead: float, live: float = 1e6, **changes: Any) -> Profile:
+    days = changes.pop("vacuumed_days", 3)
+    figures = {"dead_rows": dead, "live_rows": live}
+    if days is not None:
+        figures["vacuumed"] = (NOW - timedelta(days=days)).timestamp()
+    counters = changes.pop("counters", {"rows_deleted": 0.0, "rows_updated": 1e6})
+    server = ServerStatus(settings=changes.pop("settings", {"autovacuum": 1.0}))
+    settings = {"status": TableStatus(counters, figures), "storage": Storage(GB, 0)} | changes
+    return a_profile(a_measurement(**settings), engine="postgresql", server=server, collected_at=NOW)
+
+
+def _found(profile: Profile) -> Finding:
+    (finding,) = run_rule(rule, profile).findings
+    return finding
+
+
+@pytest.mark.parametrize("dead", [0, 200_050, 400_100])
+def test_what_autovacuum_lets_there_be_is_no_finding(dead: float) -> None:
+    assert run_rule(rule, _profile(dead)).outcome is Outcome.PASS
+
+
+def test_cost_is_what_is_beyond() -> None:
+    finding = _found(_profile(1e6))
+    assert finding.message == "1,000,000 dead rows, 50% of all: the last vacuum ended on 2026-03-28."
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(GB * (1e6 - 200_050) / 2e6)
+    assert finding.severity is Severity.WARNING
+    small = _found(_profile(1e6, storage=Storage(200_000_000, 0)))
+    assert small.severity is Severity.NOTE
+    assert _found(_profile(1e6, storage=None)).impact is None
+
+
+def test_settings_of_the_server_and_of_the_table() -> None:
+    wide = {"autovacuum": 1.0, "autovacuum_vacuum_scale_factor": 0.6, "autovacuum_vacuum_threshold": 50.0}
+    assert run_rule(rule, _profile(1e6, settings=wide)).outcome is Outcome.PASS
+    narrow = {"autovacuum_vacuum_scale_factor": "0.01"}
+    assert _found(_profile(30_000, settings=wide, options=narrow)).severity is Severity.NOTE, "2% of the table"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"options": {"autovacuum_enabled": "false"}}, "autovacuum is off for the table."),
+        ({"settings": {"autovacuum": 0.0}}, "autovacuum is off for the server."),
+        ({"vacuumed_days": None}, "nothing has vacuumed the table since the counters began."),
+        ({"vacuumed_days": 0.1}, "so they are newer, or something may still read them."),
+        ({"vacuumed_days": 0.1, "settings": {"autovacuum": 0.0}}, "or something may still read them."),
+    ],
+)
+def test_why_nothing_frees_them(changes: dict[str, Any], why: str) -> None:
+    assert _found(_profile(1e6, **changes)).message.endswith(why)
+
+
+def test_rows_deleted_by_their_age() -> None:
+    deleted = {"rows_deleted": 3e6, "rows_updated": 1e3}
+    assert "Partition the table by time" in _found(_profile(1e6, counters=deleted)).fix
+    assert (
+        "Drop whole partitions"
+        in _found(_profile(1e6, counters=deleted, partitioning=Partitioning(("time",), 3, ()))).fix
+    )
+    assert "partition" not in _found(_profile(1e6)).fix.lower()
+    assert "partition" not in _found(_profile(1e6, counters=deleted, time_column=None)).fix.lower()
+
+
+def test_silence_when_nothing_is_counted() -> None:
+    for status in (None, TableStatus({}, {"live_rows": 5.0})):
+        assert run_rule(rule, _profile(1e6, status=status)).outcome is Outcome.PASS
+    empty = dataclasses.replace(_profile(1e6), measurements=())
+    assert run_rule(rule, empty).outcome is Outcome.PASS
+
+
+def test_rows_that_a_server_counted(postgresql: Postgresql) -> None:
+    """After the same deletes: nothing was vacuumed, it was, few were deleted, and another transaction reads them."""
+    names = ("left", "vacuumed", "few", "held")
+    schema = postgresql.new_schema(
+        *(f'CREATE TABLE "{name}" (ts TIMESTAMPTZ, host TEXT, v FLOAT)' for name in names),
+        *(
+            f"""INSERT INTO "{name}" SELECT now() - INTERVAL '1 min' * i, 'h' || i % 9, i
+            FROM generate_series(1, 20000) AS i"""
+            for name in names
+        ),
+        "VACUUM ANALYZE",
+    )
+    with postgresql.connect() as reader, postgresql.connect() as writer:
+        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT count(*) FROM pg_class")
+        for name in names:
+            kept = 19_000 if name == "few" else 4_000
+            writer.execute(f'DELETE FROM {schema}."{name}" WHERE v > {kept}'.encode())
+            # What is counted after a vacuum would be added to what it left.
+            writer.execute(b"SELECT pg_stat_force_next_flush()")
+            if name == "vacuumed":
+                reader.execute("COMMIT")
+                writer.execute(f'VACUUM {schema}."{name}"'.encode())
+                reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                reader.execute("SELECT count(*) FROM pg_class")
+        writer.execute(f"VACUUM {schema}.held".encode())
+        writer.execute(b"SELECT pg_stat_force_next_flush()")
+        writer.execute(b"SELECT 1")
+        now = datetime.now(UTC)
+        target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+        profile = collected(target, now=now, day=now.date())
+    assert profile.gaps == ()
+    found = {f.subject.measurement: f for f in run_rule(rule, profile).findings}
+    assert set(found) == {"left", "held"}
+    assert {f.observed for f in found.values()} == {16_000}
+    assert all("Partition the table by time" in f.fix for f in found.values())
+    assert "something may still read them" in found["held"].message

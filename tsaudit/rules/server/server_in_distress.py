@@ -1,0 +1,182 @@
+"""SRV002."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import Measurement, ServerCounter, ServerStatus
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import many, number, percent
+
+_NOTED: Final = 0.5
+"""Share of a limit from which on it is worth a note."""
+_OVERDUE: Final = 2
+"""From how many times `autovacuum_freeze_max_age` on nothing makes transactions younger again as it should."""
+_PROCESSES: Final = (
+    "max_connections",
+    "max_prepared_transactions",
+    "autovacuum_max_workers",
+    "max_worker_processes",
+    "max_wal_senders",
+)
+"""Settings whose sum is the number of processes, and prepared transactions, that have a share of the lock table."""
+_MEANING: Final = {
+    "archiving": (
+        "Archiving of the write-ahead log fails",
+        (
+            "Find the reason in the server's log, and repair archive_command. Until then the log fills the disk, and a "
+            "backup cannot be restored to a time after the last archived file."
+        ),
+    ),
+    "slot": (
+        "Nobody reads the replication {name}, and the server keeps more log for it than max_wal_size",
+        (
+            "Connect its reader again, or drop it: SELECT pg_drop_replication_slot('...'). Until then the log fills "
+            "the disk, unless max_slot_wal_keep_size is set."
+        ),
+    ),
+    "job": (
+        "The last run of {name} failed",
+        (
+            "Find the reason in timescaledb_information.job_errors. Until it runs, chunks are not compressed, "
+            "refreshed, or dropped as declared."
+        ),
+    ),
+}
+
+
+@rule(
+    code="SRV002",
+    title="The server is in distress",
+    costs={Currency.LIMIT, Currency.MECHANISM},
+    guidelines=("H5",),
+    requires={"server_status"},
+    uses={"partitions", "indexes"},
+    not_applicable={"influxdb1": "what it counts of its own troubles are points, which dropped-points reports"},
+    thresholds=(
+        Threshold(
+            "max_transactions",
+            2_144_483_648,
+            "transactions",
+            "three million before they repeat, the server accepts none that writes: "
+            "https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND",
+        ),
+    ),
+)
+def server_in_distress(case: Case) -> Iterator[Finding]:
+    """What the server itself says is about to stop it, or does not work.
+
+    - The age of the oldest transaction that is not frozen, or of the oldest row lock that several share, of any
+      database of the server. At `max_transactions`, no database of the server accepts writes. Reported from half of it
+      on, or from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen it.
+    - Locks of one statement on all partitions of a table: one for the table and each partition, and as many for each
+      index. Beyond the lock table, it fails with `out of shared memory`. The limit is `max_locks_per_transaction` for
+      each process that the server may have. Reported from half of it on.
+    - Mechanisms that fail now: archiving of the write-ahead log; a replication slot that nobody reads, for which more
+      log than `max_wal_size` is kept; a job of TimescaleDB whose last run failed.
+
+    ## Why it matters
+
+    Each of these ends in a server that accepts no writes, by itself and often at night, and gives no other sign before.
+
+    ## Example
+
+    A prepared transaction that a client left open a year ago: nothing can be frozen, and the age of the oldest
+    transaction has reached 1.8 billion.
+
+    ## Fix
+
+    It depends on what fails; the finding says it.
+
+    ## References
+
+    - Transaction numbers: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND
+    - The lock table: https://www.postgresql.org/docs/current/runtime-config-locks.html
+    - Archiving: https://www.postgresql.org/docs/current/continuous-archiving.html
+    - Replication slots: https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS
+    - Jobs of TimescaleDB: https://docs.timescale.com/api/latest/informational-views/job_stats/
+    """
+    status = case.profile.server
+    if status is None:
+        return
+    yield from _transactions(case, status)
+    for measurement in case.profile.measurements:
+        yield from _locks(measurement, status)
+    for failure in status.failures:
+        yield _failing(failure)
+
+
+def _transactions(case: Case, status: ServerStatus) -> Iterator[Finding]:
+    ages = [one for one in status.counters if one.name == "transaction_age"]
+    if not ages:
+        return
+    oldest, limit = max(ages, key=lambda one: one.value), case.limit("max_transactions")
+    overdue = _OVERDUE * status.settings.get("autovacuum_freeze_max_age", limit.value)
+    if oldest.value < min(_NOTED * limit.value, overdue):
+        return
+    # Up to then it falls again each time that autovacuum has been everywhere.
+    per_day = costs.rate(case, "transaction_age", Subject(oldest.database), oldest.value)
+    per_day = per_day if oldest.value >= overdue else 0.0
+    left = (limit.value - oldest.value) / per_day if per_day > 0 else None
+    yield Finding(
+        subject=Subject(),
+        message=f"The oldest transaction of database {oldest.database} is {number(oldest.value)} transactions old, "
+        f"{percent(oldest.value / limit.value)} of the age at which the server accepts no writes.",
+        impact=costs.toward_limit(
+            oldest.value, limit.value, limit.unit, per_day=per_day, days_left=left, how="the catalog of databases"
+        ),
+        fix="End what keeps it: transactions open for long (pg_stat_activity), prepared ones (pg_prepared_xacts), "
+        "replication slots (pg_replication_slots). Then run VACUUM (FREEZE) in that database, first on the tables with "
+        "the greatest age(relfrozenxid).",
+        observed=oldest.value,
+        limit=limit,
+        unit=limit.unit,
+        evidence=tuple(Evidence(one.database, many(one.value, "transaction")) for one in ages),
+        facts=("server_status",),
+    )
+
+
+def _locks(measurement: Measurement, status: ServerStatus) -> Iterator[Finding]:
+    """Whether the lock table has room for a statement on all partitions of the table."""
+    each, processes = status.settings.get("max_locks_per_transaction"), [*map(status.settings.get, _PROCESSES)]
+    if measurement.partitioning is None or measurement.indexes is None or not each or None in processes:
+        return
+    room = each * (1 + sum(one or 0 for one in processes))
+    relations, of_each = measurement.partitioning.count + 1, 1 + len(measurement.indexes)
+    used = relations * of_each
+    if used < _NOTED * room:
+        return
+    yield Finding(
+        subject=subject_of(measurement),
+        message=f"A statement on all {number(measurement.partitioning.count)} partitions needs {number(used)} locks, "
+        f"{percent(used / room)} of those that the server has.",
+        impact=costs.toward_limit(used, room, "locks", how="partitions and indexes, and the server's settings"),
+        fix="Let each partition span more time, or drop old ones; or raise max_locks_per_transaction, which takes a "
+        "restart.",
+        observed=used,
+        unit="locks",
+        evidence=(
+            Evidence("locks for each partition", f"1, and {many(len(measurement.indexes), 'index')}"),
+            Evidence("max_locks_per_transaction", number(each)),
+        ),
+        facts=("server_status", "partitions", "indexes"),
+    )
+
+
+def _failing(failure: ServerCounter) -> Finding:
+    words, fix = _MEANING[failure.name.split(" ", 1)[0]]
+    often = f", {many(failure.value, 'time')} so far" if failure.value > 1 else ""
+    return Finding(
+        subject=Subject(failure.database),
+        message=f"{words.format(name=failure.name)}{often}.",
+        impact=Impact(Currency.MECHANISM, is_enforced=None, how="the server's own state"),
+        fix=fix,
+        observed=failure.value,
+        unit="failures",
+        facts=("server_status",),
+    )

@@ -1,0 +1,169 @@
+"""STO017."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import day as written
+from tsaudit.text import number, percent, size
+
+_RECENT: Final = timedelta(days=1)
+"""A vacuum that ended so recently has seen most of the rows that are dead now."""
+_MOSTLY: Final = 0.5
+
+
+@rule(
+    code="STO017",
+    title="Dead rows fill a table",
+    costs={Currency.BYTES},
+    guidelines=("H5",),
+    requires={"table_status"},
+    uses={"storage", "options", "server_status", "partitions"},
+    thresholds=(
+        Threshold(
+            "max_overdue",
+            2,
+            "times what autovacuum waits for",
+            "our default: a vacuum that is due may wait for a free worker, and takes its time",
+        ),
+    ),
+)
+def dead_rows(case: Case) -> Iterator[Finding]:
+    """Tables with more rows that were deleted or updated than autovacuum should let them have.
+
+    PostgreSQL keeps deleted rows, and the old versions of updated ones, until a vacuum frees their space for new rows.
+    Autovacuum begins at `autovacuum_vacuum_threshold` rows and `autovacuum_vacuum_scale_factor` of the table, 50 and a
+    fifth by default, as set for the server or the table. A table with more than `max_overdue` times that many dead rows
+    is reported. The cost is their share of the table's bytes, as far as autovacuum would not let them have it.
+
+    The finding says why nothing frees them: autovacuum is off, for the server or the table; it has not run; or a vacuum
+    ended within a day, so that an open transaction, a prepared one, or a replication slot may hold them.
+
+    ## Why it matters
+
+    Dead rows take disk and memory, and every scan reads them. What they took is not given back to the disk: the table
+    keeps its size, and only new rows use it again.
+
+    ## Example
+
+    A job deletes last month's rows of `readings` each night, 40 million of them, and autovacuum is off for the table.
+
+    ## Fix
+
+    Let autovacuum run, and end what holds it up. Where rows are deleted by their age, partition the table by time and
+    drop partitions: that leaves no dead rows at all.
+
+    ## References
+
+    - Routine vacuuming: https://www.postgresql.org/docs/current/routine-vacuuming.html
+    - When autovacuum begins: https://www.postgresql.org/docs/current/runtime-config-autovacuum.html
+    - Partitions: https://www.postgresql.org/docs/current/ddl-partitioning.html
+    """
+    for measurement in case.profile.measurements:
+        if (found := _dead(case, measurement)) is not None:
+            yield _finding(case, measurement, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dead:
+    rows: float
+    live: float
+    allowed: float
+    """How many autovacuum lets there be."""
+
+    @property
+    def share(self) -> float:
+        """Of all rows, 0 to 1."""
+        return self.rows / (self.rows + self.live)
+
+
+def _dead(case: Case, measurement: Measurement) -> _Dead | None:
+    figures = measurement.status.figures if measurement.status else {}
+    dead, live = figures.get("dead_rows"), figures.get("live_rows")
+    if not dead or live is None:
+        return None
+    allowed = _setting(case, measurement, "vacuum_threshold", 50)
+    allowed += _setting(case, measurement, "vacuum_scale_factor", 0.2) * live
+    if dead <= case.limit("max_overdue", measurement).value * allowed:
+        return None
+    return _Dead(dead, live, allowed)
+
+
+def _setting(case: Case, measurement: Measurement, name: str, default: float) -> float:
+    """A setting of autovacuum, as it is for the table."""
+    own = (measurement.options or {}).get(f"autovacuum_{name}")
+    if own is not None:
+        return float(own)
+    status = case.profile.server
+    return default if status is None else status.settings.get(f"autovacuum_{name}", default)
+
+
+def _finding(case: Case, measurement: Measurement, dead: _Dead) -> Finding:
+    status, storage = measurement.status, measurement.storage
+    bytes_ = storage.data_bytes if storage else None
+    why, fix = _why(case, measurement)
+    wasted = None if bytes_ is None else bytes_ * (dead.rows - dead.allowed) / (dead.rows + dead.live)
+    counters = status.counters if status else {}
+    deleted, updated = counters.get("rows_deleted", 0.0), counters.get("rows_updated", 0.0)
+    if deleted > _MOSTLY * (deleted + updated) and measurement.time_column is not None:
+        of = (
+            "Drop whole partitions" if measurement.partitioning else "Partition the table by time, and drop partitions,"
+        )
+        fix += f" {of} instead of deleting rows by their age: that leaves no dead rows."
+    how = "the share of dead rows in the table's bytes, beyond what autovacuum lets there be"
+    return Finding(
+        subject=subject_of(measurement),
+        message=f"{number(dead.rows)} dead rows, {percent(dead.share)} of all: {why}.",
+        impact=None if wasted is None else costs.of_bytes(case, measurement, wasted, how=how, is_row_data=False),
+        fix=fix,
+        observed=dead.rows,
+        unit="dead rows",
+        evidence=(
+            Evidence("live rows", number(dead.live)),
+            Evidence("autovacuum begins at", f"{number(round(dead.allowed))} dead rows"),
+            Evidence("rows deleted", number(deleted)),
+            Evidence("rows updated", number(updated)),
+            *([Evidence("bytes of the table", size(bytes_))] if bytes_ is not None else []),
+        ),
+        facts=("table_status", "storage", "options", "server_status"),
+    )
+
+
+def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
+    """Why nothing frees them, and what to do."""
+    server, options = case.profile.server, measurement.options or {}
+    vacuumed = measurement.status.figures.get("vacuumed") if measurement.status else None
+    name = measurement.name
+    at = None if vacuumed is None else datetime.fromtimestamp(vacuumed, UTC)
+    if at is not None and case.profile.collected_at - at <= _RECENT:
+        return (
+            f"a vacuum ended on {written(at.date())}, so they are newer, or something may still read them",
+            (
+                "If they stay, end what may read them: a transaction open for long (backend_xmin of pg_stat_activity), "
+                "a prepared one (pg_prepared_xacts), or a replication slot (xmin of pg_replication_slots)."
+            ),
+        )
+    if options.get("autovacuum_enabled") in ("false", "off", "0"):
+        return "autovacuum is off for the table", f"ALTER TABLE {name} RESET (autovacuum_enabled), and vacuum it once."
+    if server is not None and server.settings.get("autovacuum") == 0:
+        return "autovacuum is off for the server", "Turn autovacuum on, and vacuum the table once."
+    if at is None:
+        return (
+            "nothing has vacuumed the table since the counters began",
+            "See in the server's log and in pg_stat_activity why autovacuum does not get to it, and vacuum it once.",
+        )
+    return (
+        f"the last vacuum ended on {written(at.date())}",
+        (
+            "See why autovacuum does not get to it: too few workers (autovacuum_max_workers), its cost limit, or a "
+            "lock that stops it; and vacuum it once."
+        ),
+    )
