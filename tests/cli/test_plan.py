@@ -106,13 +106,14 @@ def test_family_of_320_measurements_is_one_plan_on_a_screen(tsaudit: Tsaudit, fo
 
 
 def test_what_to_do_about_findings_that_have_no_plan(tsaudit: Tsaudit, folder: Path) -> None:
-    (folder / "tsaudit.yaml").write_text(CONFIG.replace("TAG002: warning", "TAG*: off, CAR*: off, CAR003: warning"))
+    config = CONFIG.replace("limits: {", "limits: {awkward-name.max_length: 7, ")
+    (folder / "tsaudit.yaml").write_text(config.replace("TAG002: warning", "TAG*: off, CAR*: off, NAM001: warning"))
     tsaudit("audit")
     for arguments in (["shop"], ["shop", "checkout"]):
         lines = tsaudit("plan", *arguments).output.splitlines()
-        assert lines[0] == "main/checkout.shop"
-        assert lines[1].startswith("  warning  CAR003  ")
-        assert any(line.startswith("  Keep shop if queries group or filter by it") for line in lines), lines
+        assert lines[0] == "main/checkout"
+        assert lines[1].startswith("  warning  NAM001  ")
+        assert any(line.startswith("  For what you write next, take short names") for line in lines), lines
         assert not any("Nothing to do" in line for line in lines)
     (folder / "tsaudit.yaml").write_text(CONFIG.replace("TAG002: warning", "TAG*: off, CAR*: off"))
     tsaudit("audit")

@@ -218,7 +218,7 @@ LAYOUTS: Final = (
         "duckdb",
         "https://polygon.io/docs/flat-files/stocks/trades",
         _trades,
-        Wanted("CAR005|NAM002", "*", "30 tables of one schema that differ in a ticker: a column"),
+        Wanted("NAM002", "*", "30 tables of one schema that differ in a ticker: a column"),
     ),
     _pair(
         "greptimedb-buses",

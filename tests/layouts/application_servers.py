@@ -325,6 +325,6 @@ LAYOUTS: Final = (
         "https://www.citusdata.com/blog/2016/10/03/designing-your-saas-database-for-high-scalability/",
         lambda: _tenants(True),
         lambda: _tenants(False),
-        (Wanted("CAR005|NAM002", "*", "a table for each of 84 tenants: one, with the tenant as a column"),),
+        (Wanted("NAM002", "*", "a table for each of 84 tenants: one, with the tenant as a column"),),
     ),
 )

@@ -52,7 +52,7 @@ LAYOUTS: Final = (
         clean=_templated,
         wanted=(
             Wanted(
-                "NAM002|CAR005",
+                "NAM002",
                 "*",
                 "hosts and fields in sixty names: one template makes measurements and tags of them",
             ),

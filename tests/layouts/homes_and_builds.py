@@ -228,7 +228,7 @@ LAYOUTS: Final = (
         TELEGRAF + "modbus/",
         _modbus_dirty,
         _modbus_clean,
-        (Wanted("NAM002|CAR005", "*", "a measurement for each of 72 meters: one, with the meter as a tag"),),
+        (Wanted("NAM002", "*", "a measurement for each of 72 meters: one, with the meter as a tag"),),
     ),
     Layout(
         "traefik",

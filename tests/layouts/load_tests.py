@@ -214,7 +214,7 @@ LAYOUTS: Final = (
         clean=_gatling_clean,
         wanted=(
             Wanted(
-                "NAM002|CAR005",
+                "NAM002",
                 "*",
                 "simulation, request and field in 72 names: one template makes tags and fields of them",
             ),

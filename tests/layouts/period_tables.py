@@ -127,7 +127,7 @@ _FAMILY = "a table of each period: every query over two of them is a UNION; part
 def _family(
     name: str, engine: str, dirty: Callable[[], Script], clean: Callable[[], Script] | None, source: str
 ) -> Layout:
-    return Layout(name, engine, source, dirty, clean, (Wanted("CAR005|NAM002", "*", _FAMILY),))
+    return Layout(name, engine, source, dirty, clean, (Wanted("NAM002", "*", _FAMILY),))
 
 
 LAYOUTS = (

@@ -225,7 +225,7 @@ LAYOUTS: Final = (
         "postgresql",
         "https://github.com/pmacct/pmacct/blob/master/sql/README.pgsql",
         _pmacct,
-        Wanted("CAR005|NAM002", "*", "sql_table with %Y%m%d: 30 tables, where partitions of one would do"),
+        Wanted("NAM002", "*", "sql_table with %Y%m%d: 30 tables, where partitions of one would do"),
     ),
     Layout(
         "wordpress-sqlite",

@@ -93,7 +93,7 @@ LAYOUTS: Final = (
         clean=_openhab_clean,
         wanted=(
             Wanted(
-                "NAM002|CAR005|LAY007",
+                "NAM002|LAY007",
                 "*",
                 "36 measurements with the same field, whose tag repeats the name: one per kind would do",
             ),
@@ -106,7 +106,7 @@ LAYOUTS: Final = (
         dirty=_iobroker,
         wanted=(
             Wanted(
-                "NAM002|CAR005",
+                "NAM002",
                 "*",
                 "serials in 64 names: nothing can be asked over all devices; an alias or a tag can",
             ),

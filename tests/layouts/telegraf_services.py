@@ -165,7 +165,7 @@ LAYOUTS: Final = (
         source=_DOCS + "statsd/",
         dirty=_statsd_dirty,
         clean=_statsd_clean,
-        wanted=(Wanted("NAM002|CAR005", "*", "customers in names: one measurement, a template, a tag or none"),),
+        wanted=(Wanted("NAM002", "*", "customers in names: one measurement, a template, a tag or none"),),
     ),
     Layout(
         name="telegraf-nginx",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import pytest
-
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql, write_lines
 from tests.rules.cases import history_of, planned, plans, run_rule
@@ -93,13 +91,12 @@ def test_growth_proposes_statements_for_the_policy(influxd: Influxd) -> None:
     assert answer["values"][0][-1] >= 9
 
 
-@pytest.mark.parametrize("code", ["CAR005", "NAM002"])
-def test_statement_that_deletes_says_that_it_reaches_all_policies(code: str) -> None:
+def test_statement_that_deletes_says_that_it_reaches_all_policies() -> None:
     names = [f"load_host{i:03}" for i in range(60)]
     alone = [in_policy("raw", name) for name in names]
     shared = [*alone, *(in_policy("autogen", name) for name in names)]
     for measurements, reaches in ((alone, False), (shared, True)):
-        found = plans(RULES[code], divided(*measurements, series=99))
+        found = plans(RULES["NAM002"], divided(*measurements, series=99))
         drops = [step for plan in found for step in plan.steps if "DROP" in step.text]
         assert drops
         for step in drops:

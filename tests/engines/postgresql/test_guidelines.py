@@ -213,7 +213,7 @@ def _grown(profile: Profile, factors: list[float]) -> Timeline:
 FOUND = (
     ("A1", "CAR001", "sessions", ""),
     ("A4", "CAR004", "sessions", ""),
-    ("A7", "CAR005", "sensor_{n}", ""),
+    ("A7", "NAM002", "sensor_{n}", ""),
     ("F3", "DRF001", "cpu", "debug"),
     ("C1", "FLD001", "air", "sensor_name"),
     ("C3", "FLD002", "meters", "reading"),

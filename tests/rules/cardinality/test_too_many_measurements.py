@@ -1,32 +1,20 @@
-"""CAR005: the number of measurements, and families of names."""
+"""CAR005: the number of measurements."""
 
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Iterable
 from typing import Any
 
-import pytest
-
-from tests.builders import a_field, a_measurement, a_profile
-from tests.engines.traits import engines_that
+from tests.builders import a_measurement, a_profile
 from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Database, Profile, Selection, TableKind
+from tsaudit.model.profile import Database, Profile, Selection
 from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.too_many_measurements import too_many_measurements as rule
 
 ONE = [{"host": "a"}]
 CASES = (
-    Case(
-        breaks=dataset(*(table(f"cpu_server_{i}", ONE) for i in range(8))),
-        keeps=dataset(*(table(name, ONE) for name in ("cpu", "mem", "disk", "swap", "net", "system", "kernel"))),
-        subject=Subject("", "cpu_{host}"),
-        engines=engines_that(lambda engine: not engine.keeps_documents),
-        limits={"too-many-measurements.max_family": 5},
-    ),
     Case(
         breaks=dataset(*(table(name, ONE) for name in ("cpu", "mem", "disk", "swap"))),
         keeps=dataset(*(table(name, ONE) for name in ("cpu", "mem", "disk"))),
@@ -94,103 +82,14 @@ def test_all_databases_that_the_product_allows_are_information() -> None:
     assert [f.severity for f in run_rule(rule, _core(400, 400, 400, 400, 400)).findings] == [Severity.CRITICAL]
 
 
-def test_family_when_names_hold_dates() -> None:
-    names = [f"events_2024_{month:02}" for month in range(1, 13)]
-    (finding,) = run_rule(rule, a_profile(*(a_measurement(n) for n in names)), {"max_family": 11}).findings
-    assert finding.subject == Subject("main", "events_{date}")
-    (change,) = finding.changes
-    assert isinstance(change, MergeMeasurements)
-    assert (change.into, len(change.members)) == ("events", 12)
-    assert finding.share == 1.0
-
-
-def test_columns_proposed_when_names_hold_hosts() -> None:
+def test_merge_proposed_when_names_are_families() -> None:
     names = [f"Cpu.server-{i}.us-west.usage_user" for i in range(1, 61)]
     result = run_rule(rule, a_profile(*(a_measurement(n) for n in names)), {"max_measurements": 10})
-    assert [f.subject.measurement for f in result.findings] == ["", "Cpu.{host}.{region}.usage_user"]
-    (change,) = result.findings[1].changes
+    (finding,) = result.findings
+    assert finding.subject == Subject("main")
+    (change,) = finding.changes
     assert isinstance(change, MergeMeasurements)
     assert change.members[0].tags == (("host", "server-1"), ("region", "us-west"))
-
-
-CITIES = ("berlin", "bremen", "essen", "jena", "kiel")
-
-
-def _alike(
-    names: Iterable[str], *fields: str, kind: TableKind = TableKind.SERIES, types: tuple[str, ...] = ("DOUBLE",)
-) -> Profile:
-    """SQL tables with the same columns."""
-    columns = tuple(a_field(f, types) for f in fields)
-    return a_profile(*(a_measurement(n, fields=columns, kind=kind) for n in names), engine="duckdb")
-
-
-def test_tables_with_the_same_columns_are_one_list() -> None:
-    (finding,) = run_rule(rule, _alike([f"{city}_boilers" for city in CITIES], "temperature", "pressure")).findings
-    assert finding.subject == Subject("main", "{part_1}_boilers")
-    assert finding.message == (
-        "5 tables named {part_1}_boilers have the same columns; one table with the column part_1 would do."
-    )
-    (merge,) = finding.changes
-    assert isinstance(merge, MergeMeasurements)
-    assert [member.tags for member in merge.members] == [(("part_1", city),) for city in CITIES]
-
-
-@pytest.mark.parametrize(
-    ("names", "fields", "changes"),
-    [
-        ([f"{city}_boilers" for city in CITIES[:4]], ("temperature", "pressure"), {}),
-        # Each quantity has these, so the names have to say what is measured.
-        ([f"{what}_timer" for what in CITIES], ("count", "mean", "p99", "upper_90"), {}),
-        ([f"{what}_level" for what in CITIES], ("height",), {}),
-        ([f"flow_{grain}" for grain in ("raw", "1m", "1h", "daily", "month")], ("rate_in", "rate_out"), {}),
-        ([f"{city}_orders" for city in CITIES], ("price", "weight"), {"kind": TableKind.ENTITY}),
-        ([f"flow_2026_0{month}" for month in range(1, 5)], ("rate_in", "rate_out"), {}),
-        (
-            [f"{city}_changes" for city in CITIES],
-            ("entry", "user_number"),
-            {"kind": TableKind.EVENTS, "types": ("BIGINT",)},
-        ),
-    ],
-    ids=["few", "statistics", "one field", "resolutions", "no series", "few periods", "logs"],
-)
-def test_tables_with_the_same_columns_that_are_no_list(
-    names: list[str], fields: tuple[str, ...], changes: dict[str, Any]
-) -> None:
-    assert run_rule(rule, _alike(names, *fields, **changes)).outcome is Outcome.PASS
-
-
-@pytest.mark.parametrize(
-    "names", [[f"{city}_boilers" for city in CITIES[:3]], list(CITIES[:3]), [f"boilers_{n:02}" for n in range(3)]]
-)
-def test_lists_are_as_short_as_the_limit_says(names: list[str]) -> None:
-    profile = _alike(names, "temperature", "pressure")
-    assert run_rule(rule, profile, {"max_alike": 3}).outcome is Outcome.PASS
-    assert run_rule(rule, profile, {"max_alike": 2}).findings[0].observed == 3
-
-
-def test_tables_with_the_same_columns_and_data_in_their_names_are_told_once() -> None:
-    names = [f"device_{n:012x}" for n in random.Random(3).sample(range(16**12), 60)]
-    (family,) = run_rule(rule, _alike(names, "temperature", "battery")).findings
-    assert family.message == "60 measurements have names that differ only in data: device_{id}."
-    (alike,) = run_rule(rule, _alike(names[:9], "temperature", "battery")).findings
-    assert alike.message == "9 tables named device_{id} have the same columns; one table with the column id would do."
-
-
-def test_tables_of_periods_with_the_same_columns_are_one() -> None:
-    days = [f"acct_202603{day:02}" for day in range(1, 8)]
-    for kind, types in ((TableKind.SERIES, ("DOUBLE",)), (TableKind.EVENTS, ("BIGINT",))):
-        (finding,) = run_rule(rule, _alike(days, "packets", "bytes", kind=kind, types=types)).findings
-        assert finding.message == (
-            "7 tables named acct_{date} have the same columns; one table for all periods would do."
-        )
-
-
-def test_tables_of_events_with_measured_values_are_one_list() -> None:
-    trades = _alike(
-        [f"{name}_trades" for name in ("aapl", "msft", "sap", "ibm", "tsla")], "price", "size", kind=TableKind.EVENTS
-    )
-    (finding,) = run_rule(rule, trades).findings
-    assert finding.subject.measurement == "{part_1}_trades"
 
 
 def test_collections_count_where_no_other_rule_reports_them() -> None:

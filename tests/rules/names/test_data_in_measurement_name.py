@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import Row, Table, times
+from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, planned, run_rule, table
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name as rule
 
@@ -39,6 +45,7 @@ def _weather(name: str, **tags: str) -> Table:
     )
 
 
+SQL = engines_that(lambda engine: engine.infers_roles)
 CASES = (
     Case(
         breaks=dataset(*(table(n, [{}], {"value": "float"}, _value) for n in NAMES)),
@@ -51,6 +58,7 @@ CASES = (
             )
         ),
         subject=Subject("", "Cpu.{host}.{region}.usage_user"),
+        engines=rule.engines - SQL,
     ),
     Case(
         breaks=dataset(*(table(f"visits_2026_{m:02}", [{}], {"value": "float"}, _value) for m in (1, 2, 3))),
@@ -71,6 +79,15 @@ CASES = (
         keeps=dataset(_weather("weather", continent="africa"), _weather("climate")),
         subject=Subject("", "{part_1}"),
         engines=frozenset({"influxdb1", "influxdb3", "greptimedb", "timestream"}),
+    ),
+    Case(
+        breaks=dataset(*(table(f"cpu_server_{i}", [{"host": "a"}]) for i in range(8))),
+        keeps=dataset(
+            *(table(name, [{"host": "a"}]) for name in ("cpu", "mem", "disk", "swap", "net", "system", "kernel"))
+        ),
+        subject=Subject("", "cpu_{host}"),
+        engines=SQL,
+        limits={"data-in-measurement-name.max_family": 5},
     ),
 )
 
@@ -191,3 +208,94 @@ def test_other_columns_are_another_kind_of_thing() -> None:
         first, *rest = profile.measurements
         other = dataclasses.replace(first, **changed)
         assert run_rule(rule, dataclasses.replace(profile, measurements=(other, *rest))).outcome is Outcome.PASS
+
+
+def _mixed(names: list[str]) -> Profile:
+    """SQL tables with different columns."""
+    return a_profile(*(a_measurement(name, fields=(a_field(f"of_{name}"),)) for name in names))
+
+
+def test_tables_of_periods_whatever_their_columns_are() -> None:
+    names = [f"events_2024_{month:02}" for month in range(1, 13)]
+    (finding,) = run_rule(rule, _mixed(names), {"max_family": 11}).findings
+    assert finding.subject == Subject("main", "events_{date}")
+    (change,) = finding.changes
+    assert isinstance(change, MergeMeasurements)
+    assert (change.into, len(change.members)) == ("events", 12)
+    assert finding.share == 1.0
+
+
+CITIES = ("berlin", "bremen", "essen", "jena", "kiel")
+
+
+def _alike(
+    names: Iterable[str], *fields: str, kind: TableKind = TableKind.SERIES, types: tuple[str, ...] = ("DOUBLE",)
+) -> Profile:
+    """SQL tables with the same columns."""
+    columns = tuple(a_field(f, types) for f in fields)
+    return a_profile(*(a_measurement(n, fields=columns, kind=kind) for n in names), engine="duckdb")
+
+
+def test_tables_with_the_same_columns_are_one_list() -> None:
+    (finding,) = run_rule(rule, _alike([f"{city}_boilers" for city in CITIES], "temperature", "pressure")).findings
+    assert finding.subject == Subject("main", "{part_1}_boilers")
+    assert finding.message == ("5 tables named {part_1}_boilers should be table boilers and column part_1.")
+    (merge,) = finding.changes
+    assert isinstance(merge, MergeMeasurements)
+    assert [member.tags for member in merge.members] == [(("part_1", city),) for city in CITIES]
+
+
+@pytest.mark.parametrize(
+    ("names", "fields", "changes"),
+    [
+        ([f"{city}_boilers" for city in CITIES[:4]], ("temperature", "pressure"), {}),
+        # Each quantity has these, so the names have to say what is measured.
+        ([f"{what}_timer" for what in CITIES], ("count", "mean", "p99", "upper_90"), {}),
+        ([f"{what}_level" for what in CITIES], ("height",), {}),
+        ([f"flow_{grain}" for grain in ("raw", "1m", "1h", "daily", "month")], ("rate_in", "rate_out"), {}),
+        ([f"{city}_orders" for city in CITIES], ("price", "weight"), {"kind": TableKind.ENTITY}),
+        ([f"flow_2026_0{month}" for month in range(1, 5)], ("rate_in", "rate_out"), {}),
+        (
+            [f"{city}_changes" for city in CITIES],
+            ("entry", "user_number"),
+            {"kind": TableKind.EVENTS, "types": ("BIGINT",)},
+        ),
+    ],
+    ids=["few", "statistics", "one field", "resolutions", "no series", "few periods", "logs"],
+)
+def test_tables_with_the_same_columns_that_are_no_list(
+    names: list[str], fields: tuple[str, ...], changes: dict[str, Any]
+) -> None:
+    assert run_rule(rule, _alike(names, *fields, **changes)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "names", [[f"{city}_boilers" for city in CITIES[:3]], list(CITIES[:3]), [f"boilers_{n:02}" for n in range(3)]]
+)
+def test_lists_are_as_short_as_the_limit_says(names: list[str]) -> None:
+    profile = _alike(names, "temperature", "pressure")
+    assert run_rule(rule, profile, {"min_names": 4}).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"min_names": 3}).findings[0].observed == 3
+
+
+def test_tables_with_the_same_columns_and_data_in_their_names_are_told_once() -> None:
+    names = [f"device_{n:012x}" for n in random.Random(3).sample(range(16**12), 60)]
+    (family,) = run_rule(rule, _alike(names, "temperature", "battery")).findings
+    assert family.message == "60 tables named device_{id} should be table device and column id."
+    (alike,) = run_rule(rule, _alike(names[:9], "temperature", "battery")).findings
+    assert alike.message == "9 tables named device_{id} should be table device and column id."
+
+
+def test_tables_of_periods_with_the_same_columns_are_one() -> None:
+    days = [f"acct_202603{day:02}" for day in range(1, 8)]
+    for kind, types in ((TableKind.SERIES, ("DOUBLE",)), (TableKind.EVENTS, ("BIGINT",))):
+        (finding,) = run_rule(rule, _alike(days, "packets", "bytes", kind=kind, types=types)).findings
+        assert finding.message == "7 tables named acct_{date} should be table acct."
+
+
+def test_tables_of_events_with_measured_values_are_one_list() -> None:
+    trades = _alike(
+        [f"{name}_trades" for name in ("aapl", "msft", "sap", "ibm", "tsla")], "price", "size", kind=TableKind.EVENTS
+    )
+    (finding,) = run_rule(rule, trades).findings
+    assert finding.subject.measurement == "{part_1}_trades"

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tsaudit import costs
-from tsaudit.model.change import Change, MergeMeasurements
+from tsaudit.model.change import Change
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Selection
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Reach, Threshold, rule
-from tsaudit.rules.merged_families import families_of_one_schema, merged
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rules.merged_families import merged
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 @rule(
     code="CAR005",
     title="Too many measurements",
-    costs={Currency.LIMIT, Currency.FAMILY, Currency.BYTES},
+    costs={Currency.LIMIT},
     guidelines=("A7",),
-    follows_from={"NAM002": Reach.SUBJECT},
     requires={"measurements"},
     thresholds=(
         Threshold("max_measurements", 1_000, "measurements", "our default: more than anyone can remember"),
@@ -63,24 +62,16 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
                 "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
             },
         ),
-        Threshold("max_family", 50, "names", "our default: a list of things you run, not of things you measure"),
-        Threshold("max_alike", 4, "tables", "our default: what is the same five times is a list"),
     ),
 )
 def too_many_measurements(case: Case) -> Iterator[Finding]:
-    """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
+    """Databases with more than `max_measurements` measurements or tables, or near the product's maximum.
 
-    A family costs memory on InfluxDB 1 and 2, and space for each table in SQL databases. The product's maximum number
-    of tables is a limit that rejects writes: `engine_measurements` in one database, or `server_measurements` in all
-    databases, as InfluxDB 3 Core and Enterprise count them. Everything else is a note. Collections of documents count
-    if their names are in no family, because NAM002 and DOC001 report the others. If only some databases or
-    measurements are audited, the count is a lower bound. If a server has as many databases as the product allows
-    (`server_databases`), that is a note.
-
-    A family is a set of names that differ only in data, such as `cpu_server_1` and `cpu_server_2`, or `events_2024_01`.
-    In SQL databases, more than `max_alike` tables of series or events are reported as well if they have the same
-    columns, and names that differ only in a period, or several measured values and names that differ only in data or in
-    one word, such as a table per site. Tables of the same readings at several resolutions are not.
+    The product's maximum number of tables is a limit that rejects writes: `engine_measurements` in one database, or
+    `server_measurements` in all databases, as InfluxDB 3 Core and Enterprise count them. Everything else is a note.
+    Collections of documents count if their names are in no family, because NAM002 and DOC001 report the others. If only
+    some databases or measurements are audited, the count is a lower bound. If a server has as many databases as the
+    product allows (`server_databases`), that is a note. What a family of names costs by itself, NAM002 says.
 
     ## Why it matters
 
@@ -113,16 +104,6 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
             continue
         if limit := _exceeded(case, len(inside)):
             yield _whole(database, len(inside), families[database], limit)
-        reported: set[str] = set()
-        for family in families[database]:
-            if len(family.members) > case.limit("max_family").value:
-                reported |= set(family.members)
-                yield _family(case, database, family, len(inside))
-        if case.engine.infers_roles:
-            fewest = int(case.limit("max_alike").value) + 1
-            for family, merge in families_of_one_schema(case, database, fewest):
-                if len(family.members) >= fewest and reported.isdisjoint(family.members):
-                    yield _alike(case, database, family, merge, len(inside))
 
 
 def _of_collections(case: Case, database: str, names: list[str], families: list[NameFamily]) -> Iterator[Finding]:
@@ -219,49 +200,6 @@ def _whole(database: str, names: int, families: list[NameFamily], limit: Limit) 
         evidence=(
             Evidence("in families of names", f"{number(in_families)} of {number(names)}"),
             *(Evidence(f.template, f"{number(len(f.members))} names") for f in families[:10]),
-        ),
-        facts=("measurements",),
-    )
-
-
-def _family(case: Case, database: str, family: NameFamily, names: int) -> Finding:
-    size, limit = len(family.members), case.limit("max_family")
-    return Finding(
-        subject=Subject(database, family.template),
-        impact=costs.of_family(case, database, size),
-        message=f"{number(size)} measurements have names that differ only in data: {family.template}.",
-        changes=_merges(database, family),
-        observed=size,
-        limit=limit,
-        unit="names",
-        share=size / names,
-        samples=family.members[:3],
-        evidence=(
-            Evidence("names", listed(family.members, 6)),
-            Evidence("share of all measurements", percent(size / names)),
-            *(Evidence(f"column or tag {part.name}", f"e.g. {part.example}") for part in family.tags),
-        ),
-        facts=("measurements",),
-    )
-
-
-def _alike(case: Case, database: str, family: NameFamily, merge: MergeMeasurements, names: int) -> Finding:
-    size, columns = len(family.members), listed([part.name for part in family.tags])
-    return Finding(
-        subject=Subject(database, family.template),
-        impact=costs.of_family(case, database, size),
-        message=f"{number(size)} tables named {family.template} have the same columns; one table "
-        f"{f'with the column {columns}' if family.tags else 'for all periods'} would do.",
-        changes=(merge,),
-        observed=size,
-        limit=case.limit("max_alike"),
-        unit="tables",
-        share=size / names,
-        samples=family.members[:3],
-        evidence=(
-            Evidence("tables", listed(family.members, 6)),
-            Evidence("share of all tables", percent(size / names)),
-            *(Evidence(f"column {part.name}", f"e.g. {part.example}") for part in family.tags),
         ),
         facts=("measurements",),
     )

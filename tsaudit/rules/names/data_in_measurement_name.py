@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
 from tsaudit.model.change import MergeMeasurements
@@ -14,8 +14,8 @@ from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.merged_families import grids_of, merged, merged_grid, with_quantity
-from tsaudit.text import listed, many, number
+from tsaudit.rules.merged_families import families_of_one_schema, grids_of, merged, merged_grid, with_quantity
+from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.shapes import NameFamily
@@ -23,31 +23,49 @@ if TYPE_CHECKING:
 _FEWEST = 3
 """Fewest measure names that count as differing only in data: two may be two separate things."""
 
+_A_LIST: Final = (5, "our default: four tables with the same columns may be separate things; five are a list")
+
 
 @rule(
     code="NAM002",
     title="Names of measurements contain data",
     costs={Currency.FAMILY, Currency.BYTES},
-    guidelines=("B2", "H1"),
+    guidelines=("A7", "B2", "H1"),
     follows_from={"NAM006": Reach.SUBJECT},
     requires={"measurements", "field_types"},
     uses={"measure_names"},
-    thresholds=(Threshold("min_names", 1, "names", "our default: raise it to ignore small families"),),
+    thresholds=(
+        Threshold(
+            "min_names",
+            1,
+            "names",
+            "our default: raise it to ignore small families",
+            {"duckdb": _A_LIST, "postgresql": _A_LIST, "sqlite": _A_LIST},
+        ),
+        Threshold("max_family", 50, "tables", "our default: a list of things you run, not of things you measure"),
+    ),
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
-    The finding suggests the measurement, tags, and field to write. A single name is reported only if its parts leave no
-    doubt. Words are data as well if at least twelve names of measurements with the same columns combine nearly all
-    words of two lists, such as rooms and quantities, if at least twelve things have the same quantities, or if five
-    differ in one word only and have several numbers each, such as a table per customer or continent. On Timestream, the
-    measure names of a table are checked too, from three of a kind. Periods in names are included, except for
-    collections of documents, which collection-per-period covers in more detail.
+    The finding suggests the measurement, tags, and field to write. Outside of SQL databases, a single name is reported
+    if its parts leave no doubt. Words are data as well if at least twelve names of measurements with the same columns
+    combine nearly all words of two lists, such as rooms and quantities, if at least twelve things have the same
+    quantities, or if five differ in one word only and have several numbers each, such as a table per customer or
+    continent. On Timestream, the measure names of a table are checked too, from three of a kind. Periods in names are
+    included, except for collections of documents, which collection-per-period covers in more detail.
+
+    In SQL databases, at least `min_names` tables of series or events are reported if they have the same columns, and
+    names that differ only in a period, or several measured values and names that differ only in data or in one word,
+    such as a table per site. Tables of the same readings at several resolutions are not. More than `max_family` tables
+    are reported whatever their columns are. A family costs memory on InfluxDB 1 and 2, and space for each table in SQL
+    databases.
 
     ## Why it matters
 
     Data in a name is not indexed: to select one region or group by host, queries need regular expressions. Every host
-    creates a new measurement, so their number keeps growing.
+    creates a new measurement, so their number keeps growing, and every schema change has to be repeated in all of them.
+    One question needs many queries. It often happens to people who are used to a key-value store.
 
     ## Example
 
@@ -55,8 +73,8 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Put the data into tags, and name the field after the measured value. Telegraf's Graphite parser does this with a
-    template such as `measurement.host.region.field`.
+    Put the data into tags or columns, and name the field after the measured value. Drop the period: rows already carry
+    a timestamp. Telegraf's Graphite parser does this with a template such as `measurement.host.region.field`.
 
     ## References
 
@@ -65,24 +83,44 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Graphite templates: https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
     """
+    of = _of_tables if case.engine.infers_roles else _of_names
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
-        families: Sequence[NameFamily] = case.name_families(inside)
-        if case.engine.keeps_documents:
-            families = _of_collections(case, list(inside), families)
-        for family in (with_quantity(family, inside) for family in families):
+        for family, change in of(case, database.name, inside):
             if len(family.members) >= case.limit("min_names").value:
-                yield _finding(case, database.name, family, merged(database.name, family))
-        taken = {name for family in families for name in family.members} | _in_periods(case, list(inside))
-        for grid in grids_of(case, {name: m for name, m in inside.items() if name not in taken}):
-            if len(grid.members) >= case.limit("min_names").value:
-                yield _finding(case, database.name, grid.family, merged_grid(database.name, grid))
+                yield _finding(case, database.name, family, change, len(inside))
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
         largest = max(case.name_families(names), key=lambda family: len(family.members), default=None)
         if largest and len(largest.members) >= max(case.limit("min_names").value, _FEWEST):
             yield _of_measure_names(case, measurement, largest)
+
+
+_Families = Iterator[tuple["NameFamily", MergeMeasurements]]
+
+
+def _of_names(case: Case, database: str, inside: Mapping[str, Measurement]) -> _Families:
+    """Families by their names alone, then by words among the names of measurements with the same columns."""
+    families: Sequence[NameFamily] = case.name_families(inside)
+    if case.engine.keeps_documents:
+        families = _of_collections(case, list(inside), families)
+    for family in (with_quantity(family, inside) for family in families):
+        yield family, merged(database, family)
+    taken = {name for family in families for name in family.members} | _in_periods(case, list(inside))
+    for grid in grids_of(case, {name: m for name, m in inside.items() if name not in taken}):
+        yield grid.family, merged_grid(database, grid)
+
+
+def _of_tables(case: Case, database: str, inside: Mapping[str, Measurement]) -> _Families:
+    """Large families whatever their columns are, then those of one schema."""
+    large = [f for f in case.name_families(inside) if len(f.members) > case.limit("max_family").value]
+    for family in sorted(large, key=lambda family: -len(family.members)):
+        yield family, merged(database, family)
+    taken = {name for family in large for name in family.members}
+    for family, change in families_of_one_schema(case, database, int(case.limit("min_names").value)):
+        if taken.isdisjoint(family.members):
+            yield family, change
 
 
 def _in_periods(case: Case, names: list[str]) -> set[str]:
@@ -104,24 +142,27 @@ def _of_collections(case: Case, names: list[str], families: Sequence[NameFamily]
     return [replace(f, members=tuple(sorted({*f.members, *dated[f.template]}))) for f in families if f.tags]
 
 
-def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasurements) -> Finding:
-    tags = {part.name: part.example for part in family.tags}
-    documents = case.engine.keeps_documents
-    word, kind = ("field", "collection") if documents else ("tag", "measurement")
+def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasurements, names: int) -> Finding:
+    """`names`: of all measurements of the database."""
+    tags, count = {part.name: part.example for part in family.tags}, len(family.members)
+    kind = case.engine.words.measurement
+    word = "field" if case.engine.keeps_documents else "column" if case.engine.infers_roles else case.engine.words.tag
     proposal = [f"{kind} {family.measurement}"]
     proposal += [f"{word}{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []
     proposal += [f"field {family.field}"] if family.field else []
     return Finding(
         subject=Subject(database, family.template),
-        impact=costs.of_family(case, database, len(family.members)),
-        message=f"{many(len(family.members), kind)} named {family.template} should be {listed(proposal)}.",
+        impact=costs.of_family(case, database, count),
+        message=f"{many(count, kind)} named {family.template} should be {listed(proposal)}.",
         changes=(change,),
-        observed=len(family.members),
+        observed=count,
         limit=case.limit("min_names"),
         unit="names",
+        share=count / names,
         samples=family.members[:3],
         evidence=(
-            Evidence("names", f"{number(len(family.members))}: {listed(family.members, 6)}"),
+            Evidence("names", f"{number(count)}: {listed(family.members, 6)}"),
+            Evidence(f"share of all {kind}s", percent(count / names)),
             *(Evidence(f"{word} {name}", f"e.g. {value}") for name, value in tags.items()),
         ),
         facts=("measurements",),
