@@ -95,6 +95,13 @@ def _bytes_growth(case: Case, measurement: Measurement) -> float:
     return rows_growth(case, measurement)
 
 
+def index_share(measurement: Measurement) -> float | None:
+    """Bytes of one index if all were equally large, where the engine only reports those of all; None if it does not."""
+    indexes = [index for index in measurement.indexes or () if not index.constraint]
+    held = measurement.storage.index_bytes if measurement.storage else None
+    return None if held is None or not indexes else held / len(indexes)
+
+
 def age_days(case: Case, measurement: Measurement) -> float | None:
     """Over how many days its rows lie, up to now at most; None if that is not known or too short for a rate."""
     first, last = measurement.first_time, measurement.last_time

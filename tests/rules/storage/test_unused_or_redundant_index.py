@@ -281,6 +281,12 @@ def test_no_price_where_nobody_measured_one() -> None:
     key = an_index("PRIMARY", "host", "region", kind="primary", constraint=True)
     inverted = an_index("i", "host", kind="inverted")
     assert _impact(_profile(key, inverted, engine="greptimedb", rows=a_count(10**9))) is None
+    # Of two indexes beside the key, a half.
+    other = an_index("j", "usage", kind="fulltext")
+    held = Storage(900 * MB, 300 * MB)
+    impact = _impact(_profile(key, inverted, other, engine="greptimedb", storage=held))
+    assert impact is not None
+    assert (impact.now, impact.whole) == (150 * MB, 1_200 * MB)
 
 
 def test_wider_index_that_takes_more_to_read() -> None:

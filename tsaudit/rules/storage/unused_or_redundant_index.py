@@ -248,7 +248,9 @@ def _impact(case: Case, measurement: Measurement, indexes: Sequence[Index]) -> I
         return costs.of_bytes(case, measurement, sum(sizes), how="bytes of the indexes, as the engine reports them")
     price, rows = case.engine.index_entry_bytes, measurement.rows_total or measurement.rows
     if price is None or rows is None:
-        return None
+        each = costs.index_share(measurement)
+        how = "index bytes of the table, as the engine reports them, divided equally among its indexes"
+        return None if each is None else costs.of_bytes(case, measurement, len(indexes) * each, how=how)
     how = f"{number(rows.value)} rows in {many(len(indexes), 'index')}; {case.engine.index_price}"
     return costs.of_bytes(case, measurement, rows.value * len(indexes) * price, how=how)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import DESIGN, INDEX_KINDS, has_given_columns, indexes_on, primary_key
+from tsaudit.engines.greptimedb.tables import DESIGN, has_given_columns, indexes_on, primary_key
 from tsaudit.model.change import AddIndex, Change, DropIndex
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.text import count, listed, many, number
+from tsaudit.text import count, listed, number
 
 
 @rule(
@@ -144,12 +144,11 @@ def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tup
 
 def _impact(case: Case, measurement: Measurement, misfit: _Misfit) -> Impact | None:
     """The bytes of an index that is too large; None if those of all indexes are not known."""
-    held = measurement.storage.index_bytes if measurement.storage else None
-    if misfit.kind != "inverted" or held is None:
+    each = costs.index_share(measurement)
+    if misfit.kind != "inverted" or each is None:
         return None
-    indexes = sum(index.kind in INDEX_KINDS for index in measurement.indexes or ())
-    how = f"index bytes of the table by region_statistics, divided equally among {many(indexes, 'index', 'indexes')}"
-    return costs.of_bytes(case, measurement, held / indexes, how=how)
+    how = "index bytes of the table by region_statistics, divided equally among its indexes"
+    return costs.of_bytes(case, measurement, each, how=how)
 
 
 def _are_all(case: Case, measurement: Measurement, column: Tag | Field, values: Count) -> bool:
