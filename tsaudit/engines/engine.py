@@ -237,6 +237,8 @@ class Engine:
     """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
     series_price: str = ""
     """What `series_bytes` rests on, with its source; empty without a price."""
+    has_shards: bool = False
+    """Whether it keeps a database in files by time, each of which takes memory: a fact `database_bytes` counts them."""
     has_costly_measurements: bool = False
     """Each measurement takes memory in an index, so that a family of a thousand is a cost."""
     measurement_bytes: float | None = None

@@ -85,7 +85,7 @@ def _cause(
 
 
 def _named(finding: Finding) -> Iterator[Subject]:
-    """The measurements and columns that a finding about a whole database blames: those that it would change."""
+    """The measurements and columns that a finding about a whole database names: those that it would change."""
     if finding.subject.measurement:
         return
     for change in finding.changes:

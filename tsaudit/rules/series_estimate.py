@@ -134,7 +134,9 @@ class MainTag:
 
 
 def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
-    """The tag that the most series are due to, in all measurements that have it; None if no tag sets are known."""
+    """The tag that the most series are due to, in all measurements that have it; None if no tag sets are known. An ID
+    comes before a lasting source that has more.
+    """
     by_tag: dict[str, list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
     for measurement in measurements:
         sets = measurement.tag_sets
@@ -148,7 +150,9 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
                 by_tag[one.tag].append((share_of(one, sets) * measurement.series.value, measurement, one))
     if not by_tag:
         return None
-    tag = max(by_tag, key=lambda key: (sum(series for series, _, _ in by_tag[key]), key))
+    sums = {tag: sum(series for series, _, _ in parts) for tag, parts in by_tag.items()}
+    likely = [tag for tag, series in sums.items() if series >= _LIKELY * max(sums.values())]
+    tag = max(likely, key=lambda key: (_likely_cause(key, [m for _, m, _ in by_tag[key]]), sums[key], key))
     parts = sorted(by_tag[tag], key=lambda part: (-part[0], part[1].database, part[1].name))
     return MainTag(
         tag,
@@ -156,6 +160,23 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
         sum(series for series, _, _ in parts),
         tuple(change for _, m, one in parts for change in made_fields(m, tag, *one.together_with)),
     )
+
+
+_LIKELY: Final = 0.5
+"""Of the series of the tag that most are due to: so many make another one the cause, if that is one of lasting sources
+and this one is not.
+"""
+
+
+def _likely_cause(tag: str, inside: Iterable[Measurement]) -> tuple[bool, bool]:
+    """Whether its values name what does not last, and look like IDs, in most of the measurements."""
+    from tsaudit.analysis.cardinality import fleets
+    from tsaudit.analysis.shapes import shapes
+
+    found = [one for m in inside if (one := m.tag(tag))]
+    passing = sum(not fleets.is_fleet(one) for one in found)
+    ids = sum(shapes.classify(one.sample).kind in shapes.IDENTIFIER_KINDS for one in found)
+    return 2 * passing > len(found), 2 * ids > len(found)
 
 
 def series_evidence(measurement: Measurement) -> tuple[Evidence, ...]:

@@ -71,6 +71,8 @@ DIFFERENT = {
     "costs",
     # Each keeps its files in its own way, and this conversation keeps back what tells of those of 2.x.
     "storage",
+    # Only 1.x tells its limits and counters.
+    "server",
     # A bucket has one retention, which has no name.
     "policy",
     # Of what and how counted, in words; the figures are compared.

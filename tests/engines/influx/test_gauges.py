@@ -13,6 +13,7 @@ def _shard(bucket: str, number: int, files: int, file_bytes: float, log_bytes: i
     return [
         f"storage_cache_disk_bytes{{{labels}}} 490".encode(),
         f"storage_shard_disk_size{{{labels}}} 77".encode(),
+        f"storage_shard_series{{{labels}}} 5".encode(),
         f"storage_tsm_files_disk_bytes{{{labels}}} {file_bytes:g}".encode(),
         f"storage_tsm_files_total{{{labels}}} {files}".encode(),
         f"storage_wal_size{{{labels}}} {log_bytes}".encode(),
@@ -29,12 +30,19 @@ def test_series_and_bytes_by_bucket() -> None:
         *_shard(NEW, 911, 0, 0, 40),
         b"storage_retention_check_duration_sum 0.000351857",
     ]
-    assert read(lines) == Gauges({LIVE: 200_024, EMPTY: 0}, {LIVE: 1013 + 231_171 + 2_000_000, NEW: 40})
+    bytes_of = {LIVE: 1013 + 231_171 + 2_000_000, NEW: 40}
+    assert read(lines) == Gauges({LIVE: 200_024, EMPTY: 0}, bytes_of, {LIVE: 2, NEW: 1}, {LIVE: 10, NEW: 5})
 
 
 def test_shards_that_were_dropped_take_nothing() -> None:
     lines = [*_shard(LIVE, 909, 0, 1013, 231171), *_shard(LIVE, 910, 2, 500, 7)]
-    assert read(lines).file_bytes == {LIVE: 507}
+    found = read(lines)
+    assert (found.file_bytes, found.shards, found.shard_series) == ({LIVE: 507}, {LIVE: 1}, {LIVE: 5})
+
+
+def test_series_of_shards_that_the_server_does_not_report() -> None:
+    lines = [one for one in _shard(LIVE, 909, 1, 500, 7) if not one.startswith(b"storage_shard_series")]
+    assert (read(lines).shards, read(lines).shard_series) == ({LIVE: 1}, {})
 
 
 def test_nothing_is_known_of_another_page() -> None:

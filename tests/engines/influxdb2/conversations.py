@@ -42,7 +42,7 @@ _TOKEN: Final = os.environ.get("TSAUDIT_INFLUXDB2_TOKEN", "")
 _AGAIN: Final = "record again: make record-influxdb2 URL=... TOKEN=..."
 _KEPT: Final = ("Content-Type", "Retry-After", "X-Influxdb-Build", "X-Influxdb-Version", "X-Platform-Error-Code")
 _BATCH: Final = 50_000
-_GAUGES: Final = re.compile(rb"storage_(bucket_|tsm_files_|wal_size)")
+_GAUGES: Final = re.compile(rb"storage_(bucket_|shard_series|tsm_files_|wal_size)")
 _PATHS: Final = re.compile(rb',(path|walPath)="[^"]*"')
 
 _recorded: dict[str, dict[str, Any]] = {}

@@ -24,6 +24,7 @@ from tsaudit.model.profile import (
     MeasureNames,
     Reason,
     ServerStatus,
+    Tag,
     TagSets,
 )
 from tsaudit.model.subject import Subject
@@ -330,3 +331,21 @@ def test_what_a_sample_leaves_open_is_told_as_an_interval() -> None:
     assert told["user in 10 buckets"] == "at most 500 series left"
     assert told["checked"] == "1,000 of about 2,000,000 series"
     assert told["without user"] == "50 to 900 series left (at least > 99.9% fewer)"
+
+
+def _of_one_tag(name: str, tag: Tag, series: int) -> Measurement:
+    left = (Contribution(tag.key, (), 1),)
+    sets = TagSets(series, series, series, (), (tag.key,), left, left, a_source())
+    return a_measurement(name, series, tags=(tag,), tag_sets=sets)
+
+
+def test_id_is_named_before_the_lasting_source_that_has_more_series() -> None:
+    ids = tuple(f"7f3e9a52-1c4b-4d2e-9f0a-6b8c7d5e4f{i:02}" for i in range(10))
+    parts = [_of_one_tag(f"http{i}", a_tag("id", 45, ids), 45) for i in range(10)]
+    hosts_of = _of_one_tag("cpu", a_tag("host", 500, recurring=1.0), 500)
+    database = Database("main", series=a_count(950))
+    found = run_rule(rule, a_profile(hosts_of, *parts, databases=(database,)), LIMIT).findings
+    (finding,) = [one for one in found if one.subject == Subject("main")]
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message.endswith("tag id, in 10 measurements, causes 46% of them.")
+    assert len(finding.changes) == 10

@@ -22,6 +22,7 @@ class InfluxEngine(Engine):
     has_series_index = True
     has_costly_series = True
     has_costly_measurements = True
+    has_shards = True
     series_price = (
         "600 B of heap for each series, 110 B for each further tag, 300 B if it differs in nearly all series: measured "
         "on InfluxDB 1.6.7 with the index in memory; 60% to 85% of it with the index on disk"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -54,13 +55,28 @@ def duration_s(text: str) -> int:
     return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
 
 
-def summed(answer: Iterator[Series]) -> dict[tuple[str, str], int]:
-    """The bytes of all shards, by database and retention policy."""
-    held: dict[tuple[str, str], int] = {}
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The shards of one retention policy, or of several."""
+
+    count: int = 0
+    bytes: int = 0
+    series: int = 0
+    """A series counts in each shard that has it."""
+
+    def __add__(self, other: Shards) -> Shards:
+        return Shards(self.count + other.count, self.bytes + other.bytes, self.series + other.series)
+
+
+def shards(answer: Iterator[Series]) -> dict[tuple[str, str], Shards]:
+    """All shards, by database and retention policy."""
+    found: dict[tuple[str, str], Shards] = {}
     for series in answer:
-        key = series["tags"]["database"], series["tags"]["retentionPolicy"]
-        held[key] = held.get(key, 0) + sum(int(n) for n in influxql.column(series, "diskBytes") if n)
-    return held
+        if series.get("name") == "shard":
+            key = series["tags"]["database"], series["tags"]["retentionPolicy"]
+            held = (sum(int(n) for n in influxql.column(series, name) if n) for name in ("diskBytes", "seriesCreate"))
+            found[key] = found.get(key, Shards()) + Shards(1, *held)
+    return found
 
 
 def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float]]:

@@ -18,13 +18,14 @@ from tsaudit.engines.influx import batching, influxql, streaming
 from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import (
+    Shards,
     as_batch,
     database_series,
     databases,
     described,
     retention_rows,
+    shards,
     status_rows,
-    summed,
 )
 from tsaudit.engines.influxdb1.client import Address, Client
 from tsaudit.model.facts import Given
@@ -65,16 +66,16 @@ def _decoded(text: str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _FileBytes:
-    """The bytes of each database's and retention policy's shards, and the statement that returned them."""
+class _AllShards:
+    """Each database's and retention policy's shards, and the statement that returned them."""
 
     statement: str
-    by_policy: Mapping[tuple[str, str], int]
+    by_policy: Mapping[tuple[str, str], Shards]
 
-    def of(self, part: retention.Part) -> int:
-        """The bytes of the policy if other policies contain data, too, otherwise those of the database."""
+    def of(self, part: retention.Part) -> Shards:
+        """Those of the policy if other policies contain data, too, otherwise those of the database."""
         kept = self.by_policy.items()
-        return sum(n for (database, policy), n in kept if database == part.database and part.takes(policy))
+        return sum((one for (name, policy), one in kept if name == part.database and part.takes(policy)), Shards())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class InfluxConnection:
         self._known = known or retention.KnownParts()
         self._client = Client(address)
         self.server_version = self._client.version
-        self._file_bytes: _FileBytes | FactError | None = None
+        self._shards: _AllShards | FactError | None = None
         """The policies, or why they are not known; None before they were queried."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
@@ -270,23 +271,24 @@ class InfluxConnection:
         )
 
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The bytes of the shards, from statistics that are queried once for all databases."""
-        if self._file_bytes is None:
+        """The shards and their bytes, from statistics that are queried once for all databases."""
+        if self._shards is None:
             try:
-                self._file_bytes = self._ask_for_bytes(ask)
+                self._shards = _AllShards(*self._read_shards(ask))
             except FactError as error:
-                self._file_bytes = error
+                self._shards = error
         else:
             ask.rows.statements = 0
-        if isinstance(self._file_bytes, FactError):
-            raise FactError(self._file_bytes.reason, self._file_bytes.detail)
-        ask.rows.statement = self._file_bytes.statement
-        held = self._file_bytes.of(ask.part)
-        yield pa.record_batch({"data_bytes": pa.array([held], pa.int64()), "index_bytes": pa.nulls(1, pa.int64())})
+        if isinstance(self._shards, FactError):
+            raise FactError(self._shards.reason, self._shards.detail)
+        ask.rows.statement = self._shards.statement
+        held = self._shards.of(ask.part)
+        figures = {"data_bytes": held.bytes, "index_bytes": None, "shards": held.count, "shard_series": held.series}
+        yield pa.record_batch({name: pa.array([value], pa.int64()) for name, value in figures.items()})
 
-    def _ask_for_bytes(self, ask: _Ask) -> _FileBytes:
+    def _read_shards(self, ask: _Ask) -> tuple[str, Mapping[tuple[str, str], Shards]]:
         statement, answer = self._about_shards(ask, "bytes")
-        return _FileBytes(statement, summed(iter(answer)))
+        return statement, shards(iter(answer))
 
     def _about_shards(self, ask: _Ask, hidden: str) -> tuple[str, list[Series]]:
         """The answer about the shards now, which the server gives only to administrators; otherwise what it recorded

@@ -22,7 +22,7 @@ from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.annotated_csv import Record
 from tsaudit.engines.influxdb2.buckets import Ask, BucketList, KnownBuckets, shown
 from tsaudit.engines.influxdb2.client import Address, Client
-from tsaudit.model.facts import FACTS, Given
+from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 
@@ -221,8 +221,13 @@ class InfluxConnection:
             raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
         if not found.series and not found.file_bytes:
             raise FactError(Reason.UNSUPPORTED, "/metrics reports no bucket; InfluxDB 2.2 and later do")
-        sizes = {"data_bytes": found.file_bytes.get(bucket.id, 0)}
-        yield pa.record_batch({n: pa.array([sizes.get(n)], pa.int64()) for n in FACTS[ask.fact].columns})
+        figures = {
+            "data_bytes": found.file_bytes.get(bucket.id, 0),
+            "index_bytes": None,
+            "shards": found.shards.get(bucket.id, 0),
+            "shard_series": found.shard_series.get(bucket.id),
+        }
+        yield pa.record_batch({name: pa.array([value], pa.int64()) for name, value in figures.items()})
 
     def _measurements(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)

@@ -237,7 +237,8 @@ OF_DATABASES: Final = (
         CostLevel.METADATA,
         ("data_bytes", "index_bytes"),
         "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes "
-        "None if not reported",
+        "None if not reported; an engine with shards adds the columns `shards`, how many there are, and "
+        "`shard_series`, a series counted in each shard that has it, None if not reported",
     ),
     Fact(
         "stored_bytes",

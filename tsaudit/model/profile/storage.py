@@ -107,6 +107,10 @@ class DatabaseStorage:
     """On the file system of the database, including everything else on it."""
     disk_bytes: int | None
     """Size of that file system."""
+    shards: int | None = None
+    """Files by time, of engines that have them for a database: InfluxDB 1 and 2."""
+    shard_series: int | None = None
+    """Of all shards together: a series counts in each shard that has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,149 @@
+"""RET003: shards that are too short or too long for the retention."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import NOW, a_count, a_measurement, a_profile
+from tests.databases import Dataset, Row, Table
+from tests.rules.cases import Case, run_rule
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.profile import FOREVER, Database, DatabaseStorage, Profile, Retention, ServerStatus
+from tsaudit.model.subject import Subject
+from tsaudit.rules.retention.unfit_shard_duration import unfit_shard_duration as rule
+
+HOUR, DAY = 3_600, 86_400
+MB = 1_000_000
+
+_HOURLY = [Row(NOW - timedelta(hours=i), {"host": "a"}, {"usage": i / 7}) for i in range(20)]
+
+CASES = (
+    Case(
+        breaks=Dataset([Table("cpu", ("host",), {"usage": "float"}, _HOURLY)], partition=timedelta(hours=1)),
+        keeps=Dataset([Table("cpu", ("host",), {"usage": "float"}, _HOURLY)]),
+        subject=Subject(""),
+    ),
+)
+
+
+def _profile(
+    shards: int,
+    partition_s: int = DAY,
+    kept_s: int | None = None,
+    series: int = 10,
+    own: int = 10,
+    index: bool | None = None,
+    engine: str = "influxdb1",
+    data_bytes: int = 10_000 * MB,
+    days: float = 1_000,
+) -> Profile:
+    """A database of which the server says how many shards it has; `series` of them in each shard, `own` in all."""
+    storage = DatabaseStorage(data_bytes, None, None, None, shards, series * shards)
+    retention = Retention("autogen", FOREVER if kept_s is None else kept_s, partition_s, default=True)
+    settings = {} if index is None else {"index_in_memory": float(index)}
+    return a_profile(
+        a_measurement(first_time=NOW - timedelta(days=days)),
+        engine=engine,
+        databases=(Database("main", a_count(own), (retention,), storage=storage),),
+        server=ServerStatus(settings) if engine == "influxdb1" else None,
+    )
+
+
+def _found(*about: Any, **settings: Any) -> list[Finding]:
+    return list(run_rule(rule, _profile(*about, **settings)).findings)
+
+
+def _severities(*about: Any, **settings: Any) -> list[Severity]:
+    return [finding.severity for finding in _found(*about, **settings)]
+
+
+NOTE, WARNING = [Severity.NOTE], [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("partition_s", "kept_s"),
+    [(7 * DAY, None), (7 * DAY, 365 * DAY), (30 * DAY, None), (DAY, 30 * DAY), (HOUR, DAY), (7 * DAY, 30 * DAY)],
+)
+def test_durations_that_fit(partition_s: int, kept_s: int | None) -> None:
+    assert not _found(1_000, partition_s, kept_s, index=False)
+
+
+def test_a_thousand_shards_of_a_day() -> None:
+    (finding,) = _found(1_000, index=False)
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "autogen keeps data forever in shards of 1 day: 1,000 shards, of which 7 days each would leave 143, and save "
+        "about 424 MB of memory."
+    )
+    assert finding.fix.startswith("Set a shard duration of 7 days.")
+    # A year more is 365 shards more.
+    assert finding.consequence.startswith("578 MB")
+    assert _severities(1_000, engine="influxdb2") == WARNING
+
+
+def test_what_the_server_does_not_say_is_priced_as_the_cheaper_index() -> None:
+    assert _severities(1_000) == NOTE
+    assert _severities(1_000, index=True) == NOTE
+    # Ten thousand series in each of them are another matter: 84 B each, and one shard of seven is left.
+    assert _severities(1_000, series=10_000, own=10_000) == WARNING
+    # Those that are in one shard only would be in one longer shard as well.
+    assert _severities(1_000, series=10_000, own=10_000_000) == NOTE
+
+
+def test_few_shards_are_judged_by_what_a_year_adds() -> None:
+    assert _severities(10, HOUR, days=10 / 24, index=False) == WARNING
+    assert _severities(10, DAY, kept_s=200 * DAY, days=10, index=False) == NOTE
+
+
+def test_nothing_is_added_to_what_nobody_writes() -> None:
+    (finding,) = _found(300, index=False)
+    assert finding.impact is not None
+    assert finding.impact.per_day > 0
+    old = _profile(300, index=False)
+    (quiet,) = old.measurements
+    import dataclasses
+
+    quiet = dataclasses.replace(quiet, last_time=NOW - timedelta(days=100))
+    (finding,) = run_rule(rule, dataclasses.replace(old, measurements=(quiet,))).findings
+    assert finding.impact is not None
+    assert finding.impact.per_day == 0
+
+
+def test_shards_longer_than_the_retention_keep_bytes_beyond_it() -> None:
+    (finding,) = _found(2, 7 * DAY, kept_s=DAY)
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "autogen keeps data for 1 day in shards of 7 days, so it keeps points for up to 8 days: about 7.73 GB of "
+        "10 GB are older than they should be."
+    )
+    assert finding.fix.startswith("Set a shard duration of 1 hour.")
+    assert _severities(2, 7 * DAY, kept_s=DAY, data_bytes=100 * MB) == NOTE
+
+
+@pytest.mark.parametrize(
+    ("shards", "index", "expected"),
+    [(5_242, False, []), (5_243, False, WARNING), (6_500, False, WARNING), (6_500, True, []), (26_300, True, WARNING)],
+)
+def test_files_that_shards_keep_open(shards: int, index: bool, expected: list[Severity]) -> None:
+    # It is not read from the server, so it is never critical by itself.
+    assert _severities(shards, 7 * DAY, kept_s=shards * 7 * DAY, index=index) == expected
+
+
+def test_files_when_the_owner_says_how_many_there_may_be() -> None:
+    profile = _profile(960, 7 * DAY, index=False)
+    (finding,) = run_rule(rule, profile, {"open_files": 10_000}).findings
+    assert (finding.severity, finding.subject) == (Severity.CRITICAL, Subject())
+
+
+def test_files_run_out_in_weeks() -> None:
+    found = _found(5_000, HOUR, days=208, index=False)
+    assert {(f.subject, f.severity) for f in found} == {
+        (Subject("main"), Severity.WARNING),
+        (Subject(), Severity.WARNING),
+    }
+    (files,) = [finding for finding in found if not finding.subject.database]
+    assert files.impact is not None
+    assert files.impact.days_left == pytest.approx((65_536 - 50_000) / 240)

@@ -1,0 +1,261 @@
+"""RET003."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit import costs
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import FOREVER, Database, Retention
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import duration, many, number, retention, size
+
+_DAY_S: Final = 86_400
+_HALF_A_YEAR_S: Final = 180 * _DAY_S
+_SOURCE: Final = "measured on InfluxDB 1.6.7"
+
+
+@dataclass(frozen=True, slots=True)
+class _Price:
+    """What a shard costs by itself: measured on InfluxDB 1.6.7."""
+
+    files: int
+    """That are open."""
+    bytes: float
+    """Of heap."""
+    series_bytes: float
+    """Of heap, for each series that has points in it."""
+    index: str
+
+
+_IN_MEMORY: Final = _Price(2, 50_000, 84, "index in memory")
+_ON_DISK: Final = _Price(10, 490_000, 410, "index on disk")
+
+
+@rule(
+    code="RET003",
+    title="Shards are too short or too long for the retention",
+    costs={Currency.BYTES, Currency.LIMIT},
+    guidelines=("F1", "H5"),
+    requires={"retention", "database_bytes"},
+    uses={"server_status", "database_series"},
+    engines=lambda engine: engine.has_shards,
+    not_applicable={"influxdb2 Cloud": "the service manages its shards itself"},
+    thresholds=(
+        Threshold(
+            "open_files",
+            65_536,
+            "open files",
+            "LimitNOFILE in the vendor's packages for systemd: "
+            "https://github.com/influxdata/influxdb/blob/v1.8.10/scripts/influxdb.service",
+        ),
+    ),
+)
+def unfit_shard_duration(case: Case) -> Iterator[Finding]:
+    """Retention policies and buckets whose shards cost more than their data need, because of their duration.
+
+    InfluxDB sets one hour for a retention below two days, a day up to half a year, and a week above; whoever changes
+    the retention later keeps the duration. Shards shorter than that cost memory: each takes 50 kB of heap with the
+    index in memory and 490 kB with the one on disk, and 84 or 410 B more for each series in it. The finding counts what
+    the vendor's duration would save, with the prices of the index in memory if the server does not say which one it
+    has. Series that are in one shard only would be as many in longer ones, and are not counted.
+
+    Shards longer than the whole retention keep points for long after it: a shard is deleted when its newest point
+    expires. The finding counts the bytes that the vendor's duration would save, on average.
+
+    All shards together keep files open, 2 or 10 each. If they approach `open_files`, the server can make no more
+    shards. That limit is not read from the server, so this is a warning, unless you set it.
+
+    ## Why it matters
+
+    Every query opens the shards of its time range, and at the start the server opens all of them. A server with
+    thousands of small shards takes minutes to start, and gigabytes before it has answered anything.
+
+    ## Example
+
+    A policy was made with a retention of a day, so with shards of an hour, and later set to keep everything: 8,760
+    shards a year.
+
+    ## Fix
+
+    `ALTER RETENTION POLICY "p" ON "d" SHARD DURATION 7d`, on InfluxDB 2 `influx bucket update --shard-group-duration
+    7d`. That is for new shards: the others stay until they expire. If there are thousands, copy their data once into a
+    policy or bucket with long shards.
+
+    ## References
+
+    - Shard group duration management:
+      https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/#shard-group-duration-management
+    - Shards and shard groups: https://docs.influxdata.com/influxdb/v2/reference/internals/shards/
+    """
+    price = _price(case)
+    kept = [one for one in (_kept(case, database, price) for database in case.profile.databases) if one]
+    for one in kept:
+        if one.policy.partition_s is None:
+            continue
+        spared = one.shards * (1 - one.policy.partition_s / one.recommended_s)
+        if spared >= 1:
+            yield from _too_short(one)
+        elif one.policy.duration_s != FOREVER and one.policy.partition_s > one.policy.duration_s:
+            yield from _too_long(one)
+    yield from _too_many_files(case, kept, price)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The shards of one policy or bucket."""
+
+    database: Database
+    policy: Retention
+    shards: int
+    series: int | None
+    """Of all shards, each counted in every shard that has it; None: not known."""
+    price: _Price
+    is_written: bool
+
+    @property
+    def recommended_s(self) -> int:
+        """How long the vendor makes shards of such a retention."""
+        if self.policy.duration_s == FOREVER or self.policy.duration_s >= _HALF_A_YEAR_S:
+            return 7 * _DAY_S
+        return _DAY_S if self.policy.duration_s >= 2 * _DAY_S else 3_600
+
+    @property
+    def per_day(self) -> float:
+        """New shards, if points keep coming."""
+        return _DAY_S / self.policy.partition_s if self.policy.partition_s and self.is_written else 0.0
+
+    @property
+    def kept_days(self) -> float | None:
+        return None if self.policy.duration_s == FOREVER else self.policy.duration_s / _DAY_S
+
+
+def _price(case: Case) -> _Price:
+    """By the index; where the server does not say which one it has, the lower price."""
+    is_on_disk = case.engine.enforces_limits(case.profile) is False
+    return _ON_DISK if is_on_disk else _IN_MEMORY
+
+
+def _kept(case: Case, database: Database, price: _Price) -> _Kept | None:
+    """None if the shards or their policy are not known, or several policies share them."""
+    policies = database.retention or ()
+    policy = policies[0] if len(policies) == 1 else next((one for one in policies if one.default), None)
+    storage = database.storage
+    if policy is None or storage is None or not storage.shards:
+        return None
+    inside = [m for m in case.profile.measurements if m.database == database.name]
+    is_written = any(costs.rows_growth(case, m) > 0 for m in inside)
+    return _Kept(database, policy, storage.shards, storage.shard_series, price, is_written)
+
+
+def _too_short(one: _Kept) -> Iterator[Finding]:
+    """The memory of the shards that the vendor's duration would not make."""
+    assert one.policy.partition_s is not None
+    part = one.policy.partition_s / one.recommended_s
+    spared = one.shards * (1 - part)
+    # A series of one shard only is in one longer shard as well.
+    series, own = one.series or 0, one.database.series.value if one.database.series else one.series or 0
+    again = max(series - max(series * part, own), 0)
+    saved = spared * one.price.bytes + again * one.price.series_bytes
+    how = f"heap of shards, with the {one.price.index}: {_SOURCE}"
+    impact = Impact(
+        Currency.BYTES,
+        now=saved,
+        per_day=saved / one.shards * one.per_day,
+        kept_days=one.kept_days,
+        unit="of memory",
+        how=how,
+    )
+    yield _finding(
+        one,
+        impact,
+        f"{_begin(one)}: {many(one.shards, 'shard')}, of which {duration(one.recommended_s)} each would leave "
+        f"{number(max(round(one.shards * part), 1))}, and save about {size(saved)} of memory",
+    )
+
+
+def _too_long(one: _Kept) -> Iterator[Finding]:
+    """The bytes that are kept beyond the retention. A shard goes when its newest point does, so on average half of one
+    is kept longer.
+    """
+    assert one.policy.partition_s is not None
+    assert one.policy.duration_s != FOREVER
+    held = one.database.storage.data_bytes if one.database.storage else None
+    if not held:
+        return
+    now = one.policy.duration_s + one.policy.partition_s / 2
+    saved = held * (one.policy.partition_s - one.recommended_s) / 2 / now
+    impact = Impact(Currency.BYTES, now=saved, whole=held, how="half of a shard is kept beyond the retention")
+    yield _finding(
+        one,
+        impact,
+        f"{_begin(one)}, so it keeps points for up to {duration(one.policy.duration_s + one.policy.partition_s)}: "
+        f"about {size(saved)} of {size(held)} are older than they should be",
+    )
+
+
+def _begin(one: _Kept) -> str:
+    kept = "forever" if one.policy.duration_s == FOREVER else f"for {retention(one.policy.duration_s)}"
+    return f"{one.policy.policy} keeps data {kept} in shards of {duration(one.policy.partition_s or 0)}"
+
+
+def _finding(one: _Kept, impact: Impact, message: str) -> Finding:
+    return Finding(
+        subject=Subject(one.database.name),
+        impact=impact,
+        message=f"{message}.",
+        fix=f"Set a shard duration of {duration(one.recommended_s)}. It holds for new shards; the others stay until "
+        "they expire.",
+        observed=one.shards,
+        unit="shards",
+        evidence=(
+            Evidence("shards", number(one.shards)),
+            Evidence("duration of a shard", duration(one.policy.partition_s or 0)),
+            *([Evidence("series in each shard, summed", number(one.series))] if one.series is not None else []),
+        ),
+        facts=("retention", "database_bytes"),
+    )
+
+
+def _too_many_files(case: Case, kept: list[_Kept], price: _Price) -> Iterator[Finding]:
+    """The files that all shards keep open, where the server allows hardly more."""
+    limit = case.limit("open_files")
+    used = float(sum(one.shards for one in kept) * price.files)
+    rate = sum(one.per_day * price.files for one in kept if _is_filling(one))
+    left = max(limit.value - used, 0) / rate if rate else None
+    if used < case.harm.limit_warning * limit.value and (left is None or left > case.harm.warning_days):
+        return
+    largest = max(kept, key=lambda one: one.shards)
+    yield Finding(
+        subject=Subject(),
+        impact=costs.toward_limit(
+            used,
+            limit.value,
+            limit.unit,
+            per_day=rate,
+            days_left=left,
+            is_enforced=True if limit.origin != "default" else None,
+            how=f"{price.files} files for each shard with the {price.index}: {_SOURCE}",
+        ),
+        message=f"The shards keep about {number(used)} files open, of the {number(limit.value)} that a server may; "
+        f"most are those of {largest.database.name}, {many(largest.shards, 'shard')} of "
+        f"{duration(largest.policy.partition_s or 0)}.",
+        fix="Set a longer shard duration, and delete what nobody needs; or allow the server more files (LimitNOFILE).",
+        observed=used,
+        limit=limit,
+        unit="open files",
+        evidence=tuple(
+            Evidence(f"shards of {one.database.name}", number(one.shards))
+            for one in sorted(kept, key=lambda one: -one.shards)[:5]
+        ),
+        facts=("retention", "database_bytes"),
+    )
+
+
+def _is_filling(one: _Kept) -> bool:
+    """Whether shards are added without others going."""
+    return one.kept_days is None or one.shards < one.kept_days * one.per_day
