@@ -25,6 +25,12 @@ CROSS JOIN LATERAL (
   FROM timescaledb_information.hypertables AS h
   WHERE h.hypertable_schema = {{ database | text }} AND h.hypertable_name = tables.relname
   UNION ALL
+  SELECT 'timescaledb.compress_segmentby', string_agg(s.attname, ', ' ORDER BY s.segmentby_column_index)
+  FROM timescaledb_information.compression_settings AS s
+  WHERE s.hypertable_schema = {{ database | text }}
+    AND s.hypertable_name = tables.relname
+    AND s.segmentby_column_index IS NOT NULL
+  UNION ALL
   SELECT 'compress_after', coalesce(job.config ->> 'compress_after', job.config ->> 'compress_created_before')
   FROM timescaledb_information.jobs AS job
   WHERE job.hypertable_schema = {{ database | text }}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.builders import a_place
 from tests.collecting import collected
 from tests.engines.postgresql.timescaledb import Timescaledb
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice
+from tsaudit.model.finding import Severity
 from tsaudit.model.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
+from tsaudit.rules.server.server_in_distress import server_in_distress
 from tsaudit.rules.storage.missing_index import missing_index
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index
 
@@ -116,10 +120,14 @@ def test_lifetimes_when_only_some_have_a_policy(timescaledb: Timescaledb) -> Non
 def test_options_tell_what_is_compressed_and_when(timescaledb: Timescaledb) -> None:
     tables = _tables(collected(timescaledb.target, wanted=CATALOGUE | {"options"}))
     assert {name: m.options for name, m in tables.items()} == {
-        "conditions": {"timescaledb.compress": "true", "compress_after": "3650 days"},
+        "conditions": {
+            "timescaledb.compress": "true",
+            "timescaledb.compress_segmentby": "device",
+            "compress_after": "3650 days",
+        },
         "epochs": {"timescaledb.compress": "false"},
         "plain": {"fillfactor": "70"},
-        "spread": {"timescaledb.compress": "true"},
+        "spread": {"timescaledb.compress": "true", "timescaledb.compress_segmentby": "part"},
     }
 
 
@@ -166,3 +174,22 @@ def test_newest_rows_when_older_chunks_are_compressed(timescaledb: Timescaledb) 
     assert temperature.distinct.source.scope.startswith("the newest 500 rows from 2026-03-01")
     assert "TABLESAMPLE" not in conditions.statements["row_sample"]
     assert str(conditions.last_time) == "2026-03-30 23:50:00+00:00"
+
+
+def test_job_whose_last_run_failed(timescaledb: Timescaledb) -> None:
+    from tests.rules.cases import run_rule
+
+    wanted = CATALOGUE | {"server_status"}
+    assert run_rule(server_in_distress, collected(timescaledb.target, wanted=wanted)).findings == ()
+    if timescaledb.is_real:
+        pytest.skip("no job of a real server fails when it is told to")
+    view = "timescaledb_information.job_stats"
+    with timescaledb.connect() as connection:
+        connection.execute(
+            f"UPDATE {view} SET last_run_status = 'Failed', total_failures = 3 WHERE job_id = 1000".encode()
+        )
+        profile = collected(timescaledb.target, wanted=wanted)
+        connection.execute(f"UPDATE {view} SET last_run_status = NULL, total_failures = 0".encode())
+    (finding,) = run_rule(server_in_distress, profile).findings
+    assert finding.message == "The last run of job 1000 (policy_retention of conditions) failed, 3 times so far."
+    assert finding.severity is Severity.WARNING

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.builders import DAY, NOW, a_measurement, a_profile
+from tests.collecting import collected
 from tests.databases import Dataset, Greptime
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
+from tests.servers import Postgresql
+from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
@@ -319,3 +323,45 @@ def test_statement_when_the_table_is_of_the_metric_engine() -> None:
     text = planned(rule, a_profile(measurement, engine="greptimedb", server_version="1.1.4"))
     assert "name it where metrics are sent (physical_table=..." in text
     assert "CREATE TABLE" not in text
+
+
+def test_rows_that_stopped_where_the_last_range_ended() -> None:
+    """They may be rejected since; those that stopped before it ended came no more."""
+    ended = NOW.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=10)
+    bounds = f"FOR VALUES FROM ('{ended - timedelta(days=90):%F}') TO ('{ended:%F}')"
+    cut = Partitioning(("time",), 1, (a_partition("p", 1, 10, bounds),))
+    for hours, severity in ((5, "critical"), (72, "")):
+        made = a_measurement(partitioning=cut, last_time=ended - timedelta(hours=hours))
+        findings = run_rule(rule, a_profile(made, engine="postgresql")).findings
+        assert "".join(f.severity for f in findings) == severity
+
+
+def test_partitions_of_a_server(postgresql: Postgresql) -> None:
+    """The last range ends in five days without and with a default partition, rows are in that, and all is well."""
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+    def cut(name: str, days: int, *, default: bool) -> list[str]:
+        start, end = today - timedelta(days=100), today + timedelta(days=days)
+        made = [
+            f"CREATE TABLE {name} (ts TIMESTAMPTZ, host TEXT, v FLOAT) PARTITION BY RANGE (ts)",
+            f"CREATE TABLE {name}_p PARTITION OF {name} FOR VALUES FROM ('{start}') TO ('{end}')",
+            f"INSERT INTO {name} SELECT now() - INTERVAL '1 hour' * i, 'h', i FROM generate_series(1, 50) AS i",
+        ]
+        return [*made, f"CREATE TABLE {name}_rest PARTITION OF {name} DEFAULT"] if default else made
+
+    schema = postgresql.new_schema(
+        *cut("ends", 5, default=False),
+        *cut("caught", 5, default=True),
+        *cut("fills", 60, default=True),
+        "INSERT INTO fills SELECT now() - INTERVAL '400 days', 'h', 1",
+        *cut("well", 60, default=True),
+        "ANALYZE",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    now = datetime.now(UTC)
+    profile = collected(target, now=now, day=now.date())
+    found = {f.subject.measurement: f.severity for f in run_rule(rule, profile).findings}
+    assert found == {"ends": "critical", "caught": "warning", "fills": "warning"}
+    # As the server says itself.
+    with pytest.raises(psycopg.errors.CheckViolation):
+        postgresql.execute(f"INSERT INTO {schema}.ends SELECT now() + INTERVAL '6 days', 'h', 1")

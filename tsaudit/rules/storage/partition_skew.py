@@ -49,10 +49,10 @@ def partition_skew(case: Case) -> Iterator[Finding]:
 
     What fails is a mechanism that the database declares, and costs more than a note:
 
-    - The last range of time ends within 14 days, and rows still come. Without a default partition, later rows are
-      rejected. Where the previous audit saw an earlier end, somebody makes partitions, and nothing is reported. Where
-      two ranges fit into the 14 days, a job or a trigger has to make them: then it is reported when less than two are
-      left, and an audit, longer ago than one takes, saw the same end.
+    - The last range of time ends within 14 days, or has ended, and rows still come, or came until it did. Without a
+      default partition, later rows are rejected. Where the previous audit saw an earlier end, somebody makes
+      partitions, and nothing is reported. Where two ranges fit into the 14 days, a job or a trigger has to make them:
+      then it is reported when less than two are left, and an audit, longer ago than one takes, saw the same end.
     - The default partition of a table by time contains rows, and more of them than the previous audit saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
 
@@ -131,7 +131,7 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
 def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
     """The last range of time, if it ends soon and rows still come."""
     found, now, rest = _last_range(cut), case.profile.window.end, _rest_of(cut)
-    if found is None or not _is_written(case, measurement):
+    if found is None or not _is_written(case, measurement, found[1]):
         return
     first, end = found
     left = (end - now) / timedelta(days=1)
@@ -172,9 +172,12 @@ def _last_range(cut: Partitioning) -> tuple[datetime | None, datetime] | None:
     return max(known, key=lambda one: one[1]) if known and len(known) == len(ranges) else None
 
 
-def _is_written(case: Case, measurement: Measurement) -> bool:
+def _is_written(case: Case, measurement: Measurement, end: datetime) -> bool:
+    """Whether rows still come, or came until the last range ended, so that they may be rejected since."""
     last = measurement.last_time
-    return last is None or case.profile.window.end - last <= timedelta(days=_QUIET_DAYS)
+    if last is None or case.profile.window.end - last <= timedelta(days=_QUIET_DAYS):
+        return True
+    return timedelta() <= end - last <= timedelta(days=1)
 
 
 def _rest_of(cut: Partitioning) -> Partition | None:

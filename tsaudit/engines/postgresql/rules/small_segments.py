@@ -1,0 +1,102 @@
+"""STO018."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.profile import Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import count, many
+
+_SEGMENTBY: Final = "timescaledb.compress_segmentby"
+
+
+@rule(
+    code="STO018",
+    title="Compressed chunks have segments of few rows",
+    costs={Currency.MECHANISM},
+    guidelines=("A9",),
+    requires={"options", "partitions", "tag_values"},
+    thresholds=(
+        Threshold(
+            "min_segment_rows",
+            100,
+            "rows of a value",
+            "our default: a tenth of the 1,000 rows that are compressed together: "
+            "https://docs.timescale.com/use-timescale/latest/hypercore/secondary-indexes/",
+        ),
+        Threshold("min_rows", 100_000, "rows", "our default: fewer take little space in any case"),
+    ),
+)
+def small_segments(case: Case) -> Iterator[Finding]:
+    """Hypertables whose compressed chunks are segmented by a column with few rows for each of its values.
+
+    TimescaleDB compresses up to 1,000 rows together, all of one chunk and with the same values of the columns in
+    `segmentby`. A value with fewer than `min_segment_rows` rows in all chunks has fewer in each: hardly anything is
+    compressed, and each group has costs of its own. So it is where the column is unique. Only hypertables with
+    `min_rows` rows and several chunks are judged. Rows and values are those of the window.
+
+    ## Why it matters
+
+    Compression is declared, runs, and saves little or nothing; the chunks may even become larger, and are slower to
+    read than before.
+
+    ## Example
+
+    `events` with `compress_segmentby = 'request_id'`: one row in each group.
+
+    ## Fix
+
+    Segment by what queries filter by and what has many rows in each chunk, such as the device, or by nothing. The
+    column with many values stays as it is: as a plain column it does no harm.
+
+    ## References
+
+    - About `segmentby`: https://docs.timescale.com/use-timescale/latest/compression/about-compression/
+    """
+    for measurement in case.measurements:
+        if (tag := _finest(case, measurement)) is not None:
+            yield _finding(measurement, tag)
+
+
+def _finest(case: Case, measurement: Measurement) -> Tag | None:
+    """The column in `segmentby` with most values, if they have too few rows."""
+    options, cut, rows = measurement.options or {}, measurement.partitioning, measurement.rows
+    if options.get("timescaledb.compress") != "true" or cut is None or cut.count < 2 or rows is None:
+        return None
+    if rows.value < case.limit("min_rows", measurement).value:
+        return None
+    columns = options.get(_SEGMENTBY, "").split(", ")
+    tags = [tag for tag in measurement.tags if tag.key in columns and tag.values is not None]
+    finest = max(tags, key=lambda tag: tag.values.value if tag.values else 0, default=None)
+    if finest is None or not finest.values:
+        return None
+    return finest if rows.value / finest.values.value < case.limit("min_segment_rows", measurement).value else None
+
+
+def _finding(measurement: Measurement, tag: Tag) -> Finding:
+    assert tag.values is not None
+    assert measurement.rows is not None
+    rows = measurement.rows.value / tag.values.value
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        message=f"Compressed chunks are segmented by {tag.key}, which has only {many(rows, 'row')} for each value.",
+        impact=Impact(
+            Currency.MECHANISM, is_enforced=None, how="compression is declared, and has too few rows to work"
+        ),
+        basis=Basis.DECLARED,
+        fix=f"Leave {tag.key} out of timescaledb.compress_segmentby: as a plain column it does no harm. Chunks that "
+        "are compressed already change when they are decompressed and compressed again.",
+        observed=rows,
+        unit="rows for each value",
+        main_contributor=tag.key,
+        evidence=(
+            Evidence("rows", count(measurement.rows)),
+            Evidence("values", count(tag.values)),
+            Evidence("segmentby", (measurement.options or {}).get(_SEGMENTBY, "")),
+        ),
+        facts=("options", "partitions", "tag_values"),
+    )
