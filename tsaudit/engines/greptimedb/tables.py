@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, How, Index, Measurement, Profile
@@ -21,6 +22,8 @@ _FEW_EVENTS: Final = 20
 """Different values from which on a text may tell events apart."""
 _SHARE_OF_EVENTS: Final = 0.05
 """The same, as a share of the rows read."""
+_OF_CLIENTS: Final = frozenset({"ip", "email", "path"})
+"""Kinds of texts that a source has one of, and a log another one in each line."""
 _MOSTLY: Final = 0.5
 _REPEATED: Final = 0.01
 """Share of rows that senders repeat after errors; more are not the same ones."""
@@ -69,7 +72,8 @@ def has_legacy_format(profile: Profile, measurement: Measurement) -> bool:
 
 
 def event_columns(measurement: Measurement) -> list[Field]:
-    """Text fields by whose values each row is an event of its own: log lines, documents, addresses of pages, ids.
+    """Text fields by whose values each row is an event of its own: log lines, documents, addresses of pages or, if they
+    vary within a series, of clients, ids.
 
     Values that come again and again, such as the ids of a few devices, name sources and not events.
     """
@@ -79,8 +83,9 @@ def event_columns(measurement: Measurement) -> list[Field]:
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
     enough = max(_FEW_EVENTS, _SHARE_OF_EVENTS * read)
     texts = (f for f in measurement.fields if any(map(is_text, f.types)))
-    many = (f for f in texts if f.distinct is not None and f.distinct.value >= enough)
-    return [f for f in many if shapes.classify(f.sample).kind in of_events]
+    many = ((f, shapes.classify(f.sample).kind) for f in texts if f.distinct and f.distinct.value >= enough)
+    varying = varying_texts(measurement)
+    return [f for f, kind in many if kind in of_events or (kind in _OF_CLIENTS and f in varying)]
 
 
 def varying_texts(measurement: Measurement) -> list[Field]:
@@ -93,12 +98,18 @@ def varying_texts(measurement: Measurement) -> list[Field]:
 def lost_events(measurement: Measurement) -> list[Field]:
     """The texts that say what each event is, of a table whose rows come irregularly and overwrite each other.
 
-    Readings come regularly: there, equal key and time may just as well be the same reading, sent again.
+    Readings come regularly, and have one state at most: there, equal key and time may be the same reading, sent again.
     """
     fields, stored = measurement.rhythms.fields if measurement.rhythms else (), measurement.stored
     is_irregular = sum(f.irregular for f in fields) > sum(f.regular for f in fields)
     is_lost = stored is not None and (overwritten(measurement) or 0) > _REPEATED * stored.rows
-    return varying_texts(measurement) if is_irregular and is_lost else []
+    texts = varying_texts(measurement)
+    return texts if is_irregular and is_lost and len(texts) > 1 else []
+
+
+def sources_outside_key(measurement: Measurement) -> list[Field]:
+    """Texts that are called like a device and vary within most series: several sources share a key."""
+    return [field for field in varying_texts(measurement) if fleets.names_device(field.key)]
 
 
 def overwritten(measurement: Measurement) -> int | None:
@@ -115,13 +126,15 @@ def overwritten(measurement: Measurement) -> int | None:
     return max(0, stored.rows - rows.value)
 
 
-def loss(measurement: Measurement) -> Impact | None:
-    """The rows that others overwrote, of those in files; None if there are none, or this is not known."""
+def loss(measurement: Measurement, *, is_certain: bool = True) -> Impact | None:
+    """The rows that others overwrote, of those in files; None if there are none, or this is not known. `is_certain`:
+    none of them was just sent again. Otherwise nobody knows how many of how many are gone.
+    """
     lost, stored = overwritten(measurement), measurement.stored
     if not lost or stored is None:
         return None
     how = "rows in the files of the window, by ssts_manifest, less those that a query returns"
-    return Impact(Currency.OVERWRITTEN, now=lost, whole=stored.rows, how=how)
+    return Impact(Currency.OVERWRITTEN, now=lost, whole=stored.rows if is_certain else None, how=how)
 
 
 def primary_key(measurement: Measurement) -> tuple[str, ...]:

@@ -98,14 +98,14 @@ def test_silence_when_there_is_a_key_or_options_are_not_known() -> None:
     assert not findings(rule, a_table(key=(), options={"engine": "metric"}))
 
 
-def _keyed(in_files: int, *, varies: bool, **options: str) -> Measurement:
+def _keyed(in_files: int, *, varies: bool, name: str = "sensor", **options: str) -> Measurement:
     """Several sources, or one that sends rows again, with the key `host`."""
     constant = Ratio(0.0 if varies else 1.0, a_source())
-    sensor = dataclasses.replace(a_text("sensor", ("t1", "t2", "t3")), constant_ratio=constant)
+    sensor = dataclasses.replace(a_text(name, ("t1", "t2", "t3")), constant_ratio=constant)
     return a_table(options=options, fields=(a_field("usage", ("double",)), sensor), stored=stored(in_files))
 
 
-def test_loss_with_a_key_when_a_text_may_differ() -> None:
+def test_loss_with_a_key_when_sources_share_it() -> None:
     (finding,) = findings(rule, _keyed(4_000_000, varies=True))
     assert finding.message == (
         "75% of the stored rows were overwritten by others with the same host and time, though sensor may differ."
@@ -119,9 +119,11 @@ def test_loss_with_a_key_when_a_text_may_differ() -> None:
 
 
 def test_note_with_a_key_when_rows_may_have_been_sent_again() -> None:
-    (finding,) = findings(rule, _keyed(4_000_000, varies=False))
-    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
-    assert finding.message.endswith("with the same host and time.")
+    # A pair of agents that both send each row, or a state that is corrected.
+    for one in (_keyed(4_000_000, varies=False), _keyed(4_000_000, varies=True, name="state")):
+        (finding,) = findings(rule, one)
+        assert (finding.impact, finding.severity) == (None, Severity.NOTE)
+        assert finding.message.endswith("with the same host and time.")
 
 
 def test_silence_with_a_key_when_parts_complete_each_other_or_all_rows_stay() -> None:

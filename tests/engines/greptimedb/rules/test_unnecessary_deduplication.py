@@ -34,11 +34,11 @@ def _access(append_mode: str) -> Dataset:
         Row(
             NOW - timedelta(days=1) + timedelta(milliseconds=int(1_000 * seconds[i - i % 5 // 4])),
             {"service": "shop"},
-            {"path": chance.choice(("/", "/cart", "/login")), "status": chance.choice((200, 404))},
+            {"path": chance.choice(("/", "/cart")), "method": chance.choice(("GET", "POST")), "status": 200 + i % 2},
         )
         for i in range(600)
     ]
-    fields = {"path": "string", "status": "integer"}
+    fields = {"path": "string", "method": "string", "status": "integer"}
     settings = Greptime(options={"append_mode": append_mode})
     return dataset(Table("access", ("service",), fields, rows, key=("time", "service"), greptime=settings))
 
@@ -115,15 +115,24 @@ def test_id_in_the_key_shows_that_no_row_replaces_another() -> None:
 
 
 def test_irregular_rows_are_events_when_too_many_overwrite_each_other() -> None:
-    def table(in_files: int, irregular: int = 2, constant: float = 0.0) -> Measurement:
+    def table(in_files: int, irregular: int = 2, constant: float = 0.0, texts: int = 2) -> Measurement:
         path = dataclasses.replace(a_text("path", ("/", "/cart")), constant_ratio=Ratio(constant, a_source()))
+        fields = tuple(dataclasses.replace(path, key=f"text{i}") for i in range(texts))
         rhythms = Rhythms((FieldRhythm("path", 2 - irregular, irregular, None),), None, a_source())
-        return _table(in_files, fields=(path,), rhythms=rhythms)
+        return _table(in_files, fields=fields, rhythms=rhythms)
 
-    assert _one(table(1_250_000)).severity is Severity.CRITICAL
+    assert _one(table(1_250_000)).severity is Severity.WARNING
     assert findings(rule, table(1_010_102))
     # So few may be the same ones, sent again after an error.
     assert not findings(rule, table(1_010_101))
-    # Readings, and a text that says which source a row is of.
+    # Readings, changes of a state, and texts that say which source a row is of.
+    assert not findings(rule, table(1_250_000, texts=1))
     assert not findings(rule, table(1_250_000, irregular=1))
     assert not findings(rule, table(1_250_000, constant=0.5))
+
+
+def test_addresses_of_clients_show_events_unless_each_source_has_its_own() -> None:
+    addresses = tuple(f"10.1.{i // 250}.{i % 250}" for i in range(3_000))
+    for constant, count in ((0.0, 1), (1.0, 0)):
+        address = dataclasses.replace(a_text("peer", addresses), constant_ratio=Ratio(constant, a_source()))
+        assert len(findings(rule, _table(1_250_000, fields=(address,)))) == count

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, option, overwritten, varying_texts
+from tsaudit.engines.greptimedb.tables import (
+    deduplicates,
+    event_columns,
+    loss,
+    option,
+    overwritten,
+    sources_outside_key,
+)
 from tsaudit.model.change import Change, MakeTag, SetOption
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
@@ -42,8 +48,9 @@ def overwritten_rows(case: Case) -> Iterator[Finding]:
     loss has been counted, the finding is a note.
 
     With a key, nothing shows whether the rows were the same ones, sent again, or corrections, or those of another
-    source. If a text varies within the rows of one key, they may be different ones: a loss, of which nobody knows the
-    share. Otherwise it is a note. With `merge_mode` `last_non_null`, such rows are meant to complete each other.
+    source. If a text that is called like a device varies within the rows of one key, they are those of several sources:
+    a loss, of which nobody knows the share. Otherwise it is a note. With `merge_mode` `last_non_null`, such rows are
+    meant to complete each other.
 
     ## Why it matters
 
@@ -77,15 +84,13 @@ def _keyed(case: Case, measurement: Measurement) -> Iterator[Finding]:
     lost, stored, limit = overwritten(measurement), measurement.stored, case.limit("max_overwritten_ratio", measurement)
     if lost is None or stored is None or lost <= limit.value * stored.rows:
         return
-    varying = varying_texts(measurement)
-    key, texts = listed([tag.key for tag in measurement.tags]), listed([f.key for f in varying], 4)
-    found = loss(measurement)
+    sources = [field.key for field in sources_outside_key(measurement)]
+    key = listed([tag.key for tag in measurement.tags])
     yield Finding(
         subject=subject_of(measurement),
-        # Some of them may have been sent twice: nobody knows how many of how many are gone.
-        impact=replace(found, whole=None) if found and varying else None,
+        impact=loss(measurement, is_certain=False) if sources else None,
         message=f"{percent(lost / stored.rows)} of the stored rows were overwritten by others with the same {key} and "
-        f"time{f', though {texts} may differ' if varying else ''}.",
+        f"time{f', though {listed(sources, 4)} may differ' if sources else ''}.",
         fix="Look for writers that send the same key and time. Repeats and corrections do no harm. If several sources "
         f"share a {key}, add the column that names the source to the key; if each row is an event, use append_mode.",
         observed=lost / stored.rows,
@@ -95,7 +100,7 @@ def _keyed(case: Case, measurement: Measurement) -> Iterator[Finding]:
             Evidence("key", key),
             Evidence("append_mode", "false"),
             Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}"),
-            *([Evidence("texts that vary within a key", texts)] if varying else []),
+            *([Evidence("names of sources that vary within a key", listed(sources, 4))] if sources else []),
         ),
         facts=("options", "columns", "field_values", "stored_rows", "null_counts"),
         source=measurement.rows.source if measurement.rows else None,

@@ -38,11 +38,11 @@ def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
     """Tables of events, such as log lines, that are not append-only.
 
     Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key; if
-    rows were overwritten, also by rows that come irregularly and whose texts vary within a series, such as the lines of
-    an access log. If files show that more than `max_overwritten_ratio` of the stored rows were written again, these
-    rows are lost, and they are what the finding costs. Otherwise it is a note: the comparison is useless, but nobody
-    has published what it costs. Rows that were written again and already merged are no longer visible: make sure that
-    nothing sends updates.
+    rows were overwritten, also by rows that come irregularly and of which several texts vary within a series, such as
+    the lines of an access log; some of these may have been sent again, so that this is never critical. If files show
+    that more than `max_overwritten_ratio` of the stored rows were written again, these rows are lost, and they are what
+    the finding costs. Otherwise it is a note: the comparison is useless, but nobody has published what it costs. Rows
+    that were written again and already merged are no longer visible: make sure that nothing sends updates.
 
     ## Why it matters
 
@@ -70,7 +70,7 @@ def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
             continue
         named: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
         if events := named or lost_events(measurement):
-            yield _finding(case, measurement, events)
+            yield _finding(case, measurement, events, is_certain=bool(named))
 
 
 def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
@@ -93,7 +93,8 @@ def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
     ]
 
 
-def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]) -> Finding:
+def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag], *, is_certain: bool) -> Finding:
+    """`is_certain`: the events are recognized by what their columns contain, not by their rhythm alone."""
     lost, stored = overwritten(measurement), measurement.stored
     limit = case.limit("max_overwritten_ratio", measurement)
     ratio = None if lost is None or stored is None else lost / stored.rows
@@ -110,7 +111,7 @@ def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]
         )
     return Finding(
         subject=subject_of(measurement),
-        impact=loss(measurement) if ratio is not None and ratio > limit.value else None,
+        impact=loss(measurement, is_certain=is_certain) if ratio is not None and ratio > limit.value else None,
         message=f"The table contains events and is not append-only: {said}.",
         changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
         fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",
