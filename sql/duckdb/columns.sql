@@ -1,5 +1,5 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position, is_unique, refers_to
+-- columns: measurement, column, data_type, key_position, is_unique, is_generated, refers_to
 -- cost: catalog only
 -- grant: read access to the file
 -- versions: 1.0 and later
@@ -42,6 +42,7 @@ SELECT
   c.data_type,
   nullif(list_position(best.members, c.column_name), 0) AS key_position,
   EXISTS (SELECT 1 FROM keys WHERE keys.table_name = c.table_name AND keys.members = [c.column_name]) AS is_unique,
+  coalesce(regexp_matches(lower(c.column_default), 'nextval|uuid'), FALSE) AS is_generated,
   (SELECT min(links.other) FROM links WHERE links.table_name = c.table_name AND links.member = c.column_name) AS refers_to
 FROM duckdb_columns() AS c
 JOIN duckdb_tables() AS t USING (database_name, schema_name, table_name)

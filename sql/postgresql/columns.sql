@@ -1,5 +1,5 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position, is_unique, refers_to, unreadable
+-- columns: measurement, column, data_type, key_position, is_unique, is_generated, refers_to, unreadable
 -- cost: catalog only
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
@@ -77,6 +77,15 @@ SELECT
       AND i.indnkeyatts = 1
       AND i.indkey[0] = a.attnum
   ) AS is_unique,
+  -- Each row gets a new one: it names the row, even where a partitioned table forces it into a key with the time.
+  a.attidentity <> '' OR coalesce(
+    (
+      SELECT pg_get_expr(d.adbin, d.adrelid) ~* 'nextval|uuid'
+      FROM pg_attrdef AS d
+      WHERE d.adrelid = tables.oid AND d.adnum = a.attnum
+    ),
+    FALSE
+  ) AS is_generated,
   (
     SELECT min(other.relname)
     FROM pg_constraint AS k

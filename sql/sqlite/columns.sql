@@ -1,5 +1,5 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position, is_unique, refers_to
+-- columns: measurement, column, data_type, key_position, is_unique, is_generated, refers_to
 -- cost: catalog only
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
@@ -47,6 +47,7 @@ SELECT
       GROUP BY m.index_name
       HAVING count(*) = 1 AND min(m.column_name) = c.name
     ) AS is_unique,
+  lower(coalesce(c.dflt_value, '')) LIKE '%randomblob%' OR lower(coalesce(c.dflt_value, '')) LIKE '%uuid%' AS is_generated,
   (SELECT min(k."table") FROM pragma_foreign_key_list(t.name) AS k WHERE k."from" = c.name) AS refers_to
 FROM tables AS t
 JOIN pragma_table_info(t.name) AS c

@@ -140,7 +140,7 @@ def test_a_list_of_things_of_which_the_last_grows_old(made: Made) -> None:
         previous = collected(target, previous=previous, day=DAY + timedelta(days=days), now=NOW + timedelta(days=days))
         assert previous.gaps == ()
         stores = _only(previous)
-        assert (stores.rows and stores.rows.value, stores.has_series) == (rows, rows == 1)
+        assert (stores.rows and stores.rows.value, stores.has_series) == (rows, False)
 
 
 def test_of_a_big_table_of_old_rows_the_newest_are_measured(made: Made) -> None:
@@ -253,8 +253,8 @@ def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) ->
 # --- A table that says nothing about time ---------------------------------------------------------------------------
 
 
-def test_numbers_without_time_or_tag_are_no_single_series(made: Made) -> None:
-    """Nothing tells that `tick` is a time, or `channel` a source."""
+def test_numbers_without_time_or_tag_are_not_classified(made: Made) -> None:
+    """Nothing tells that `tick` is a time, or `channel` a source: the owner is asked, and nothing is counted."""
     target = made(
         "CREATE TABLE t (channel BIGINT, tick INTEGER, value DOUBLE PRECISION, ns INTEGER)",
         _rows("{i} % 30", "{i}", "1.5", "0", count=MANY_ROWS),
@@ -263,11 +263,9 @@ def test_numbers_without_time_or_tag_are_no_single_series(made: Made) -> None:
     t = _only(profile)
     assert (t.time_column, t.tags) == (None, ())
     assert t.series is None
-    assert {"series_listing", "null_counts"} == {g.fact for g in profile.gaps}
-    detail = profile.gaps[0].detail
-    for words in ("no time column and no tag was found", "channel, ns, tick", "1,000 rows", "columns"):
-        assert words in detail
-    assert _verdict(profile) is not Verdict.OK
+    assert t.kind is TableKind.OTHER
+    assert "could not classify" in t.kind_reason
+    assert profile.gaps == ()
 
 
 def test_epochs_of_a_collector_are_the_time(made: Made) -> None:

@@ -22,11 +22,11 @@ def test_words() -> None:
     assert table_roles(table).override == "cpu: {kind: series, time: at, tags: [host, dc], fields: [usage]}"
 
 
-def test_words_when_nothing_is_clear() -> None:
+def test_words_when_nothing_was_read() -> None:
     table = a_measurement("log", tags=(), fields=(a_field("line"), a_field("size")), time_column=None, kind=None)
     found = table_roles(table)
-    assert str(found) == "not clear; no time column; no tags; 2 fields"
-    assert found.kind_reason == ("nothing shows what its rows are, so all rules apply to it; set `kind` to change that")
+    assert str(found) == "unknown; no time column; no tags; 2 fields"
+    assert found.kind_reason == "no row was read"
     assert found.override == "log: {}"
 
 

@@ -10,7 +10,7 @@ import click
 
 from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
-from tsaudit.text import many, number, printable
+from tsaudit.text import listed, many, number, printable
 
 if TYPE_CHECKING:
     from tsaudit.collect import Probed
@@ -270,6 +270,7 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
     """Prints the guessed roles of the targets as YAML; everything else is a comment."""
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.registry import ENGINES
+    from tsaudit.model.profile import CLASSIFIED
     from tsaudit.text.table_roles import override
 
     code = Exit.OK
@@ -284,7 +285,7 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
             code = Exit.NOT_AUDITED
             continue
         guessed = {table.name: _guessed(table) for table in probed.tables}
-        asked = [table for table in probed.tables if table.kind is None or guessed[table.name]]
+        asked = [table for table in probed.tables if _is_unclassified(table) or guessed[table.name]]
         roles = sum(map(len, guessed.values()))
         more = f"; {many(probed.others, 'more table')} not checked" if probed.others else ""
         show.line(f"# {target.name}: {many(roles, 'role')} guessed in {many(len(asked), 'table')}{more}")
@@ -292,10 +293,18 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
             show.line("columns:")
         for table in asked:
             names = ", ".join(guessed[table.name])
-            why = f"guessed: {names}" if names else "what are its rows? set `kind`"
+            why = f"guessed: {names}" if names else f"what are its rows? set `kind` to {listed(sorted(CLASSIFIED), 9)}"
             # YAML is not cut off, and escapes by itself what is not printable.
             click.echo(f"  {override(table)}  # {printable(why, _MOST_OF_COMMENT)}")
     return code
+
+
+def _is_unclassified(table: Measurement) -> bool:
+    """Whether its rows do not show what they are, and its owner has not said it."""
+    from tsaudit.analysis.columns.roles import CONFIGURED
+    from tsaudit.model.profile import CLASSIFIED
+
+    return table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED
 
 
 def _guessed(table: Measurement) -> list[str]:

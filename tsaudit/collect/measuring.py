@@ -275,5 +275,15 @@ def _column(row: Row) -> Column:
     said = row.get("role")
     role, reason = Role(said) if said else None, row.get("reason") or ""
     metrics = tuple(row.get("metrics") or ())
-    is_unique, refers_to = bool(row.get("is_unique")), row.get("refers_to")
-    return Column(row["column"], row["data_type"], row["key_position"], role, reason, is_unique, refers_to, metrics)
+    is_unique, is_generated = bool(row.get("is_unique")), bool(row.get("is_generated"))
+    return Column(
+        row["column"],
+        row["data_type"],
+        row["key_position"],
+        role,
+        reason,
+        is_unique,
+        is_generated,
+        row.get("refers_to"),
+        metrics,
+    )

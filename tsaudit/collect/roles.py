@@ -22,7 +22,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.partial_scan import measure_extent
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.row_figures import as_text, is_float, measured_share
+from tsaudit.collect.row_figures import are_names, as_text, is_float, measured_share
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.labels import MOST_OPENED, can_open
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
@@ -245,7 +245,7 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
     import pyarrow.compute as pc
 
     found: dict[str, roles.Values] = {}
-    if draft.sample is None:
+    if draft.sample is None or not draft.sample.num_rows:
         return found
     for column in draft.columns:
         if column_types.is_integer(column.data_type):
@@ -256,7 +256,7 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
         count = len(values)
         if count:
             length = pc.mean(pc.utf8_length(values)).as_py()
-            found[column.name] = roles.Values(count, length, measured_share(values))
+            found[column.name] = roles.Values(count, length, measured_share(values), are_names=are_names(values))
         else:
             found[column.name] = roles.Values(0, 0.0, 0.0)
     return found

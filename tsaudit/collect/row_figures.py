@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
-"""A string that is a number."""
+NUMBER: Final = r"^\s*([+-]?\d{0,15}\.\d+|-?(0|[1-9]\d{0,14})\.?)([eE][+-]?\d+)?\s*$"
+"""A string that is a number. A whole one is none with a plus sign, as of a phone, with leading zeros, as of a code, or
+with more digits than anything measured.
+"""
 _DECIMAL: Final = r"[+-]?\d+\.\d+"
 _DECIMALS: Final = rf"^\s*[(\[]?{_DECIMAL}(\s*[,;|/ ]\s*{_DECIMAL})+[)\]]?\s*$"
 """Several numbers with a fraction, such as a position: whole numbers may as well be codes."""
@@ -62,6 +64,24 @@ def number_share(texts: pa.ChunkedArray) -> float:
 def measured_share(texts: pa.ChunkedArray) -> float:
     """The same for strings that are one or several numbers: none of them names the source of a row."""
     return _share(texts, f"{NUMBER}|{_DECIMALS}")
+
+
+def are_names(texts: pa.ChunkedArray) -> bool:
+    """Whether the strings are whole numbers that name things: all of one length, and each many times. Those of what is
+    measured have any length, or are hardly ever the same.
+    """
+    import pyarrow.compute as pc
+
+    distinct = pc.unique(texts)
+    if len(texts) < _TIMES_NAMED * len(distinct):
+        return False
+    lengths = pc.min_max(pc.utf8_length(distinct)).as_py()
+    is_whole = bool(pc.all(pc.ascii_is_decimal(distinct)).as_py())
+    return is_whole and lengths["min"] == lengths["max"] >= _DIGITS_NAMED
+
+
+_TIMES_NAMED: Final = 10
+_DIGITS_NAMED: Final = 4
 
 
 def _share(texts: pa.ChunkedArray, pattern: str) -> float:

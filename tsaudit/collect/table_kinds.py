@@ -10,13 +10,14 @@ from tsaudit.analysis.columns import roles
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind, native
 from tsaudit.analysis.columns.name_words import HINT, words_of
+from tsaudit.analysis.columns.quantities import are_quantities
 from tsaudit.analysis.columns.row_evidence import Seen, Sources, lives, sequences, sources
-from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, never_source
+from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, ids_of_rows, never_source
 from tsaudit.analysis.columns.time_columns import Extent, kind_of
 from tsaudit.analysis.values.label_sets import label_sets
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.row_figures import as_codes, as_text, measured_share
+from tsaudit.collect.row_figures import are_names, as_codes, as_text, measured_share
 from tsaudit.collect.rows import epoch_us
 from tsaudit.model.profile import TableKind
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+NOT_CLASSIFIED: Final = "could not classify this table, so no rule about tags or series evaluates it; set `kind`"
+"""The reason of a kind that the rows read do not show."""
 _LOOKED_AT: Final = 2_000
 """Values of one column that are examined one by one."""
 _CATEGORIES: Final = 10
@@ -59,7 +62,7 @@ def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) ->
     if decided is None and before is not None and before.kind is not None and not evidence.rows:
         decided = Decided(before.kind, before.kind_reason)
     if decided is None:
-        return Kind(None, "", never)
+        return Kind(TableKind.OTHER, NOT_CLASSIFIED, never) if evidence.rows else Kind(None, "", never)
     return Kind(decided.kind, decided.reason, never)
 
 
@@ -67,7 +70,8 @@ def _evidence(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> Kin
     import pyarrow.compute as pc
 
     name = time.name if time else None
-    base = KindEvidence(draft.columns, name, referred_to=draft.referred_to)
+    generated = frozenset(c.name for c in draft.columns if c.is_generated and c.key_position is not None)
+    base = KindEvidence(draft.columns, name, referred_to=draft.referred_to, sequences=generated - {name})
     sample = draft.sample
     if sample is None or not sample.num_rows:
         return base
@@ -145,6 +149,8 @@ def _sources(
         if c.name in key and c.name != time.name and _may_number(c)
     }
     numbering = sequences(time.name, integers, able) if len(key) > 1 else frozenset()
+    numbering |= {c.name for c in draft.columns if c.name in key and c.name != time.name and c.is_generated}
+    numbering |= ids_of_rows(key, time.name, {name: seen[name] for name in key if name != time.name}, sample.num_rows)
     named = [
         c.name
         for c in draft.columns
@@ -189,10 +195,18 @@ def _seen(values: pa.ChunkedArray, column: Column, whole: bool) -> Seen:
             distinct, is_integer=True, is_measure=not is_code and several, is_unique=whole and _unique(distinct, rows)
         )
     if _is_decimal(column.data_type):
-        return Seen(is_measure=rows > 0 and not roles.names_id(column.name))
+        return Seen(is_measure=rows > 0 and (not roles.names_id(column.name) or _has_fractions(known)))
     if _is_structure(column.data_type) or roles.is_text(column.data_type):
         return _seen_text(known, column, rows, whole)
     return Seen()
+
+
+def _has_fractions(known: pa.ChunkedArray) -> bool:
+    """Whether numbers are no IDs, whatever their name."""
+    import pyarrow.compute as pc
+
+    some = known.slice(0, _LOOKED_AT).cast("float64", safe=False)
+    return bool(pc.any(pc.not_equal(some, pc.floor(some))).as_py())
 
 
 def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -> Seen:
@@ -202,8 +216,6 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
 
     if not rows:
         return Seen(distinct=0, is_text=True)
-    if column.data_type.upper().startswith("BOOL"):
-        return Seen(distinct=2, is_text=True)
     if label_sets(known.slice(0, _LOOKED_AT).to_pylist()):
         return Seen(is_label_set=True)
     texts = as_text(known)
@@ -213,8 +225,11 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
         return Seen(is_document=distinct > 1 or rows < _ENOUGH)
     share = measured_share(texts)
     is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
-    is_measure = share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not roles.names_code(column.name)
-    shape = shapes.classify(sorted(set(texts.slice(0, _LOOKED_AT).to_pylist()))[:500])
+    is_named = roles.names_code(column.name) or roles.names_source(column.name) or are_names(texts)
+    some = sorted(set(texts.slice(0, _LOOKED_AT).to_pylist()))[:500]
+    shape = shapes.classify(some)
+    is_measure = share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not is_named
+    is_measure = is_measure and (is_value or are_quantities(column.name, some, distinct))
     is_random = shape.kind in shapes.IDENTIFIER_KINDS
     is_long = pc.mean(pc.utf8_length(texts)).as_py() > roles.LONG_TEXT
     return Seen(

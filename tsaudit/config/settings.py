@@ -62,7 +62,9 @@ class Columns(Model):
     """
 
     kind: TableKind | None = None
-    """What its rows are: `series`, `events`, `reference`, `entity`, `queue`, or `attribute_value`."""
+    """What its rows are: `series`, `events`, `reference`, `entity`, `queue`, `attribute_value`, or `other`:
+    no rule about tags and series evaluates an `other` one.
+    """
     time: str | None = None
     """The time column."""
     tags: tuple[str, ...] = ()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from tsaudit.analysis.columns.name_words import HINT, words_of
-from tsaudit.analysis.columns.roles import names_code
+from tsaudit.analysis.columns.roles import names_code, names_source
 from tsaudit.engines.engine import Engine
 
 _FLAG: Final = frozenset({"0", "1"})
@@ -19,16 +20,34 @@ def kind_of_texts(name: str, texts: Sequence[str], engine: Engine) -> str:
     """`integer`, `float`, `boolean`, or `time`; empty if they really are text. `name`: of their column."""
     from tsaudit.analysis.shapes import shapes
 
-    if names_code(name):
+    if names_code(name) or names_source(name):
         return ""
     kind = shapes.number_kind(texts)
     if kind == "time" and not words_of(name) & HINT and all(v.strip().isdecimal() for v in texts):
         # A counter with ten digits looks like seconds since 1970.
         kind = "integer"
     distinct = {v.strip().lower() for v in texts}
+    if kind in ("integer", "float") and _are_codes(texts):
+        return ""
     if (kind == "boolean" and not distinct <= _BOOLEANS) or (kind == "integer" and distinct <= _FLAG):
         return ""
     return "" if kind is None or (kind == "time" and not _is_time(name, texts, engine)) else kind
+
+
+def _are_codes(texts: Sequence[str]) -> bool:
+    """Whether the numbers are those of things: of phones, of versions, or with more digits than what is measured."""
+    found = [text.strip() for text in texts if text.strip()]
+    if any(text.startswith("+") and text[1:].isdecimal() for text in found):
+        return True
+    digits = [text for text in found if text.isdecimal()]
+    if len(digits) == len(found):
+        return max(map(len, found)) > _LONGEST
+    return len(found) < _FEW and all(_VERSION.fullmatch(text) for text in found)
+
+
+_LONGEST: Final = 15
+_FEW: Final = 20
+_VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
 
 
 def _is_time(name: str, texts: Sequence[str], engine: Engine) -> bool:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 _MOST_FIELDS: Final = 12
 """Fields that a setting names. Those of wider tables are nearly all numbers, whose role is not in doubt."""
 
-NOT_CLEAR: Final = "not clear"
-"""What stands for the kind of a table that nothing shows."""
-_NOT_CLEAR_REASON: Final = "nothing shows what its rows are, so all rules apply to it; set `kind` to change that"
+NOT_READ: Final = "unknown"
+"""What stands for the kind of a table of which no row was read."""
+_NOT_READ_REASON: Final = "no row was read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class TableRoles:
 
     name: str
     kind: str
-    """`series`, `events`, and so on; `NOT_CLEAR` if nothing shows it."""
+    """`series`, `events`, and so on; `NOT_READ` if no row shows it."""
     kind_reason: str
     time: str
     """The time column; empty if there is none."""
@@ -47,8 +47,8 @@ def table_roles(measurement: Measurement) -> TableRoles:
     kind = measurement.kind
     return TableRoles(
         name=measurement.name,
-        kind=kind.words if kind else NOT_CLEAR,
-        kind_reason=measurement.kind_reason if kind else _NOT_CLEAR_REASON,
+        kind=kind.words if kind else NOT_READ,
+        kind_reason=measurement.kind_reason if kind else _NOT_READ_REASON,
         time=measurement.time_column or "",
         time_reason=measurement.time_reason,
         tags=tuple(tag.key for tag in measurement.tags),

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.builders import a_field, a_measurement, a_tag
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.roles import (
+    CONFIGURED,
+    Table,
     Values,
     assign,
+    is_guess,
     is_text,
+    label_in,
     may_be_long,
 )
 from tsaudit.config.settings import Columns
-from tsaudit.model.profile import Role
+from tsaudit.model.profile import Role, TableKind
 
 SHORT = Values(100, 8, 0.0)
 
@@ -31,7 +37,6 @@ def _role(column: Column, values: Values | None = SHORT, **settings: object) -> 
         "character varying",
         "UUID",
         "ENUM('a')",
-        "BOOLEAN",
         "string",
         "",
         "public.citext",
@@ -54,6 +59,7 @@ def test_text_types_can_name_a_source(kind: str) -> None:
         "JSON",
         "TIMESTAMP",
         "text[]",
+        "BOOLEAN",
         "boolean[]",
         "VARCHAR[3]",
     ],
@@ -70,7 +76,8 @@ def test_other_types_hold_what_was_measured(kind: str) -> None:
         (Values(100, 64.1, 0.0), Role.FIELD),
         (Values(100, 5.0, 0.94), Role.TAG),
         (Values(100, 5.0, 0.95), Role.FIELD),
-        (Values(0, 0.0, 0.0), Role.TAG),
+        (Values(0, 0.0, 0.0), Role.FIELD),
+        (Values(100, 5.0, 1.0, are_names=True), Role.TAG),
         (None, Role.TAG),
     ],
 )
@@ -92,13 +99,19 @@ def test_text_is_judged_by_its_values(values: Values | None, role: Role) -> None
         "http_status",
         "statusCode",
         "firmware",
+        "DATASTREAM_ID",
+        "DEVICEID",
+        "Sensor Nr",
+        "sensor-no",
+        "device",
+        "SITE",
     ],
 )
 def test_numbers_under_the_name_of_an_id_stay_a_tag(name: str) -> None:
     assert _role(Column(name, "VARCHAR"), Values(100, 5.0, 1.0)) is Role.TAG
 
 
-@pytest.mark.parametrize("name", ["humid", "paid", "liquid", "reading"])
+@pytest.mark.parametrize("name", ["humid", "paid", "LIQUID", "reading", "Valve"])
 def test_numbers_under_a_name_that_merely_ends_like_an_id_are_a_field(name: str) -> None:
     assert _role(Column(name, "VARCHAR"), Values(100, 5.0, 1.0)) is Role.FIELD
 
@@ -107,6 +120,8 @@ def test_numbers_under_a_name_that_merely_ends_like_an_id_are_a_field(name: str)
     ("name", "kind", "values", "role"),
     [
         ("sensor_id", "integer", Values(100, 0.0, 1.0, 50), Role.TAG),
+        ("SENSOR_ID", "integer", Values(100, 0.0, 1.0, 50), Role.TAG),
+        ("Sensor Nr", "integer", Values(100, 0.0, 1.0, 50), Role.TAG),
         ("sensor_id", "BIGINT", Values(100, 0.0, 1.0, 51), Role.FIELD),
         ("id", "integer", Values(100, 0.0, 1.0, 100), Role.FIELD),
         ("sensor_id", "integer", Values(19, 0.0, 1.0, 1), Role.FIELD),
@@ -121,8 +136,47 @@ def test_whole_numbers_are_a_tag_where_they_are_named_like_an_id_and_come_again(
     assert _role(Column(name, kind), values) is role
 
 
-def test_boolean_digits_are_no_numbers() -> None:
-    assert _role(Column("on", "BOOLEAN"), Values(100, 1.0, 1.0)) is Role.TAG
+TIME = TimeColumn("time", TimeKind.TIMESTAMP)
+
+
+def _roles(*columns: Column, **settings: Any) -> dict[str, Role]:
+    found = assign([Column("time", "TIMESTAMP", 1), *columns], TIME, {}, **settings)
+    return {one.column.name: one.role for one in found if one.column.name != "time"}
+
+
+def test_number_that_the_database_gives_each_row_is_no_tag_even_in_the_key() -> None:
+    host = Column("host", "VARCHAR")
+    assert _roles(Column("id", "BIGINT", 2, is_generated=True), host) == {"id": Role.FIELD, "host": Role.TAG}
+    keyed = Column("sensor", "VARCHAR", 3)
+    found = _roles(Column("id", "BIGINT", 2, is_generated=True), keyed, host)
+    assert found == {"id": Role.FIELD, "sensor": Role.TAG, "host": Role.FIELD}
+
+
+def test_column_that_only_numbers_rows_leaves_the_rest_of_the_key() -> None:
+    table = Table(kind=TableKind.SERIES, never_source={"id": "it only numbers the rows"})
+    assert _roles(Column("id", "UUID", 2), Column("host", "VARCHAR"), table=table)["host"] is Role.TAG
+
+
+@pytest.mark.parametrize("kind", [TableKind.EVENTS, TableKind.OTHER])
+def test_field_of_a_table_that_was_none_of_series_is_decided_anew(kind: TableKind) -> None:
+    before = a_measurement(kind=kind, tags=(), fields=(a_field("host", ("VARCHAR",)),))
+    assert _roles(Column("host", "VARCHAR"), previous=before) == {"host": Role.TAG}
+    series = a_measurement(kind=TableKind.SERIES, tags=(), fields=(a_field("host", ("VARCHAR",)),))
+    assert _roles(Column("host", "VARCHAR"), previous=series) == {"host": Role.FIELD}
+
+
+def test_guess_is_what_neither_the_catalog_nor_the_owner_says() -> None:
+    said = ["", CONFIGURED, "part of the table's key, with the time", "a dimension of the hypertable"]
+    said += ["compressed chunks are segmented by it", label_in("tags"), "the engine keeps it as a tag"]
+    assert not any(map(is_guess, said))
+    guessed = [
+        *assign([Column("a", "VARCHAR")], None, {"a": SHORT}),
+        *assign([Column("a", "VARCHAR")], None, {}),
+        *assign([Column("a_id", "BIGINT")], None, {"a_id": Values(100, 0.0, 1.0, 5)}),
+        *assign([Column("a", "BIGINT", refers_to="b")], None, {"a": Values(100, 0.0, 1.0, 5)}),
+        *assign([Column("device", "VARCHAR")], None, {"device": Values(100, 5.0, 1.0)}),
+    ]
+    assert all(one.role is Role.TAG and is_guess(one.reason) for one in guessed)
 
 
 def test_key_decides_when_the_time_is_in_it() -> None:

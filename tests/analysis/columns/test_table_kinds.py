@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import pytest
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.engines.sql.kinds import schemas
-from tests.engines.sql.kinds.making import Schema
+from tests.engines.sql.kinds.making import Schema, text
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.row_evidence import Seen
-from tsaudit.analysis.columns.table_kinds import KindEvidence, decide, never_source
+from tsaudit.analysis.columns.table_kinds import KindEvidence, decide, ids_of_rows, never_source
 from tsaudit.config.settings import Columns, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
@@ -103,3 +104,86 @@ def test_id_that_differs_in_nearly_all_rows_is_no_source(name: str, changes: dic
     seen = {name: Seen(is_text=True, **changes), "value": Seen(is_measure=True)}
     assert (name in never_source(KindEvidence(columns, "ts", seen=seen, rows=1_000))) == is_of_row
     assert name not in never_source(KindEvidence(columns, "ts", seen=seen, rows=999)), "too few rows"
+
+
+def _made(name: str, statement: str, rows: list[tuple[Any, ...]]) -> Schema:
+    return Schema(name, (statement,), {name: rows}, {})
+
+
+def _at(minutes: float) -> str:
+    return text(NOW - timedelta(minutes=minutes)) or ""
+
+
+def test_table_that_is_not_classified_gets_no_rule_about_tags(tmp_path: Path) -> None:
+    few = _made("few", "CREATE TABLE few (at DATETIME, host TEXT, n INTEGER)", [(_at(i), f"h{i}", i) for i in range(9)])
+    profile = profile_of(few, tmp_path)
+    (table,) = profile.measurements
+    assert (table.kind, table.tags, table.series) == (TableKind.OTHER, (), None)
+    assert "could not classify" in table.kind_reason
+    result = evaluate(profile)
+    assert list(result.findings()) == []
+    outcomes = {r.code: r.outcome for r in result.results}
+    skipped = {code for code, outcome in outcomes.items() if outcome is Outcome.NOT_APPLICABLE}
+    assert {"CAR001", "TAG001", "TAG002", "FLD001", "FLD002"} <= skipped
+    # An index costs the same whatever the rows are.
+    assert outcomes["STO001"] is Outcome.PASS
+
+
+def test_unread_table_is_not_taken_for_an_unclassified_one(tmp_path: Path) -> None:
+    (table,) = profile_of(_made("none", "CREATE TABLE none (at DATETIME, host TEXT)", []), tmp_path).measurements
+    assert table.kind is None
+
+
+def test_numbers_that_partitions_force_into_the_key_name_no_source() -> None:
+    columns = (Column("id", "BIGINT", 1), Column("at", "TIMESTAMP", 2), Column("host", "TEXT"), Column("v", "REAL"))
+    seen = {
+        "id": Seen(2_000, is_integer=True, is_unique=True),
+        "host": Seen(5, is_text=True),
+        "v": Seen(is_measure=True),
+    }
+    of_rows = ids_of_rows(("id", "at"), "at", seen, 2_000)
+    assert of_rows == {"id"}
+    assert ids_of_rows(("id", "at"), "at", seen, 999) == frozenset(), "too few rows"
+    assert ids_of_rows(("id", "at", "host"), "at", seen, 2_000) == frozenset(), "the others are the key"
+    evidence = KindEvidence(columns, "at", seen=seen, rows=2_000, sequences=of_rows, coverage=1.0, regular_share=1.0)
+    decided = decide(evidence)
+    assert decided is not None
+    assert decided.kind is TableKind.SERIES
+    assert "key" not in decided.reason
+
+
+def test_reviews_by_the_time_as_their_number_are_events() -> None:
+    """The layout of Anki."""
+    columns = (Column("id", "INTEGER", 1), Column("cid", "INTEGER"), Column("ivl", "INTEGER"))
+    seen = {"cid": Seen(900, is_integer=True), "ivl": Seen(300, is_integer=True, is_measure=True)}
+    logged = decide(KindEvidence(columns, "id", seen=seen, rows=6_000, coverage=0.9, regular_share=0.0))
+    assert logged is not None
+    assert logged.kind is TableKind.EVENTS
+    station = decide(KindEvidence((columns[0], columns[2]), "id", seen={"ivl": seen["ivl"]}, rows=6_000))
+    assert station is not None
+    assert station.kind is TableKind.SERIES, "the only source"
+
+
+def test_word_alone_makes_no_log() -> None:
+    columns = (Column("at", "TIMESTAMP"), Column("host", "TEXT"), Column("event", "TEXT"), Column("v", "REAL"))
+    seen = {"host": Seen(5, is_text=True), "event": Seen(4, is_text=True), "v": Seen(is_measure=True)}
+    decided = decide(KindEvidence(columns, "at", seen=seen, rows=2_000, coverage=1.0))
+    assert decided is not None
+    assert decided.kind is TableKind.SERIES
+
+
+def test_readings_by_name_are_values_by_attribute(tmp_path: Path) -> None:
+    """The layout of FHEM: numbers and texts in one column, and a text that repeats each row."""
+    rows: list[tuple[Any, ...]] = []
+    for minute in range(2_000):
+        value = f"{20 + minute % 37 / 10}"
+        rows.append((_at(minute), f"Thermostat_{minute % 8}", f"temperature: {value}", "temperature", value))
+        if minute % 3 == 0:
+            rows.append((_at(minute), f"Thermostat_{minute % 8}", "battery: ok", "battery", "ok"))
+    statement = "CREATE TABLE history (TIMESTAMP TIMESTAMP, DEVICE TEXT, EVENT TEXT, READING TEXT, VALUE TEXT)"
+    profile = profile_of(_made("history", statement, rows), tmp_path)
+    (table,) = profile.measurements
+    assert table.kind is TableKind.ATTRIBUTE_VALUE
+    assert [field.key for field in table.fields] == ["VALUE"]
+    (found,) = (finding for result, finding in evaluate(profile).findings() if result.code == "FLD002")
+    assert "by READING, its values are numbers (temperature) or texts (battery)" in found.message

@@ -46,3 +46,10 @@ def test_rows_without_a_text_do_not_count() -> None:
     known[codes["attribute"] == 3] = False
     assert split_by(codes, is_number, known) is None
     assert split_by(codes, is_number, np.zeros(ROWS, bool)) is None
+
+
+def test_text_that_repeats_what_the_row_says_does_not_hide_the_attribute() -> None:
+    codes, is_number, known = rows(4, 1)
+    found = split_by(codes | {"event": np.arange(ROWS)}, is_number, known)
+    assert found is not None
+    assert found.tag == "attribute"

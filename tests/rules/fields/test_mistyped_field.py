@@ -50,6 +50,31 @@ def _finding(field: Field, engine: str = "duckdb") -> Finding:
 
 
 @pytest.mark.parametrize(
+    "sample",
+    [
+        ("+491701234567", "+491709999", "+4912"),
+        ("0034043412345678901234567", "1034043412345678901234568"),
+        ("1034043412345678901234567", "12"),
+        ("1.0", "1.1", "2.0"),
+        ("0012", "0013", "0007"),
+        ("10021", "10034", "10047"),
+    ],
+    ids=["phone numbers", "zeros", "more digits than anything measured", "versions", "codes", "names of things"],
+)
+def test_numbers_of_things_are_no_numbers(sample: tuple[str, ...]) -> None:
+    assert not run_rule(rule, _profile(_text(*sample))).findings
+
+
+@pytest.mark.parametrize("key", ["DEVICE", "Site", "Sensor Nr"])
+def test_numbers_under_the_name_of_a_source_are_no_numbers(key: str) -> None:
+    assert not run_rule(rule, _profile(_text("7", "12", "134", key=key))).findings
+
+
+def test_whole_numbers_of_one_length_that_do_not_come_again_are_a_note() -> None:
+    assert not _finding(_text(*(f"{10_000 + 7 * i}" for i in range(900)))).impact
+
+
+@pytest.mark.parametrize(
     ("sample", "words"),
     [
         (("1", "2", "30"), "whole numbers"),
@@ -126,9 +151,8 @@ def test_message_when_a_few_values_are_others() -> None:
 
 def test_counter_with_ten_digits_is_no_time() -> None:
     counter = tuple(str(1_700_000_000 + 7_919 * i) for i in range(30))
-    assert _finding(_text(*counter, key="in_octets")).message == (
-        "Field in_octets is stored as VARCHAR, and all its values are whole numbers."
-    )
+    (finding,) = run_rule(rule, _profile(_text(*counter, key="in_octets"), rows=30)).findings
+    assert finding.message == ("Field in_octets is stored as VARCHAR, and all its values are whole numbers.")
     assert _finding(_text(*counter, key="updated_at")).message.endswith("all its values are times.")
     assert run_rule(rule, _profile(_text(*counter, key="msisdn"))).outcome is Outcome.PASS
 

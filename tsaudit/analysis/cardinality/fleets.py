@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tsaudit.analysis.columns.name_words import snake_case
 from tsaudit.model.profile import Tag
 
 _DEVICES: Final = (
@@ -12,7 +13,7 @@ _DEVICES: Final = (
     "camera|panel|probe|tracker|asset|charger|battery|boiler|valve|well|tag|tractor|drone|elevator|lift|thermostat"
 )
 _DEVICE: Final = re.compile(
-    rf"(?i)(^|_)({_DEVICES})s?$|(^|_)({_DEVICES})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr|eui|key)$|"
+    rf"(^|_)({_DEVICES})s?$|(^|_)({_DEVICES})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr|eui|key)$|"
     r"(^|_)(serial|serial_?n(o|r|umber)|sn|mac|mac_?addr(ess)?|imei|iccid|vin|eui|dev_?eui|dev_?addr|hwid|udid)$"
 )
 _RECURRING: Final = 0.8
@@ -21,7 +22,7 @@ _RECURRING: Final = 0.8
 
 def names_device(key: str) -> bool:
     """Whether the name of a column is that of a device that somebody owns, not of an event."""
-    return bool(_DEVICE.search(key))
+    return bool(_DEVICE.search(snake_case(key)))
 
 
 def is_fleet(tag: Tag) -> bool:

@@ -48,6 +48,8 @@ class Column:
     """Why it declares that; empty if it has a keyword for such columns."""
     is_unique: bool = False
     """Whether a key or unique index on this column alone ensures a different value in every row."""
+    is_generated: bool = False
+    """Whether the database itself gives each row a new value: an identity, a sequence, a random ID."""
     refers_to: str | None = None
     """The table that a foreign key on this column refers to; None if there is no such key."""
     metrics: tuple[str, ...] = ()

@@ -36,6 +36,15 @@ _SPAN: Final = re.compile(r"(?i)(run|life|up|down|over|response|request|wait|idl
 _ENDS_LIKE_TIME: Final = re.compile(r"(?i)(time|stamp|clock)$")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
+_BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_APART: Final = re.compile(r"[^\w]+|_+")
+
+
+@functools.cache
+def snake_case(name: str) -> str:
+    """The name in lower case with `_` between its words, however it is written: `Sensor Nr`, `sensorNr`."""
+    return _APART.sub("_", _BETWEEN.sub("_", name)).strip("_").lower()
+
 
 @functools.cache
 def words_of(name: str) -> frozenset[str]:

@@ -26,7 +26,7 @@ def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
 
     `sample`: distinct values. `distinct`: how many there are.
     """
-    if names_code(name.lower()) or names_device(name.lower()):
+    if names_code(name) or names_device(name):
         return False
     found = [match for value in sample if (match := _NUMBER.fullmatch(value.strip()))]
     if not found:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column, TimeColumn
+from tsaudit.analysis.columns.name_words import snake_case
 from tsaudit.analysis.columns.types import is_integer, is_list, is_made
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
@@ -32,16 +33,15 @@ NOT_EVALUATED: Final = "without values to look at"
 """The end of the reason if the role of a column is a guess."""
 
 _ID_NAME: Final = re.compile(
-    r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number|zip)$|[a-z](Id|ID)$"
+    r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number|zip)$"
     r"|(?<![a-z])(?!(?:humid|fluid|liquid|solid|valid|invalid|paid|unpaid|mid|grid|acid|void|avoid|rapid|hybrid|bid)$)"
     r"[a-z]+id$"
 )
-"""Names under which digits identify something rather than measure it."""
+"""Names, in snake case, under which digits identify something rather than measure it."""
 _CODE_NAME: Final = re.compile(
-    r"(?i:(^|_)(id|code|status|serial|zip|postcode|phone|version|firmware|release|build|no|nr|number|key|uuid|account"
-    r"|mobile|tel|fax|msisdn|imei|imsi|iccid|mmsi|ean|gtin|isbn|upc|sku|barcode|iban|ssn|plz|lot|batch|ref|reference|oid"
-    r"|asn|pin|extension)$)"
-    r"|[a-z](Code|Status|Version)$"
+    r"(^|_)(id|code|status|serial|zip|postcode|phone|version|firmware|release|build|no|nr|number|key|uuid|account"
+    r"|mobile|tel|fax|msisdn|imei|imsi|iccid|mmsi|imo|ean|gtin|isbn|upc|sku|barcode|iban|ssn|plz|lot|batch|ref"
+    r"|reference|oid|asn|pin|extension)$"
 )
 """Those, and names of categories that are written in digits."""
 
@@ -58,6 +58,8 @@ class Values:
     """Share of the values that are one or several numbers."""
     distinct: int | None = None
     """Number of distinct values; None if that does not matter."""
+    are_names: bool = False
+    """Whether numbers stored as text name things: they come again and again, and all have the same length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ def assign(
     count as fields unless it confirms that they identify a source.
     """
     name = time.name if time else None
-    key, alone = _key_members(columns, name), _sole_key(columns, name)
     before, whole = _roles_before(previous), table or Table()
+    key, alone = _key_members(columns, name, whole), _sole_key(columns, name)
     assigned = []
     for column in columns:
         if column.name == name:
@@ -117,23 +119,40 @@ def _by_table(column: Column, table: Table) -> tuple[Role, str] | None:
         return Role.FIELD, reason
     if column.is_unique and column.key_position is None:
         return Role.FIELD, "a unique key: each row has a different value"
+    if column.is_generated:
+        return Role.FIELD, "the database gives each row another value"
     return (Role.FIELD, "it refers to another row of the table") if column.refers_to == table.name else None
 
 
 def is_text(data_type: str) -> bool:
-    """Whether the type can identify a source: text, enumeration, UUID, or boolean; in SQLite, also no type."""
-    is_boolean = data_type.upper().startswith("BOOL") and not is_list(data_type)
-    return not data_type or is_boolean or column_types.is_text(data_type)
+    """Whether the type can identify a source: text, enumeration, or UUID; in SQLite, also no type."""
+    return not data_type or column_types.is_text(data_type)
 
 
 def names_id(name: str) -> bool:
     """Whether numbers under this name identify something."""
-    return bool(_ID_NAME.search(name))
+    return bool(_ID_NAME.search(snake_case(name)))
 
 
 def names_code(name: str) -> bool:
     """Whether digits under this name are a code, such as a status: nobody computes with them."""
-    return bool(_ID_NAME.search(name) or _CODE_NAME.search(name))
+    return bool(_ID_NAME.search(snake_case(name)) or _CODE_NAME.search(snake_case(name)))
+
+
+_THING: Final = (
+    "host|hostname|server|instance|node|device|sensor|machine|meter|station|pump|motor|inverter|turbine|vehicle|truck|"
+    "robot|gateway|router|switch|camera|vm|plant|line|panel|probe|tracker|unit|asset"
+)
+_PLACE: Final = "site|location|room|building|floor|region|zone|rack|country|city|tenant|customer"
+_SOURCE_NAME: Final = re.compile(
+    rf"(^|_)({_THING}|{_PLACE})$|(^|_)({_THING}|{_PLACE})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr)$|"
+    r"(^|_)(serial|serial_?n(o|r|umber)|mac|mac_?addr(ess)?|imei|vin|eui|dev_?eui|uuid)$|^id$"
+)
+
+
+def names_source(name: str) -> bool:
+    """Whether the name is that of what reports, or of where it stands: texts under it are no measured numbers."""
+    return bool(_SOURCE_NAME.search(snake_case(name)))
 
 
 def may_be_long(data_type: str) -> bool:
@@ -147,6 +166,8 @@ CONFIGURED: Final = "set in tsaudit.yaml"
 """The reason of a role from the configuration."""
 
 
+_GUESSED: Final = (NOT_EVALUATED, "with short values", "times on average", "that name things")
+"""How the reasons of roles end that were guessed from names and values."""
 _BY_KEY: Final = "part of the table's key, with the time"
 _LABEL_IN: Final = "a label in "
 
@@ -158,10 +179,9 @@ def label_in(column: str) -> str:
 
 def is_guess(reason: str) -> bool:
     """Whether a tag with this reason was guessed from names and values: neither the engine, nor the table's key, nor a
-    column of labels, nor the configuration says that it is one.
+    dimension of a hypertable, nor a column of labels, nor the configuration says that it is one.
     """
-    is_said = reason in ("", CONFIGURED, _BY_KEY) or reason.startswith(("the engine keeps it", _LABEL_IN))
-    return not is_said
+    return reason.endswith(_GUESSED)
 
 
 def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str] | None:
@@ -179,12 +199,14 @@ def _by_engine(column: Column) -> tuple[Role, str] | None:
     return column.role, column.reason or f"the engine keeps it as a {column.role}"
 
 
-def _key_members(columns: Sequence[Column], time: str | None) -> frozenset[str]:
-    """Columns that, with the time, form the table's key; empty for a surrogate key and without a key."""
+def _key_members(columns: Sequence[Column], time: str | None, table: Table) -> frozenset[str]:
+    """Columns that, with the time, form the table's key; empty for a surrogate key and without a key. What only numbers
+    the rows names no source.
+    """
     key = {c.name for c in columns if c.key_position is not None}
     if time not in key:
         return frozenset()
-    return frozenset(key - {time})
+    return frozenset(key - {time} - table.never_source.keys() - {c.name for c in columns if c.is_generated})
 
 
 def _sole_key(columns: Sequence[Column], time: str | None) -> str | None:
@@ -206,11 +228,15 @@ def _by_key(column: Column, key: frozenset[str], alone: str | None) -> tuple[Rol
 
 
 def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[Role, str]]:
-    if previous is None:
+    # A table whose rows were of another kind, or not yet many enough to show one, had no tags at all.
+    if previous is None or (previous.kind is not None and not previous.kind.has_series):
         return {}
     tags = {(t.key, t.data_type): (Role.TAG, t.role_reason) for t in previous.tags}
     fields = {(f.key, f.types[0]): (Role.FIELD, f.role_reason) for f in previous.fields if len(f.types) == 1}
-    return {column: role for column, role in (tags | fields).items() if role[1] != CONFIGURED}
+    return {column: role for column, role in (tags | fields).items() if role[1] not in (CONFIGURED, _EMPTY)}
+
+
+_EMPTY: Final = "no row read has a value"
 
 
 def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, str]:
@@ -221,13 +247,15 @@ def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, st
         return Role.TAG, f"{what}, each {number(round(times))} times on average"
     if not is_text(column.data_type):
         return Role.FIELD, f"a {kind} column"
-    if values is None or values.count == 0:
+    if values is None:
         return Role.TAG, f"a {kind} column {NOT_EVALUATED}"
+    if values.count == 0:
+        return Role.FIELD, _EMPTY
     if values.mean_length > LONG_TEXT:
         return Role.FIELD, f"long text, {number(round(values.mean_length))} characters on average"
-    if kind.startswith("bool"):
-        return Role.TAG, f"a {kind} column"
     if values.number_share >= NUMBERS_SHARE and not names_code(column.name):
+        if values.are_names or names_source(column.name):
+            return Role.TAG, f"a {kind} column of numbers that name things"
         return Role.FIELD, f"numbers stored as text ({percent(values.number_share)} of the values read)"
     return Role.TAG, f"a {kind} column with short values"
 

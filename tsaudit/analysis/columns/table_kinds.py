@@ -29,7 +29,7 @@ from tsaudit.analysis.columns.kind_words import (
 )
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.row_evidence import Life, Seen
-from tsaudit.model.profile import TableKind
+from tsaudit.model.profile import CLASSIFIED, SERIES_KINDS, TableKind
 from tsaudit.text import percent
 
 MIN_SCORE: Final = 3
@@ -111,7 +111,7 @@ def decide(evidence: KindEvidence, previous: TableKind | None = None) -> Decided
     return _other(evidence, [words for points, words in weighed if points < 0 and words])
 
 
-_OTHERS: Final = frozenset(set(TableKind) - {TableKind.SERIES, TableKind.ATTRIBUTE_VALUE})
+_OTHERS: Final = CLASSIFIED - SERIES_KINDS
 
 
 def never_source(evidence: KindEvidence) -> dict[str, str]:
@@ -127,6 +127,14 @@ def never_source(evidence: KindEvidence) -> dict[str, str]:
         elif attribute and _is_value(name) and name != attribute:
             found[name] = f"the value of the attribute that {attribute} names"
     return found
+
+
+def ids_of_rows(key: Sequence[str], time: str, seen: Mapping[str, Seen], rows: int) -> frozenset[str]:
+    """The column that names each row alone and shares its key with the time, as partitions by time require."""
+    found = frozenset(key) - {time}
+    if len(found) != 1 or time not in key or rows < SMALL:
+        return frozenset()
+    return frozenset(n for n in found if n.lower() in _OWN_IDS and (seen[n].distinct or 0) >= _APART * rows)
 
 
 def _is_id_of_row(evidence: KindEvidence, name: str, seen: Seen) -> bool:
@@ -204,6 +212,8 @@ def _by_key(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
     if _time_in_key(evidence):
         others = [name for name in key if name != evidence.time and name not in evidence.sequences]
         yield 4, f"the key is {_listed([*others, evidence.time or ''])}"
+    elif _numbers_rows(evidence):
+        yield 0, ""
     elif len(key) > 1 and evidence.sequences:
         others = [name for name in key if name not in evidence.sequences]
         yield 4, f"the key numbers the rows of each {_listed(others)}"
@@ -267,7 +277,19 @@ def _further_keys(evidence: KindEvidence) -> list[str]:
 
 
 def _time_in_key(evidence: KindEvidence) -> bool:
-    return evidence.time is not None and _in_key(evidence, evidence.time)
+    """Whether the key says of which source a row is, and when: one of the time alone does if nothing else may name a
+    source, and one that only numbers the rows beside the time does not.
+    """
+    if evidence.time is None or not _in_key(evidence, evidence.time):
+        return False
+    others = {c.name for c in evidence.columns if c.key_position is not None} - {evidence.time}
+    return bool(others - evidence.sequences) or (not others and evidence.coverage is None)
+
+
+def _numbers_rows(evidence: KindEvidence) -> bool:
+    """Whether the key consists of the time, and of nothing that names a source."""
+    key = {c.name for c in evidence.columns if c.key_position is not None}
+    return evidence.time in key and not key - evidence.sequences - {evidence.time}
 
 
 def _is_named_key(evidence: KindEvidence, name: str) -> bool:
@@ -310,7 +332,7 @@ def _description(evidence: KindEvidence) -> Iterator[str]:
             continue
         if seen.is_random and measured:
             continue
-        by_name = bool(words_of(name) & HAPPENED) and (seen.is_text or seen.is_document)
+        by_name = bool(words_of(name) & HAPPENED) and (seen.is_text or seen.is_document) and not _few(evidence, name)
         never_again = seen.is_text and seen.is_unique and not seen.is_measure and not at_once
         if by_name or seen.is_document or seen.is_prose or never_again:
             yield name
@@ -325,7 +347,10 @@ def _attribute_of(evidence: KindEvidence) -> str | None:
     """The column that names the attribute; None if the table does not consist of attributes and their values."""
     columns = [c for c in evidence.columns if c.name != evidence.time]
     values = [c.name for c in columns if _is_value(c.name)]
-    names = [c.name for c in columns if words_of(c.name) & ATTRIBUTE and _few(evidence, c.name)]
+    if len(values) > 1:
+        # A reading has a name in one column, and its value in another.
+        values = [name for name in values if not _few(evidence, name)]
+    names = [c.name for c in columns if words_of(c.name) & (ATTRIBUTE | VALUE) and _few(evidence, c.name)]
     names = [name for name in names if name not in values]
     others = [n for n in _numbers(evidence) if n not in values]
     return names[0] if len(columns) <= _NARROW and len(values) == 1 and names and not others else None

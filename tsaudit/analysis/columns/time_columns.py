@@ -276,7 +276,8 @@ def _in_key(column: Column, columns: Sequence[Column]) -> bool:
 
 def _may_be(column: Column) -> bool:
     is_text = not column.data_type or column_types.is_text(column.data_type)
-    return is_text or _is_number(column.data_type)
+    # Some versions of PostgreSQL cannot order IDs, and none is a time.
+    return (is_text and not column.data_type.upper().startswith("UUID")) or _is_number(column.data_type)
 
 
 def _is_number(data_type: str) -> bool:

@@ -34,13 +34,14 @@ class Split:
 def split_by(
     tags: Mapping[str, npt.NDArray[np.int64]], is_number: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]
 ) -> Split | None:
-    """The tag whose values separate numbers from texts; None if there is none.
+    """The tag whose values separate numbers from texts, of several the one with fewest; None if there is none.
 
     `tags`: name to a code per row, negative for no value. `is_number`: whether the text of the row is a number.
     `known`: whether the row has a text.
     """
     import numpy as np
 
+    found: list[tuple[int, Split]] = []
     for name, codes in tags.items():
         rows = known & (codes >= 0)
         values, place = np.unique(codes[rows], return_inverse=True)
@@ -49,12 +50,14 @@ def split_by(
         counts = np.bincount(place, minlength=len(values))
         shares = np.bincount(place, weights=is_number[rows], minlength=len(values)) / counts
         enough = counts >= _FEWEST_ROWS
-        numbers, others = values[enough & (shares >= _NEARLY)], values[enough & (shares <= 1 - _NEARLY)]
-        if not len(numbers) or not len(others) or len(numbers) + len(others) < enough.sum():
+        numbers, texts = values[enough & (shares >= _NEARLY)], values[enough & (shares <= 1 - _NEARLY)]
+        if not len(numbers) or not len(texts) or len(numbers) + len(texts) < enough.sum():
             continue
-        if _crossed(codes[rows], [other[rows] for key, other in tags.items() if key != name]) >= _CROSSED:
-            return Split(name, tuple(numbers.tolist()), tuple(others.tolist()))
-    return None
+        others = [other[rows] for key, other in tags.items() if key != name]
+        # A text that repeats what the row says makes a thing of its own of each row, but not of those of one tag.
+        if max(_crossed(codes[rows], things) for things in (others, *([one] for one in others))) >= _CROSSED:
+            found.append((len(values), Split(name, tuple(numbers.tolist()), tuple(texts.tolist()))))
+    return min(found, key=lambda one: one[0])[1] if found else None
 
 
 def _crossed(codes: npt.NDArray[np.int64], others: list[npt.NDArray[np.int64]]) -> float:

@@ -22,11 +22,22 @@ _VALUE: Final = frozenset(
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+(?:32|64)?|\d+")
 
 
+_JOINED: Final = re.compile(
+    f"(?P<a>{'|'.join(_TYPE_OF)})(?P<b>val|value|reading|result)|(?P<c>val|value|reading|result)(?P<d>{'|'.join(_TYPE_OF)})"
+)
+
+
+def _parts(word: str) -> list[str]:
+    """`intvalue` is two words."""
+    match = _JOINED.fullmatch(word)
+    return [part for part in match.groups() if part] if match else [word]
+
+
 def typed_values(columns: Iterable[str]) -> frozenset[str]:
     """The columns whose names differ only in a type, and otherwise mean a value; empty unless two types occur."""
     groups: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     for column in columns:
-        words = [word.lower() for word in _WORDS.findall(column)]
+        words = [part for word in _WORDS.findall(column) for part in _parts(word.lower())]
         kinds = [_TYPE_OF[word] for word in words if word in _TYPE_OF]
         rest = tuple(word for word in words if word not in _TYPE_OF)
         if len(kinds) <= 1 and len(words) <= 3 and set(rest) & _VALUE:

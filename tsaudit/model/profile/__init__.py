@@ -24,7 +24,7 @@ from tsaudit.model.profile.figures import (
     Source,
     how_summed,
 )
-from tsaudit.model.profile.kinds import READ_BY_TIME, SERIES_KINDS, TableKind
+from tsaudit.model.profile.kinds import CLASSIFIED, READ_BY_TIME, SERIES_KINDS, TableKind
 from tsaudit.model.profile.measurement import Measurement
 from tsaudit.model.profile.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.profile.rows import (
@@ -74,6 +74,7 @@ from tsaudit.model.profile.tags import (
 )
 
 __all__ = [
+    "CLASSIFIED",
     "DEFAULT_PARTITION",
     "FOREVER",
     "MAX_MEASURE_NAMES",

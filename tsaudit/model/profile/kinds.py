@@ -21,6 +21,8 @@ class TableKind(enum.StrEnum):
     """One row per job, which workers take and finish."""
     ATTRIBUTE_VALUE = "attribute_value"
     """A column names the attribute, another one contains its value: a series per thing and attribute."""
+    OTHER = "other"
+    """None of these, or its rows do not show which: no rule that needs to know evaluates it."""
 
     @property
     def has_series(self) -> bool:
@@ -34,6 +36,7 @@ class TableKind(enum.StrEnum):
 
 
 SERIES_KINDS: Final = frozenset({TableKind.SERIES, TableKind.ATTRIBUTE_VALUE})
+CLASSIFIED: Final = frozenset(TableKind) - {TableKind.OTHER}
 READ_BY_TIME: Final = SERIES_KINDS | {TableKind.EVENTS, TableKind.QUEUE}
 """Rows arrive all the time, are read by their time, and are dropped when they are old."""
 _WORDS: Final = {
@@ -43,4 +46,5 @@ _WORDS: Final = {
     TableKind.ENTITY: "entities",
     TableKind.QUEUE: "jobs of a queue",
     TableKind.ATTRIBUTE_VALUE: "values by attribute",
+    TableKind.OTHER: "other rows",
 }

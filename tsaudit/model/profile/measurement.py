@@ -75,7 +75,7 @@ class Measurement:
     stored: StoredRows | None = None
     """None: the engine does not report it, or no file is within the window."""
     kind: TableKind | None = None
-    """What its rows are. None: nothing shows it, or the engine is not asked; all rules evaluate it."""
+    """What its rows are. None: it was not read, or the engine is not asked; all rules evaluate it."""
     kind_reason: str = ""
     """Why: part of a sentence."""
     time_reason: str = ""

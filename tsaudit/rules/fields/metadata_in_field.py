@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.columns.kind_words import VALUE
+from tsaudit.analysis.columns.name_words import words_of
+from tsaudit.analysis.columns.roles import names_source
 from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding
@@ -15,16 +18,6 @@ from tsaudit.model.profile import SERIES_KINDS, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, many, number, percent
 
-_THING: Final = (
-    "host|hostname|server|instance|node|device|sensor|machine|meter|station|pump|motor|inverter|turbine|vehicle|truck|"
-    "robot|gateway|router|switch|camera|vm|plant|line|panel|probe|tracker|unit|asset"
-)
-_PLACE: Final = "site|location|room|building|floor|region|zone|rack|country|city|tenant|customer"
-_SOURCE_NAME: Final = re.compile(
-    rf"(?i)(^|_)({_THING}|{_PLACE})$|(^|_)({_THING}|{_PLACE})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr)$|"
-    r"(^|_)(serial|serial_?n(o|r|umber)|mac|mac_?addr(ess)?|imei|vin|eui|dev_?eui|uuid)$|^id$"
-)
-"""Names of what reports, or of where it stands."""
 _ID_NAME: Final = re.compile(r"(^|_)id$|Id$")
 _PASSING_NAME: Final = re.compile(
     r"(?i)(^|_)(trace|span|request|req|correlation|session|message|msg|event|order|job|task|run|build|transaction|tx|"
@@ -105,6 +98,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
         if rows < case.limit("min_rows", measurement).value:
             continue
         values = typed_values(field.key for field in measurement.fields)
+        # What a table of values is about is no metadata of it, whatever it is.
+        values |= {field.key for field in measurement.fields if words_of(field.key) <= VALUE}
         for field in (field for field in measurement.fields if field.key not in values):
             if _was_made_field(case, field):
                 continue
@@ -140,7 +135,7 @@ def _mixes_sources(case: Case, measurement: Measurement, field: Field, rows: int
     """
     many_values = {"max_values": float("inf"), "min_rows_per_value": 2.0}
     varies = field.constant_ratio is not None and field.constant_ratio.value < _MOSTLY_CONSTANT
-    is_source = bool(_SOURCE_NAME.search(field.key)) and not _STATE_NAME.search(field.key) and not _is_passing(field)
+    is_source = names_source(field.key) and not _STATE_NAME.search(field.key) and not _is_passing(field)
     return is_source and varies and _repeats(case, measurement, field, rows, many_values)
 
 
@@ -150,7 +145,7 @@ def _is_passing(field: Field) -> bool:
 
     if _PASSING_NAME.search(field.key):
         return True
-    return shapes.classify(field.sample).kind in _ENDLESS_KINDS and not _SOURCE_NAME.search(field.key)
+    return shapes.classify(field.sample).kind in _ENDLESS_KINDS and not names_source(field.key)
 
 
 def _repeats(
@@ -171,15 +166,13 @@ def _repeats(
 def _are_numbers(field: Field) -> bool:
     from tsaudit.analysis.shapes import shapes
 
-    return shapes.number_kind(field.sample) is not None and not (
-        _SOURCE_NAME.search(field.key) or _ID_NAME.search(field.key)
-    )
+    return shapes.number_kind(field.sample) is not None and not (names_source(field.key) or _ID_NAME.search(field.key))
 
 
 def _names_source(field: Field) -> bool:
     from tsaudit.analysis.shapes import shapes
 
-    return bool(_SOURCE_NAME.search(field.key)) or shapes.classify(field.sample).kind in _SOURCE_KINDS
+    return names_source(field.key) or shapes.classify(field.sample).kind in _SOURCE_KINDS
 
 
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:

@@ -10,12 +10,14 @@ from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Field, How, Measurement, NumbersBy
+from tsaudit.model.profile import CLASSIFIED, Field, How, Measurement, NumbersBy
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
 
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
 _NEARLY = 0.95
+_TIMES_NAMED = 10
+_DIGITS_NAMED = 4
 _FITS = {
     "integer": {"integer", "time"},  # A number with ten digits may be seconds since 1970.
     "float": {"float", "integer", "time"},
@@ -32,6 +34,7 @@ _FITS = {
     guidelines=("C3",),
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
+    kinds=CLASSIFIED,
     thresholds=(
         Threshold("min_rows", 20, "rows", "our default: with fewer, all may be numbers by chance"),
         Threshold("min_whole_ratio", 1.0, "share of the values", "our default: a single fraction proves a float"),
@@ -42,11 +45,11 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
     have a fraction, or they are whole, many, far apart, and in another order as text. Whole numbers that follow each
-    other, numbers of one length, and fields named like codes or devices are notes, and so is everything else: as text
-    it takes hardly more bytes. Values of a float field that are whole today may have a fraction tomorrow. Text with
-    leading zeros, fields named like codes, and states such as `on` and `off` are not reported. A text field with
-    numbers for some attributes and texts for others is reported if a tag names the attribute, and each source has
-    several.
+    other and numbers of one length are notes, and so is everything else: as text it takes hardly more bytes. Values of
+    a float field that are whole today may have a fraction tomorrow. Text with leading zeros, fields named like codes or
+    devices, whole numbers of one length that come again, phone numbers, versions, numbers with more than fifteen
+    digits, and states such as `on` and `off` are not reported. A text field with numbers for some attributes and texts
+    for others is reported if a tag names the attribute, and each source has several.
 
     ## Why it matters
 
@@ -73,7 +76,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         if rows is None or rows.value < case.limit("min_rows", measurement).value:
             continue
         for field in measurement.fields:
-            if kind := _text_kind(case, field):
+            if (kind := _text_kind(case, field)) and not (kind == "integer" and _name_things(field, rows.value)):
                 yield _finding(measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
@@ -90,6 +93,13 @@ def _text_kind(case: Case, field: Field) -> str:
         # Among the distinct values, `on` and `off` are two of hundreds; among the rows, they are many.
         return ""
     return kind
+
+
+def _name_things(field: Field, rows: int) -> bool:
+    """Whether its whole numbers name things: all have one length, and come again and again."""
+    lengths = {len(value.strip()) for value in field.sample}
+    again = field.distinct is not None and rows >= _TIMES_NAMED * field.distinct.value
+    return again and len(lengths) == 1 and max(lengths) >= _DIGITS_NAMED
 
 
 def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
