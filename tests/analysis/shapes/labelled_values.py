@@ -652,6 +652,62 @@ KINDS: Final[Mapping[str, Kind]] = {
     "line and station": Kind(
         "N", lambda r: f"U{r.randint(1, 9)} {r.choice(_CITIES)} {r.choice(['Hbf', 'Nord', 'Süd', 'Markt'])}"
     ),
+    # Attributes between several separators, and in brackets.
+    "host, port and service": Kind(
+        "C", lambda r: f"web{r.randint(1, 20):02}:{r.choice([8080, 8443])}:{r.choice(_SERVICES)}"
+    ),
+    "port in slashes": Kind("C", lambda r: f"db{r.randint(1, 30)}/{r.choice([5432, 3306])}/{r.choice(_SERVICES)}"),
+    "zone, machine type and stage": Kind(
+        "C",
+        lambda r: (
+            f"{r.choice(['eu-west-1a', 'us-east-1b'])}_{r.choice(['m5', 'c5', 't3'])}.{r.choice(['large', 'small'])}_{r.choice(['prod', 'qa', 'dev'])}"
+        ),
+    ),
+    "part at a site": Kind("C", lambda r: f"{r.choice(['fan', 'pump', 'valve'])}{r.randint(1, 9)}@{r.choice(_CITIES)}"),
+    "service at a host with port": Kind(
+        "C", lambda r: f"{r.choice(_SERVICES)}@{r.choice(_CITIES)}:{r.randint(7000, 7003)}"
+    ),
+    "square brackets": Kind(
+        "C", lambda r: f"[{r.choice(['DE', 'FR', 'NL'])}][{r.choice(_CITIES)}][Store {r.randint(1, 9)}]"
+    ),
+    "round brackets": Kind(
+        "C", lambda r: f"({r.choice('ABC')})(line {r.randint(1, 9)})({r.choice(['press', 'oven', 'saw'])})"
+    ),
+    # Numbers of documents and jobs.
+    "incident": Kind("E", lambda r: f"INC{r.randint(12_000, 18_000):07}"),
+    "requested item": Kind("E", lambda r: f"RITM{r.randint(2_000_000, 2_000_900)}"),
+    "number behind a day": Kind(
+        "E", lambda r: f"2024-{r.randint(1, 12):02}-{r.randint(1, 28):02}-{r.randint(100, 900):06}"
+    ),
+    "number behind a date": Kind(
+        "E", lambda r: f"2024{r.randint(1, 12):02}{r.randint(1, 28):02}/{r.randint(100, 1200):05}"
+    ),
+    "array job": Kind("E", lambda r: f"{r.randint(1_396_000, 1_397_400)}[{r.randint(0, 40)}].pbs01"),
+    "array job of Slurm": Kind("E", lambda r: f"{r.randint(7_710_000, 7_711_600)}_{r.randint(0, 99)}"),
+    "client of analytics": Kind(
+        "E", lambda r: f"{r.randint(10**8, 2 * 10**9)}.{r.randint(1_700_000_000, 1_709_000_000)}"
+    ),
+    "cookie of a pixel": Kind("E", lambda r: f"fb.1.{r.randint(17 * 10**11, 171 * 10**10)}.{r.randint(10**8, 10**10)}"),
+    "request without a date": Kind(
+        "T",
+        lambda r: (
+            f"{_ip(r)} {r.choice(['GET', 'POST'])} /p/{r.randint(1, 999)}?q={r.randint(1, 99)} 200 {r.randint(1, 9999)}"
+        ),
+    ),
+    # What lasts, and what is a length of time.
+    "duration": Kind("N", lambda r: f"{r.randint(0, 30)}h{r.randint(0, 59)}m{r.randint(0, 59)}s"),
+    "duration of ISO 8601": Kind("N", lambda r: f"PT{r.randint(0, 23)}H{r.randint(0, 59)}M{r.randint(0, 59)}S"),
+    "sensor on 1-Wire": Kind("N", lambda r: f"28-{_hex(r, 12)}"),
+    "Zigbee device": Kind("N", lambda r: f"0x00158d00{_hex(r, 8)}"),
+    "node of a cloud": Kind(
+        "N", lambda r: f"gke-prod-pool-{r.randint(0, 2)}-{_hex(r, 8)}-{_of(r, _KUBERNETES, 4)}.c.acme.internal"
+    ),
+    "alias of a port": Kind("N", lambda r: f"AP floor {r.randint(0, 8)} room {r.randint(100, 400)}"),
+    "ship": Kind("N", lambda r: str(r.randint(211_000_000, 211_900_000))),
+    "a name and its alias": Kind(
+        "N", lambda r: (lambda n: f"{n}.example.com|www.{n}.example.com")(r.choice(_NOUNS) + _digits(r, 2))
+    ),
+    "two hosts": Kind("N", lambda r: (lambda n: f"web{n}|web{n + 1}")(r.randint(1, 200))),
 }
 
 HELD_BACK: Final = frozenset(name for name in KINDS if zlib.crc32(hashlib.sha256(name.encode()).digest()) % 3 == 0)

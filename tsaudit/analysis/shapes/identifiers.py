@@ -25,6 +25,7 @@ _SHARE: Final = 0.8
 _NEW: Final = 0.9
 """Of the parts that must be in no other value."""
 
+_WORD: Final = re.compile(r"[A-Za-z]+")
 _PART: Final = re.compile(r"[^\W_]+")
 _REQUEST: Final = re.compile(r"(?:https?:/)?/?[^\s?]*\?[\w.\[\]-]+=\S*(?:&\S+)?")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_+/=.-]+")
@@ -130,11 +131,13 @@ def _kind_of_part(
     here: Sequence[str], parts: Sequence[Sequence[str]], place: int, *, alone: bool, values: Sequence[str]
 ) -> str | None:
     column = _Column.of(here)
-    if column.is_device_address:
+    if column.is_device_address or _has_family(column, parts, place):
         return "mac"
     if column.is_random:
         return _kind_of_random(column, alone=alone and here[0] == values[0])
-    bare = [p[len(column.prefix) :] if column.prefix.isalpha() else p for p in here]
+    letters = _WORD.match(column.prefix)
+    word = letters[0] if letters else ""
+    bare = [p[len(word) :] for p in here]
     if _ratio(sum(p.isascii() and p.isdigit() for p in bare), bare) < _NEW:
         return None
     digits = [p for p in bare if p.isascii() and p.isdigit()]
@@ -146,9 +149,19 @@ def _kind_of_part(
     return (
         "id"
         if _are_numbers_of_events(digits, whole=whole)
-        or (not whole and _are_documents(digits, parts, place, column.prefix))
+        or (not whole and (_are_documents(digits, parts, place, word) or _are_runs(digits, parts, place, word)))
         else None
     )
+
+
+_FAMILY: Final = re.compile(r"(?i)[0-9a-f]{2}")
+
+
+def _has_family(column: _Column, parts: Sequence[Sequence[str]], place: int) -> bool:
+    """Whether these are numbers of chips behind the code of their family, as of 1-Wire: `28-0000072a4f1b`."""
+    families = {p[0] for p in parts if len(p) == 2 and place % len(p) == 1}
+    is_whole = all(len(p) == 2 for p in parts) and column.lengths <= {12, 14}
+    return is_whole and 0 < len(families) <= 3 and all(map(_FAMILY.fullmatch, families)) and column.is_hexadecimal
 
 
 def _kind_of_random(column: _Column, *, alone: bool) -> str:
@@ -162,7 +175,10 @@ def _kind_of_random(column: _Column, *, alone: bool) -> str:
 def _is_fraction(value: str, parts: Sequence[str], place: int) -> bool:
     """Whether the part stands behind a decimal point: `51.00831`."""
     place %= len(parts)
-    return place > 0 and parts[place - 1].isdigit() and f"{parts[place - 1]}.{parts[place]}" in value
+    if place == 0 or not parts[place - 1].isdigit() or f"{parts[place - 1]}.{parts[place]}" not in value:
+        return False
+    # Of three numbers in a row, none is a fraction.
+    return not re.search(rf"\d\.{parts[place - 1]}\.{parts[place]}|{parts[place - 1]}\.{parts[place]}\.\d", value)
 
 
 @dataclass(frozen=True)
@@ -186,8 +202,12 @@ class _Column:
             prefix,
             frozenset("".join(p[len(prefix) :] for p in parts)),
             frozenset(map(len, parts)),
-            len({p[:6] for p in parts}),
+            len({p.removeprefix("0x").removeprefix("0X")[:6] for p in parts}),
         )
+
+    @property
+    def is_hexadecimal(self) -> bool:
+        return any(frozenset(self.prefix) | self.alphabet <= characters for characters in _HEX)
 
     @property
     def hexadecimal(self) -> bool:
@@ -200,9 +220,10 @@ class _Column:
     @property
     def is_device_address(self) -> bool:
         """Whether these are MAC addresses or EUI-64: the first six digits are those of a few vendors."""
-        whole = frozenset(self.prefix) | self.alphabet
+        is_marked = self.prefix.startswith(("0x", "0X"))
+        whole = frozenset(self.prefix[2 if is_marked else 0 :]) | self.alphabet
         return (
-            self.lengths <= {12, 16}
+            self.lengths <= ({14, 18} if is_marked else {12, 16})
             and any(whole <= characters for characters in _HEX)
             and self.vendors <= max(1, len(self.parts) // 4)
         )
@@ -311,11 +332,37 @@ _THINGS: Final = re.compile(
 def _are_documents(digits: Sequence[str], parts: Sequence[Sequence[str]], place: int, prefix: str) -> bool:
     """Whether the last part numbers documents of a few kinds, as in `RE-2024-44752`."""
     long = sum(len(d.lstrip("0")) >= 5 for d in digits)
-    if long < _SHARE * len(digits) or max(map(int, digits)) <= _PAST_16_BITS:
+    is_large = long >= _SHARE * len(digits) and max(map(int, digits)) > _PAST_16_BITS
+    if not is_large and not _are_padded(digits, parts, place):
         return False
-    rest = [[part for i, part in enumerate(p) if i != place % len(p)] for p in parts]
+    rest = [[part for i, part in enumerate(p) if i != place % len(p) and not _DATE.fullmatch(part)] for p in parts]
     if any(len(r) > 3 for r in rest) or len({tuple(r) for r in rest}) > len(digits) / 4 + 1:
         return False
-    words = {part for r in rest for part in r if not part.isdigit()} | {prefix}
+    words = {part for r in rest for part in r if not part.isdigit()} | {prefix.removesuffix("s")}
     behind = {tuple(p[place % len(p) + 1 :]) for p in parts}  # such as the ending of a file
     return len(behind) == 1 and not any(_THINGS.fullmatch(w) for w in words)
+
+
+_PADDED: Final = 6
+"""Digits from which zeros in front leave room for more than anybody owns; behind a date, it may be one less."""
+
+
+def _are_padded(digits: Sequence[str], parts: Sequence[Sequence[str]], place: int) -> bool:
+    """Whether the numbers are filled up with zeros, as those of tickets and documents: `INC0012345`."""
+    dated = all(any(map(_DATE.fullmatch, p[: place % len(p)])) for p in parts)
+    length = len(digits[0])
+    return length >= _PADDED - dated and {len(d) for d in digits} == {length} and all(d[0] == "0" for d in digits)
+
+
+_DATE: Final = re.compile(r"(?:19|20)\d\d(?:[01]\d(?:[0-3]\d)?)?")
+_DENSE: Final = 0.02
+"""Share of the numbers between the lowest and the highest that occur."""
+
+
+def _are_runs(digits: Sequence[str], parts: Sequence[Sequence[str]], place: int, prefix: str) -> bool:
+    """Whether the first part numbers jobs, and a small number the pieces of each: `1396124[15].pbs01`."""
+    if any(place % len(p) or len(p) < 2 or not p[1].isdigit() or len(p[1]) > 4 for p in parts):
+        return False
+    numbers = sorted(map(int, digits))
+    is_dense = len(numbers) >= _DENSE * (numbers[-1] - numbers[0] + 1)
+    return numbers[0] >= _PAST_POSTCODES and is_dense and not _THINGS.fullmatch(prefix)

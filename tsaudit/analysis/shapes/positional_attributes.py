@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -20,7 +21,7 @@ _FEW: Final = 0.35
 _FILLED: Final = 0.6
 """Share of all combinations of the parts that occur."""
 
-_PLAIN: Final = ("|", ";", "~", "#", "::")
+_PLAIN: Final = ("|", ";", "~", "#", "@", "::")
 """Separators that are hardly used for anything else."""
 _OTHERS: Final = (":", "/", ",", ".", "_", "-")
 """Separators that names of one thing have, too."""
@@ -29,6 +30,9 @@ _FILE: Final = re.compile(
 )
 """The beginning of a path to a file, by the Filesystem Hierarchy Standard."""
 _LABEL: Final = re.compile(r"([A-Za-z]+)[-_]?\d+")
+_GROUPS: Final = re.compile(r"[\[({<][^\[\](){}<>]+[\])}>]")
+"""Brackets around each attribute: `[DE][Berlin][Store 3]`."""
+_INSIDE: Final = re.compile(r"[-.]")
 _LETTERS: Final = re.compile(r"[A-Za-z]*[G-Zg-z][A-Za-z]*")
 
 
@@ -57,20 +61,23 @@ class _Place:
 
     @property
     def is_word(self) -> bool:
-        """Whether it varies and most values have letters that no hexadecimal number has."""
-        return self.values > 1 and sum(bool(_LETTERS.search(t)) for t in self.texts) >= 0.9 * len(self.texts)
+        """Whether it varies and most values are words, or have letters that no hexadecimal number has."""
+        words = sum(t.isalpha() or bool(_LETTERS.search(t)) for t in self.texts)
+        return self.values > 1 and (bool(self.label) or words >= 0.9 * len(self.texts))
 
 
 def positional(values: Sequence[str], total: int) -> Composite | None:
     """The attributes that at least 80% of `total` values have at the same place; None if there are none."""
-    for separator in (*_PLAIN, *_OTHERS):
-        split = [v.split(separator) for v in values]
+    for separator in (_BRACKETS, *_PLAIN, *_OTHERS):
+        split = [_pieces(v, separator) for v in values]
         count, often = Counter(map(len, split)).most_common(1)[0]
         if count < 2 or often < _MAJORITY * total or often < 3:
             continue
         alike = [(v, [p.strip() for p in s]) for v, s in zip(values, split, strict=True) if len(s) == count]
         places = [_Place.of([s[i] for _, s in alike]) for i in range(count)]
         if any("" in p.texts and p.values > 1 for p in places):
+            continue
+        if _are_alike(places):
             continue
         if _is_meant(separator, places, alike[0][0]) and not _is_identifier(values, places):
             varying = tuple(i for i, p in enumerate(places) if p.values > 1)
@@ -79,19 +86,48 @@ def positional(values: Sequence[str], total: int) -> Composite | None:
     return None
 
 
+_BRACKETS: Final = "]["
+
+
+def _pieces(value: str, separator: str) -> list[str]:
+    if separator != _BRACKETS:
+        return value.split(separator)
+    groups = _GROUPS.findall(value)
+    return [group[1:-1] for group in groups] if groups and "".join(groups) == value else [value]
+
+
+def _are_alike(places: Sequence[_Place]) -> bool:
+    """Whether the value is a list of equal things, `shop.example|www.shop.example`, and not of attributes of one."""
+    varying = [p for p in places if p.values > 1 and not all(map(str.isdecimal, p.texts))]
+    for one, other in itertools.combinations(varying, 2):
+        inside = sum(a in b or b in a for a, b in zip(one.texts, other.texts, strict=True) if min(len(a), len(b)) > 2)
+        common = set(one.texts) & set(other.texts)
+        is_same = one.label and one.label == other.label
+        if is_same or inside > _ALIKE * len(one.texts) or len(common) > _ALIKE * min(one.values, other.values):
+            return True
+    return False
+
+
+_ALIKE: Final = 0.5
+
+
 def _is_meant(separator: str, places: Sequence[_Place], example: str) -> bool:
     """Whether the places are attributes, and not the words of a name or the levels of a path."""
     varying = [p for p in places if p.values > 1]
     if len(varying) < 2:
         return False
-    if separator in _PLAIN:
-        return True
+    if separator in (*_PLAIN, _BRACKETS):
+        # `Xeon Gold @ 2.10GHz` is prose.
+        return separator != "@" or " " not in example
     if len(varying[0].texts) < _FEWEST or len(places) < 2:
         return False
     if _FILE.match(example):
         return False
     if sum(bool(p.label) for p in varying) >= 2:
         return True
+    if separator == "_" and len(places) >= 3 and all(p.is_few for p in varying):
+        # What is between the underscores is itself made of pieces: they are not the blanks of one name.
+        return any(all(map(_INSIDE.search, p.texts)) for p in varying)
     if separator in "_-" or len(places) < 3:
         return False
     if separator == "/" and _keyed(places):

@@ -163,8 +163,15 @@ RULES: Final = (
     ShapeRule("hash", _pattern(r"(?:(?:sha\d+|md5)[:-])?(?=.*\d)(?:[0-9a-f]{8}){4,16}")),
     ShapeRule("position", _pattern(r"\(?[+-]?\d{1,2}\.\d{2,}[,; ] ?[+-]?\d{1,3}\.\d{2,}\)?")),
     ShapeRule("epoch", is_epoch, sure=False),
-    ShapeRule("float", _pattern(r"[+-]?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?\d+e[+-]\d+|[+-]?(?:nan|inf)")),
+    ShapeRule("float", _pattern(
+        # More digits than a float can have are two numbers.
+        r"(?!\d{8,}\.\d{8,})[+-]?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?\d+e[+-]\d+|[+-]?(?:nan|inf)"
+    )),
     ShapeRule("integer", _pattern(r"[+-]?\d{1,14}")),
+    ShapeRule("duration", _pattern(
+        r"-?(?:\d+(?:\.\d+)?(?:ns|us|\u00b5s|ms|sec|min|s|m|h|d|w|y) ?){2,}"
+        r"|-?p(?:\d+(?:\.\d+)?[ymwd])*(?:t(?:\d+(?:\.\d+)?[hms])+)?"
+    )),
     ShapeRule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
     ShapeRule("hash", _is_short_hex, sure=False),
     ShapeRule("version", _pattern(r"(?:v\d+(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),

@@ -59,7 +59,7 @@ _TEXTS: Final = 0.33
 lines of one or two words."""
 _KNOWN: Final = frozenset(
     {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "position", "float", "version"}
-    | {"boolean", "sql", "json"}
+    | {"boolean", "sql", "json", "duration", "hostname"}
 )
 """Kinds that one value shows; of the others, the column as a whole decides."""
 

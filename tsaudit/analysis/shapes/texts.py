@@ -26,7 +26,25 @@ def is_text(value: str) -> bool:
     """Whether the value reads as a sentence, a line of a log, a command, or code."""
     if "\n" in value.strip() or _EXCEPTION.match(value) or _MARKUP.fullmatch(value):
         return True
-    return _is_unspaced(value) or _is_prose(value) or _is_code(value)
+    if _REQUEST.search(value):
+        return len(_WORDS.findall(value)) >= _OF_REQUEST
+    return _is_unspaced(value) or (_is_prose(value) and not _is_place(value)) or _is_code(value)
+
+
+_REQUEST: Final = re.compile(r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT) [/*h]\S*")
+_OF_REQUEST: Final = 4
+"""Words of a line about a request: a route has two."""
+_AT_PLACE: Final = re.compile(
+    r"(?i)\b(?:building|hall|floor|level|room|rack|row|cabinet|bay|slot|shelf|desk|seat|gate|lane|platform|dock|port|"
+    r"switch|router|panel|line|unit|ap|door|bed|ward|store|aisle|section|zone|area) \d+\b"
+)
+_NEARLY_ALL: Final = 0.6
+
+
+def _is_place(value: str) -> bool:
+    """Whether it says where something is, in short words with numbers: `AP floor 3 room 200`."""
+    numbered = 2 * len(_AT_PLACE.findall(value))
+    return numbered >= 4 and numbered >= _NEARLY_ALL * (len(_WORDS.findall(value)) - 1)
 
 
 def _is_prose(value: str) -> bool:
