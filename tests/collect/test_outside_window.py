@@ -205,6 +205,23 @@ def test_rows_of_a_clock_that_is_ahead_are_named(made: Made) -> None:
     assert "longer `window`" not in detail
 
 
+def test_rows_that_all_lie_ahead_are_measured_as_those_of_a_schedule(made: Made) -> None:
+    now = utc_now()
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows(f"'{now + timedelta(days=3):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
+        _rows(f"'{now + timedelta(days=90):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
+    )
+    profile = collected(target, now=now)
+    assert profile.gaps == ()
+    t = _only(profile)
+    assert "all rows are later than the window" in t.time_reason
+    assert t.own_window is not None
+    assert t.own_window.start > now
+    assert (t.rows and t.rows.value) == 500, "those that come first"
+    assert _verdict(profile) is Verdict.OK
+
+
 @pytest.mark.parametrize("statements", [(), (_rows("'2026-03-30 00:00:00'", "'h{i}'", "1.5"), "DELETE FROM t")])
 def test_a_table_without_rows_is_measured(made: Made, statements: tuple[str, ...]) -> None:
     """Whatever the engine's statistics say of rows that were deleted."""

@@ -26,7 +26,7 @@ from tsaudit.collect.row_figures import are_names, as_text, is_float, measured_s
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.labels import MOST_OPENED, can_open
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
-from tsaudit.model.profile import Field, How, Reason, Role, Tag, Window
+from tsaudit.model.profile import Field, How, Reason, Role, Tag, Window, utc_now
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ _LONGEST: Final = 1000
 """Characters read per string: enough to find out what it is, even if a column contains documents."""
 _MARGIN: Final = timedelta(seconds=1)
 """Times that are stored as text compare as text, in which `10:00` comes before `10:00:00.0`."""
+_AHEAD: Final = timedelta(days=2 * 365)
+"""How far schedules and forecasts reach; times beyond are those of a wrong clock, or stand for never."""
 _ROLE_ROWS: Final = 1000
 """Enough rows to distinguish names from prose and numbers."""
 
@@ -81,7 +83,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
         draft = read_sample(runner, draft, most)
         if "row_sample" in draft.measurement.statements and (draft.sample is None or not draft.sample.num_rows):
             own = _own_window(runner, draft)
-            draft = read_sample(runner, _within(draft, own), most) if own else draft
+            draft = read_sample(runner, _within(draft, own, runner.window), most) if own else draft
     kind = kind_of_table(runner, draft, draft.time)
     known = replace(draft.measurement, kind=kind.kind, kind_reason=kind.reason)
     draft = replace(draft, measurement=known, never_source=kind.never_source)
@@ -183,16 +185,18 @@ def _extents_of(runner: QueryRunner, draft: Draft, names: list[str], *, whole: b
     return OfTimeExtents(**draft.about(runner.window), columns=names, percent=percent)
 
 
-def _within(draft: Draft, window: Window) -> Draft:
+def _within(draft: Draft, window: Window, audited: Window) -> Draft:
     """The draft of a table whose rows are measured within this period instead of the audit's window."""
     assert draft.time is not None
-    words = f"all rows are older than the window, so those from {span(window.start, window.end)} were measured"
+    than = "later" if window.start > audited.start else "older"
+    words = f"all rows are {than} than the window, so those from {span(window.start, window.end)} were measured"
     time = replace(draft.time, reason="; ".join(filter(None, (draft.time.reason, words))))
     return replace(draft, measurement=replace(draft.measurement, own_window=window)).with_time(time)
 
 
 def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
-    """All of a table that is small enough, otherwise its newest part, as long as the audit's window.
+    """All of a table that is small enough, otherwise its newest part, as long as the audit's window. If all rows lie
+    ahead, as in a schedule, those that come first.
 
     Only of tables that were that old when they were first seen: where writers stopped, the figures of the days before
     are not followed by those of another period. None: the audit's window.
@@ -205,11 +209,15 @@ def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
         return None
     extent = _extents(runner, draft, [time.name], whole=True).get(time.name)
     newest = instant_of(extent.last, time.kind) if extent else None
+    oldest = instant_of(extent.first, time.kind) if extent else None
+    now = max(runner.window.end, utc_now())
+    if newest and oldest and now <= oldest and newest <= now + _AHEAD:
+        return Window(oldest - _MARGIN, min(newest, oldest + runner.target.window) + _MARGIN)
     if extent is None or newest is None or newest >= runner.window.start:
         return None
     start = newest - runner.target.window
     if extent.rows <= runner.target.budget.max_rows:
-        start = min(start, (instant_of(extent.first, time.kind) or start) - _MARGIN)
+        start = min(start, (oldest or start) - _MARGIN)
     return Window(start, newest + _MARGIN)
 
 
