@@ -14,7 +14,7 @@ from tsaudit.harm import decided
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.impact import Basis
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
+from tsaudit.model.profile import CONTRADICTED, Gap, Profile, TableKind, Tag, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
@@ -182,7 +182,11 @@ _OF_TAGS: Final = (Family.CARDINALITY, Family.TAGS)
 
 
 def _based(case: Case, finding: Finding) -> Finding:
-    """The finding as one that rests on a guess, if most of the series that it counts are by tags nobody declared."""
+    """The finding as one that rests on a guess, if another figure contradicts its own, or if most of the series that it
+    counts are by tags nobody declared.
+    """
+    if finding.source is not None and CONTRADICTED in finding.source.scope:
+        return replace(finding, basis=Basis.INFERRED)
     if case.rule.family not in _OF_TAGS or not case.engine.infers_roles or finding.basis is not Basis.MEASURED:
         return finding
     at, counted, guessed = finding.subject, 0, 0

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.builders import NOW, a_finding, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_count, a_finding, a_measurement, a_profile, a_tag
+from tsaudit.collect.cross_checks import PAIRS, ComparedFigure, CrossCheck, Disagreement, Relation, marked
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.finding import Finding, Outcome, Severity, Verdict
 from tsaudit.model.impact import Currency, Impact
@@ -215,3 +216,19 @@ def test_series_by_guessed_tags_are_a_note(reasons: tuple[str, str], severity: S
         a_profile(*measurements), policy=limits, rules=[r for r in all_rules() if r.code == "CAR001"]
     ).results
     assert {f.severity for f in result.findings if not f.subject.measurement} == {severity}
+
+
+@pytest.mark.parametrize(("is_disputed", "severity"), [(False, Severity.WARNING), (True, Severity.NOTE)])
+def test_no_warning_rests_on_a_figure_that_another_one_contradicts(is_disputed: bool, severity: Severity) -> None:
+    listed, rows = a_count(500), ComparedFigure("row", "", 60, "null_counts", "duckdb/null_counts.sql")
+    figure = ComparedFigure("series", "", 500, "series_listing", listed.source.query)
+    dispute = Disagreement(PAIRS[0], CrossCheck("main", "bad", figure, Relation.AT_MOST, rows))
+    series = marked(listed, [dispute]) if is_disputed else listed
+
+    def check(case: Case) -> Iterator[Finding]:
+        for finding in too_many_things.check(case):
+            yield dataclasses.replace(finding, source=series.source)
+
+    one = dataclasses.replace(too_many_things, check=check)
+    (result,) = evaluate(a_profile(a_measurement("bad")), rules=[one]).results
+    assert [f.severity for f in result.findings] == [severity]

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from tsaudit.collect.query_runner import in_order
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import Count, Database, Gap, How, Measurement, Profile, Reason, Source
+from tsaudit.model.profile import CONTRADICTED, Count, Database, Gap, How, Measurement, Profile, Reason, Source
 from tsaudit.text import many, span
 
 
@@ -390,9 +390,9 @@ def cross_checked(profile: Profile, previous: Profile | None = None, queried: fr
         about[one.compared.database, one.compared.measurement].append(one)
     return dataclasses.replace(
         profile,
-        databases=tuple(_marked(d, within[d.name]) for d in profile.databases),
+        databases=tuple(marked(d, within[d.name]) for d in profile.databases),
         measurements=tuple(
-            _marked(m, [*about[m.database, None], *about[m.database, m.name]]) for m in profile.measurements
+            marked(m, [*about[m.database, None], *about[m.database, m.name]]) for m in profile.measurements
         ),
         gaps=in_order({*profile.gaps, *gaps}),
     )
@@ -414,11 +414,12 @@ def inexact(value: T, query: str, words: str) -> T:
     return dataclasses.replace(value, **new) if new else value
 
 
-def _marked(subject: T, found: Iterable[Disagreement]) -> T:
+def marked(subject: T, found: Iterable[Disagreement]) -> T:
+    """The subject of which no contradicted figure is exact, each with what contradicts it."""
     for one in found:
         first, second = one.compared.first, one.compared.second
-        subject = inexact(subject, first.query, f"contradicted by {second}")
-        subject = inexact(subject, second.query, f"contradicted by {first}")
+        subject = inexact(subject, first.query, f"{CONTRADICTED} {second}")
+        subject = inexact(subject, second.query, f"{CONTRADICTED} {first}")
     return subject
 
 

@@ -44,6 +44,7 @@ def _roles(measurement: Measurement) -> tuple[str | None, set[str], set[str]]:
 
 
 KINDS = {
+    "a_bool": ("BOOLEAN", "TRUE", "true"),
     "a_smallint": ("SMALLINT", "-3", "-3"),
     "a_bigint": ("BIGINT", "9223372036854775807", "9223372036854775807"),
     "a_real": ("REAL", "1.5", "1.5"),
@@ -79,7 +80,6 @@ TAGS = {
     "an_enum": ("mood", "'good'", "good"),
     "a_domain": ("region", "'eu'", "eu"),
     "a_uuid": ("UUID", "'00000000-0000-0000-0000-000000000001'", "00000000-0000-0000-0000-000000000001"),
-    "a_bool": ("BOOLEAN", "TRUE", "true"),
 }
 
 

@@ -126,7 +126,7 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql, by: str) -> No
 def test_silence_when_the_time_is_the_row_number(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "t.db")
     connection.execute("CREATE TABLE t (ts INTEGER PRIMARY KEY, host TEXT, v REAL)")
-    connection.execute("INSERT INTO t VALUES (1774900000, 'a', 1.5)")
+    connection.executemany("INSERT INTO t VALUES (?, 'a', 1.5)", [(1_774_900_000 + 60 * i,) for i in range(30)])
     connection.commit()
     connection.close()
     profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))

@@ -13,6 +13,7 @@ from tsaudit.model.profile.fields import (
     TimeLag,
 )
 from tsaudit.model.profile.figures import (
+    CONTRADICTED,
     FOREVER,
     SAMPLE_SIZE,
     TEXT_KEPT,
@@ -75,6 +76,7 @@ from tsaudit.model.profile.tags import (
 
 __all__ = [
     "CLASSIFIED",
+    "CONTRADICTED",
     "DEFAULT_PARTITION",
     "FOREVER",
     "MAX_MEASURE_NAMES",

@@ -13,6 +13,8 @@ SAMPLE_SIZE: Final = 64
 """Number of distinct values of a column that a profile stores."""
 TEXT_KEPT: Final = 256
 """Maximum length of a sampled value of a field, in characters."""
+CONTRADICTED: Final = "contradicted by"
+"""The beginning of the scope of a figure that another one contradicts: no warning rests on it."""
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
 """The duration of a retention that never drops data."""
