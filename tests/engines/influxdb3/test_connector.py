@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import urllib3
 
 from tests.builders import NOW
 from tests.collecting import collected
@@ -23,6 +25,7 @@ from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influx import jsonl
+from tsaudit.engines.influxdb3 import client
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import render
 from tsaudit.model.jsonfile import to_json
@@ -462,3 +465,20 @@ def test_cloud_is_not_asked_for_files(product: str) -> None:
         with pytest.raises(FactError, match="no table of files"):
             connection.query("database_bytes", 5, filled("database_bytes", database="test"))
         assert not any("parquet_files" in statement for statement in server.statements)
+
+
+@pytest.mark.parametrize(
+    ("host", "build", "edition"),
+    [
+        # A service names itself in general; its host says which product it is.
+        ("us-east-1-1.aws.cloud2.influxdata.com", "Cloud", "Cloud Serverless"),
+        ("us-east-1-1.aws.cloud2.influxdata.com", "", "Cloud Serverless"),
+        ("cluster-id.a.influxdb.io", "Cloud", "Cloud Dedicated"),
+        ("db.example", "Core", "Core"),
+        ("cloud2.influxdata.com.example", "Enterprise", "Enterprise"),
+    ],
+)
+def test_product_by_the_name_of_its_host(monkeypatch: pytest.MonkeyPatch, host: str, build: str, edition: str) -> None:
+    answer = urllib3.HTTPResponse(io.BytesIO(), status=204, headers={"X-Influxdb-Build": build} if build else {})
+    monkeypatch.setattr(client.BoundedPool, "request", lambda *_, **__: answer)
+    assert client.server_version(f"https://{host}", host, "token", 5) == edition

@@ -35,7 +35,7 @@ _AT_WORK: Final = pa.record_batch([], names=[])
 _LIMIT: Final = f"messages of more than {flight_process.MOST_MESSAGE // 1_000_000} MB are not read"
 _GRACE_S: Final = 1.0
 _HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
-"""Products that do not report their version, by the end of their host names.
+"""Products that do not report their version, or only the name of a service, by the end of their host names.
 https://docs.influxdata.com/platform/identify-version/
 """
 
@@ -67,7 +67,9 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
     if re.match(r"[12]\.", version):
         raise ConnectorError(f"{address} is InfluxDB {version}; this engine is for 3.x")
     product = answer.headers.get("X-Influxdb-Build", "").strip()[:40]
-    product = product or next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
+    # A service may report a mere "Cloud", and its products differ in their limits.
+    hosted = next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
+    product = product if product.startswith(hosted) else hosted
     if not product and not version:
         raise ConnectorError(f"{address} responds, but not like InfluxDB 3 (HTTP {answer.status})")
     return f"{product} {version}".strip()
