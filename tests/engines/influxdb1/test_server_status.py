@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import NOW
+from tests.builders import DAY, NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd, run_influxd
@@ -16,6 +16,7 @@ from tsaudit.config.settings import Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Timeline
 
 MOST = 100
 AT = int((NOW - timedelta(minutes=5)).timestamp()) * 10**9
@@ -135,6 +136,29 @@ def test_rejected_types_are_counted_and_the_field_is_named(own_influxd: Influxd)
     assert (found["SRV001"].observed, found["SRV001"].main_contributor) == (2, "usage")
     assert found["SRV001"].message.endswith("field usage of cpu has several types: float and string.")
     assert "also FLD003" in {evidence.label for evidence in found["SRV001"].evidence}
+
+
+def test_troubles_that_the_server_counts(own_influxd: Influxd) -> None:
+    target = write(Dataset([_hosts(3)]), "influxdb1", own_influxd.url)
+    (database,) = target.databases
+    troubles = ("continuous_queries_failed", "subscriptions_failed", "server_errors")
+    before = collected(target, now=NOW)
+    assert before.server is not None
+    assert [before.server.counted(name, "") for name in troubles] == [0, 0, 0]
+    storage = before.databases[0].storage
+    assert storage is not None
+    assert (storage.shards, storage.shard_series) == (1, 3)
+    write_lines(own_influxd.url, database, iter([f"cpu,host=h1 usage=1.5 {AT - 20 * 86_400 * 10**9}"]))
+    own_influxd.stop()
+    own_influxd.start()
+    after = collected(target, now=NOW, day=DAY + timedelta(days=1), previous=before)
+    storage = after.databases[0].storage
+    assert storage is not None
+    assert (storage.shards, storage.shard_series) == (2, 4)
+    found = [f for r, f in evaluate(after, Timeline(previous=before)).findings() if r.code == "SRV002"]
+    assert [(f.severity, f.message) for f in found] == [
+        (Severity.NOTE, "Since the audit of 2026-03-31, the server was restarted.")
+    ]
 
 
 def test_points_beyond_the_retention_are_no_loss(influxd: Influxd) -> None:

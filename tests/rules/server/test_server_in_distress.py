@@ -185,3 +185,41 @@ def test_a_server_in_distress(distressed: Postgresql) -> None:
     }
     # It uses what is left of its shared memory first: here as much again. The audit itself has met that end.
     assert {(gap.measurement, gap.detail) for gap in profile.gaps} == {("cpu", "out of shared memory")}
+
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def _influxdb(started: datetime = START, **counted: int) -> Profile:
+    counters = tuple(ServerCounter(name, "", value) for name, value in counted.items())
+    return a_profile(engine="influxdb1", server=ServerStatus(counters=counters, started=started))
+
+
+def _since(before: Profile, today: Profile) -> Finding | None:
+    return _found(today, Timeline(previous=dataclasses.replace(before, day=DAY - timedelta(days=1))))
+
+
+def test_what_failed_since_the_audit_before_is_one_finding() -> None:
+    before = _influxdb(continuous_queries_failed=3, subscriptions_failed=1, server_errors=5)
+    assert _found(before) is None, "nobody knows when it was"
+    assert _since(before, before) is None
+    finding = _since(before, _influxdb(continuous_queries_failed=5, subscriptions_failed=2, server_errors=9))
+    assert finding is not None
+    assert (finding.severity, finding.subject) == (Severity.WARNING, Subject())
+    assert finding.message == (
+        "Since the audit of 2026-03-30, 2 continuous queries failed, 1 write to a subscriber failed, and 4 requests "
+        "failed."
+    )
+
+
+def test_what_loses_nothing_is_a_note() -> None:
+    before = _influxdb(server_errors=5, subscriptions_failed=1)
+    finding = _since(before, _influxdb(server_errors=7, subscriptions_failed=1))
+    assert finding is not None
+    assert (finding.severity, finding.observed) == (Severity.NOTE, 2)
+    finding = _since(before, _influxdb(START + timedelta(days=29), server_errors=2, subscriptions_failed=0))
+    assert finding is not None
+    assert finding.severity is Severity.NOTE
+    # Counters begin anew with the server.
+    assert finding.message.endswith("2 requests failed and the server was restarted.")
+    assert _since(before, _influxdb(server_errors=5)) is None, "what is not told has not risen"

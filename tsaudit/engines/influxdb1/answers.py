@@ -93,6 +93,11 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                     if setting in series["columns"]:
                         (value,) = influxql.column(series, setting)
                         yield "setting", setting.replace("-", "_"), "", float(value)
+            case str(name) if name in _TROUBLES:
+                for trouble, columns in _TROUBLES[name].items():
+                    known = [column for column in columns if column in series["columns"]]
+                    risen = sum(float(n) for column in known for n in influxql.column(series, column) if n)
+                    counters[trouble, ""] = counters.get((trouble, ""), 0.0) + risen
             case "shard":
                 tags = series["tags"]
                 indexes.add(tags.get("indexType", ""))
@@ -110,6 +115,14 @@ _COUNTERS: Final = {
     "points_dropped": "writePointsDropped",
     "points_failed": "writePointsErr",
 }
+
+
+_TROUBLES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "cq": {"continuous_queries_failed": ("queryFail",)},
+    "subscriber": {"subscriptions_failed": ("writeFailures",)},
+    "httpd": {"server_errors": ("serverError", "recoveredPanics")},
+}
+"""Component to what fails there, by the counters that tell it."""
 
 
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

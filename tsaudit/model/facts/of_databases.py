@@ -31,9 +31,10 @@ OF_DATABASES: Final = (
         ("kind", "name", "database", "value"),
         "what the server says of itself, as far as the user may see it: rows of the kind `setting` with limits as they "
         "are set (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; PostgreSQL's "
-        "own names), `counter` with points of a database since the start (`points_written`, `points_dropped`), or with "
-        "the age of its oldest transaction (`transaction_age`), `failure` with what fails at present and how often it "
-        "has, and one of the kind `started` with the time of the start in seconds since 1970",
+        "own names), `counter` with points of a database since the start (`points_written`, `points_dropped`, "
+        "`points_failed`), with what failed on the server (`continuous_queries_failed`, `subscriptions_failed`, "
+        "`server_errors`), or with the age of its oldest transaction (`transaction_age`), `failure` with what fails at "
+        "present and how often it has, and one of the kind `started` with the time of the start in seconds since 1970",
     ),
     Fact(
         "policies",

@@ -12,8 +12,11 @@ class ServerCounter:
     """Something that the server counts from its start on."""
 
     name: str
-    """`points_written`, `points_dropped`, or `transaction_age`."""
+    """Of a database: `points_written`, `points_dropped`, `points_failed`, or `transaction_age`. Of the server:
+    `continuous_queries_failed`, `subscriptions_failed`, `server_errors`.
+    """
     database: str
+    """Empty for the server."""
     value: int
 
 

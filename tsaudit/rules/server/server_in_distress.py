@@ -11,7 +11,8 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import many, number, percent
+from tsaudit.text import day as written
+from tsaudit.text import instant, listed, many, number, percent
 
 _NOTED: Final = 0.5
 """Share of a limit from which on it is worth a note."""
@@ -57,7 +58,6 @@ _MEANING: Final = {
     guidelines=("H5",),
     requires={"server_status"},
     uses={"partitions", "indexes"},
-    not_applicable={"influxdb1": "what it counts of its own troubles are points, which dropped-points reports"},
     thresholds=(
         Threshold(
             "max_transactions",
@@ -77,6 +77,9 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     - Locks of one statement on all partitions of a table: one for the table and each partition, and as many for each
       index. Beyond the lock table, it fails with `out of shared memory`. The limit is `max_locks_per_transaction` for
       each process that the server may have. Reported from half of it on.
+    - Continuous queries and subscriptions of InfluxDB that failed since the audit before: what they should have written
+      or sent on is missing. In the same finding, and a note by themselves: requests that ended in an error of the
+      server, and a restart.
     - Mechanisms that fail now: archiving of the write-ahead log; a replication slot that nobody reads, for which more
       log than `max_wal_size` is kept; a job of TimescaleDB whose last run failed.
 
@@ -109,6 +112,7 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
         yield from _locks(measurement, status)
     for failure in status.failures:
         yield _failing(failure)
+    yield from _risen(case, status)
 
 
 def _transactions(case: Case, status: ServerStatus) -> Iterator[Finding]:
@@ -178,5 +182,46 @@ def _failing(failure: ServerCounter) -> Finding:
         fix=fix,
         observed=failure.value,
         unit="failures",
+        facts=("server_status",),
+    )
+
+
+_LOSE_DATA: Final = frozenset({"continuous_queries_failed", "subscriptions_failed"})
+_COUNTED: Final = {
+    "continuous_queries_failed": ("continuous query", "continuous queries"),
+    "subscriptions_failed": ("write to a subscriber", "writes to subscribers"),
+    "server_errors": ("request", "requests"),
+}
+
+
+def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
+    """What failed since the audit before, all in one finding. On the first day nobody knows when it was."""
+    day = case.timeline.previous
+    before = day.server if day else None
+    if day is None or before is None:
+        return
+    is_restarted = None not in (before.started, status.started) and before.started != status.started
+    risen = {}
+    for name in _COUNTED:
+        then = 0 if is_restarted else before.counted(name, "")
+        now = status.counted(name, "")
+        if now is not None and then is not None and now > then:
+            risen[name] = now - then
+    words = [f"{many(count, *_COUNTED[name])} failed" for name, count in risen.items()]
+    words += ["the server was restarted"] if is_restarted else []
+    if not words:
+        return
+    lost = sum(count for name, count in risen.items() if name in _LOSE_DATA)
+    yield Finding(
+        subject=Subject(),
+        message=f"Since the audit of {written(day.day)}, {listed(words)}.",
+        impact=Impact(Currency.MECHANISM, is_enforced=None, how="the server's counters") if lost else None,
+        fix="Find the reason in the server's log." if risen else "Find out whether somebody meant to.",
+        observed=float(sum(risen.values())),
+        unit="failures",
+        evidence=(
+            *(Evidence(name.replace("_", " "), number(count)) for name, count in risen.items()),
+            *([Evidence("started", instant(status.started))] if is_restarted and status.started else []),
+        ),
         facts=("server_status",),
     )
