@@ -63,6 +63,9 @@ def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
         (impact(Currency.MECHANISM, days_left=14), CRITICAL),
         (impact(Currency.MECHANISM, days_left=14, is_enforced=False), WARNING),
         (impact(Currency.ANSWERS), WARNING),
+        (impact(Currency.READS, 999_999), NOTE),
+        (impact(Currency.READS, 1_000_000), WARNING),
+        (impact(Currency.READS, 10**12), WARNING),
     ],
 )
 def test_table(cost: Impact, expected: Severity) -> None:

@@ -83,6 +83,17 @@ def test_days_left_where_nothing_freezes_them(millions: int, a_day: int, severit
     assert (finding and finding.severity) == severity
 
 
+def test_a_rate_counts_only_once_autovacuum_is_overdue() -> None:
+    """The server was told to let them get old: at 1,100 million it has only begun to freeze."""
+    settings = SETTINGS | {"autovacuum_freeze_max_age": 1_000.0 * MILLION}
+    points = tuple(Point(DAY - timedelta(days=ago), (1_100 - 50 * ago) * float(MILLION)) for ago in range(20, 0, -1))
+    past = Timeline(points={("transaction_age", Subject("shop")): points})
+    status = dataclasses.replace(_aged(1_100).server or ServerStatus(), settings=settings)
+    finding = _found(dataclasses.replace(_aged(1_100), server=status), past)
+    assert finding is not None
+    assert finding.severity is Severity.NOTE
+
+
 @pytest.mark.parametrize(
     ("partitions", "indexes", "severity"),
     [
