@@ -178,6 +178,9 @@ def test_silence_when_kept(rule: Rule, case: Case, engine: str, database: Databa
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_cases_when_compared_with_what_the_rule_declares(rule: Rule) -> None:
+    if getattr(importlib.import_module(module_of(rule)), "CASES", None) == ():
+        # Its tests say why no data set breaks it, and start servers instead.
+        return
     covered = {engine for case in cases_of(rule) for engine in case.engines or rule.engines}
     where = f"CASES in {module_of(rule).replace('.', '/')}.py"
     missing, more = (", ".join(sorted(one)) for one in (rule.engines - covered, covered - rule.engines))
