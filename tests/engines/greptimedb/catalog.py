@@ -22,14 +22,18 @@ _Shape = Mapping[str, pa.DataType]
 _TEXT, _BIG, _COUNT, _SMALL = pa.string(), pa.int64(), pa.uint64(), pa.uint32()
 
 
-def views(version: Version, databases: Sequence[str], tables: Sequence[Stored], counted: bool) -> dict[str, pa.Table]:
-    """Name of each view to its rows. `counted`: whether the regions tell how much is in them."""
+def views(
+    version: Version, databases: Sequence[str], tables: Sequence[Stored], counted: bool, down: Mapping[int, int]
+) -> dict[str, pa.Table]:
+    """Name of each view to its rows. `counted`: whether the regions tell how much is in them; `down`: region to the
+    seconds for which its leader has been down.
+    """
     fillers: dict[str, tuple[_Shape, Callable[[], Iterator[Values]]]] = {
         "schemata": (_SCHEMATA, lambda: _schemata(databases)),
         "tables": (_TABLES, lambda: _tables(tables, counted)),
         "key_column_usage": (_KEY_COLUMN_USAGE, lambda: _key_column_usage(version, tables)),
         "partitions": (_PARTITIONS, lambda: _partitions(version, tables)),
-        "region_peers": (_REGION_PEERS, lambda: _region_peers(tables)),
+        "region_peers": (_REGION_PEERS, lambda: _region_peers(tables, down)),
         "region_statistics": (_region_statistics_shape(version), lambda: _region_statistics(version, tables)),
         "build_info": (_BUILD_INFO, lambda: iter([("main", "7fd0a7bb9877", "7fd0a7bb", "true", version.text)])),
         "columns": (_COLUMNS, lambda: iter(())),
@@ -305,10 +309,12 @@ _REGION_PEERS: Final = {
 }
 
 
-def _region_peers(tables: Sequence[Stored]) -> Iterator[Values]:
+def _region_peers(tables: Sequence[Stored], down: Mapping[int, int]) -> Iterator[Values]:
     for t in tables:
         for region in t.regions:
-            yield CATALOG, t.database, t.name, region.id, 0, "", "Yes", "ALIVE", None
+            status = "DOWNGRADED" if region.id in down else "ALIVE"
+            yield CATALOG, t.database, t.name, region.id, 0, "", "Yes", status, down.get(region.id)
+            yield CATALOG, t.database, t.name, region.id, 1, "", "No", "DOWNGRADED", 3_600
 
 
 def _region_statistics_shape(version: Version) -> _Shape:

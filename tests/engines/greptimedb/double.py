@@ -74,6 +74,8 @@ class GreptimeDB:
         """In which timestamps without one are read and printed, unless a session says otherwise."""
         self.counted = counted
         """Whether the regions' statistics can be had."""
+        self.down: dict[int, int] = {}
+        """Region to the seconds for which its leader has been down."""
         self.delay_s = 0.0
         """How long a SELECT takes before its first row."""
         self.statements: list[str] = []
@@ -180,7 +182,7 @@ class GreptimeDB:
         return Answer([ResultColumn("Table", 253), ResultColumn("Create Table", 253)], rows)
 
     def _select(self, text: str, session: Session) -> Answer:
-        if "information_schema" in text and (self._views_are_old or self.hides_columns):
+        if "information_schema" in text and (self._views_are_old or self.hides_columns or self.down):
             self._register_views()
         if "region_statistics" in text and not self.counted:
             raise MysqlError(1815, "(Internal): Failed to collect region statistics")
@@ -316,7 +318,7 @@ class GreptimeDB:
         catalog.register_schema("information_schema", datafusion.catalog.Schema.memory_schema())
         schema = catalog.schema("information_schema")
         databases = sorted({database for database, _ in self.tables})
-        for name, rows in views(self.version, databases, list(self.tables.values()), self.counted).items():
+        for name, rows in views(self.version, databases, list(self.tables.values()), self.counted, self.down).items():
             if name == "columns" and self.hides_columns:
                 rows = rows.filter(pc.equal(rows["table_schema"], "information_schema"))
             schema.register_table(name, _table(rows, f"v{next(_numbers)}"))

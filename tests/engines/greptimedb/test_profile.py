@@ -13,8 +13,12 @@ from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.examples import examples
+from tests.rules.cases import run_rule
 from tsaudit.collect import probe
 from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Severity
+from tsaudit.model.subject import Subject
+from tsaudit.rules.server.server_in_distress import server_in_distress
 
 _PARTS = ["a", "é", '"', "'", "`", "\\", "\n", ";", "--", "/*", " ", ",", "=", "%s", "%(x)s", "'; --", "{{ x }}", "$1"]
 _NAMES = st.lists(st.sampled_from(_PARTS)).map(lambda parts: "n" + "".join(parts))
@@ -65,3 +69,24 @@ def test_long_values_of_tags_are_told_apart_to_their_end(greptimedb: GreptimeDB)
     assert found.series is not None
     assert found.series.value == 3
     assert "left(" in found.statements["row_sample"]
+
+
+@pytest.mark.parametrize("version", ["0.17.2", "1.1.4"])
+def test_region_whose_leader_is_down(version: str) -> None:
+    server = GreptimeDB(version)
+    parts = ("host < 'b'", "host >= 'b'")
+    settled = Greptime(partition_by=("host",), partitions=parts)
+    rows = [Row(at, {"host": host}, {"ms": 1.0}) for at in times(9) for host in ("a", "b")]
+    table = Table("hits", ("host",), {"ms": "float"}, rows, key=("host", "time"), greptime=settled)
+    target = write(Dataset([table], database="shop"), "greptimedb", server)
+    (hits,) = server.tables.values()
+    assert collected(target).server is None
+    # A region that is being moved is not down for long.
+    server.down = {hits.regions[0].id: 5, hits.regions[1].id: 300}
+    profile = collected(target)
+    server.stop()
+    assert profile.server is not None
+    assert [(one.name, one.database) for one in profile.server.failures] == [("region 1 of hits", "shop")]
+    (finding,) = run_rule(server_in_distress, profile).findings
+    assert finding.message == "The leader of region 1 of hits is down."
+    assert (finding.subject, finding.severity) == (Subject("shop"), Severity.CRITICAL)

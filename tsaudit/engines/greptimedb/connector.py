@@ -46,6 +46,9 @@ class GreptimeConnection:
         asked = CatalogQueries(self._transport, self._known, rows, time.monotonic() + timeout_s)
         if fact == "databases":
             return rows.reading(asked.stream(queries.render("greptimedb", fact), FACTS[fact].columns, [pa.string()]))
+        if fact == "server_status":
+            rows.statements = 0
+            return rows.reading(database_facts.server_status(asked))
         if parameters.get("measurement") is None:
             rows.statements = 0  # statements are counted when sent: most responses are already known from another fact
             return rows.reading(database_facts.answer(fact, asked, parameters))

@@ -151,6 +151,27 @@ def _stored_rows(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterat
     )
 
 
+def server_status(asked: CatalogQueries) -> Iterator[pa.RecordBatch]:
+    """The regions whose leader is down; none where the server does not tell."""
+    down = asked.once(statement("server_status")) if "region_peers" in _views(asked) else []
+    tables_of(asked)
+    of_all = (asked.known.tables or {}).items()
+    known = {table.id: (database, name) for database, own in of_all for name, table in own.items()}
+    found = [(row["region_id"] & _NUMBER, known.get(row["region_id"] >> 32, ("", "a table"))) for row in down]
+    yield pa.record_batch(
+        {
+            "kind": pa.array(["failure"] * len(found), pa.string()),
+            "name": pa.array([f"region {number} of {table}" for number, (_, table) in found], pa.string()),
+            "database": pa.array([database for _, (database, _) in found], pa.string()),
+            "value": pa.array([1.0] * len(found), pa.float64()),
+        }
+    )
+
+
+_NUMBER: Final = (1 << 32) - 1
+"""Of a region within its table, in the lower half of its ID; the upper half is the ID of the table."""
+
+
 _ANSWERS: Final[Mapping[str, Callable[[_Question], Iterable[Row]]]] = {
     "measurements": _measurements,
     "columns": _columns,

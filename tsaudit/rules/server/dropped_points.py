@@ -27,7 +27,10 @@ _DROPPED, _FAILED, _WRITTEN = "points_dropped", "points_failed", "points_written
     guidelines=("A1", "C7"),
     requires={"server_status"},
     uses={"series_listing", "tag_values", "field_types"},
-    not_applicable={"postgresql": "it rejects a whole statement, which its client sees, and counts none"},
+    not_applicable={
+        "postgresql": "it rejects a whole statement, which its client sees, and counts none",
+        "greptimedb": "it does not report over SQL, for all nodes, what it rejected",
+    },
 )
 def dropped_points(case: Case) -> Iterator[Finding]:
     """Points that the server dropped or refused since the audit before, by its own counters.

@@ -26,7 +26,16 @@ _PROCESSES: Final = (
     "max_wal_senders",
 )
 """Settings whose sum is the number of processes, and prepared transactions, that have a share of the lock table."""
+_STOPS_WRITES: Final = frozenset({"region"})
+"""What rejects writes as long as it fails."""
 _MEANING: Final = {
+    "region": (
+        "The leader of {name} is down",
+        (
+            "Start its datanode again, or let the cluster move the region to another one. Until then writes to it are "
+            "rejected, and queries of it fail."
+        ),
+    ),
     "archiving": (
         "Archiving of the write-ahead log fails",
         (
@@ -81,7 +90,8 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
       or sent on is missing. In the same finding, and a note by themselves: requests that ended in an error of the
       server, and a restart.
     - Mechanisms that fail now: archiving of the write-ahead log; a replication slot that nobody reads, for which more
-      log than `max_wal_size` is kept; a job of TimescaleDB whose last run failed.
+      log than `max_wal_size` is kept; a job of TimescaleDB whose last run failed; a region of GreptimeDB whose leader
+      has been down for a minute, which rejects writes now.
 
     ## Why it matters
 
@@ -102,6 +112,7 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     - The lock table: https://www.postgresql.org/docs/current/runtime-config-locks.html
     - Archiving: https://www.postgresql.org/docs/current/continuous-archiving.html
     - Replication slots: https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS
+    - Regions of GreptimeDB: https://docs.greptime.com/reference/sql/information-schema/region-peers/
     - Jobs of TimescaleDB: https://docs.timescale.com/api/latest/informational-views/job_stats/
     """
     status = case.profile.server
@@ -173,12 +184,18 @@ def _locks(measurement: Measurement, status: ServerStatus) -> Iterator[Finding]:
 
 
 def _failing(failure: ServerCounter) -> Finding:
-    words, fix = _MEANING[failure.name.split(" ", 1)[0]]
+    kind = failure.name.split(" ", 1)[0]
+    (words, fix), stops = _MEANING[kind], kind in _STOPS_WRITES
     often = f", {many(failure.value, 'time')} so far" if failure.value > 1 else ""
     return Finding(
         subject=Subject(failure.database),
         message=f"{words.format(name=failure.name)}{often}.",
-        impact=Impact(Currency.MECHANISM, is_enforced=None, how="the server's own state"),
+        impact=Impact(
+            Currency.MECHANISM,
+            days_left=0 if stops else None,
+            is_enforced=True if stops else None,
+            how="the server's own state",
+        ),
         fix=fix,
         observed=failure.value,
         unit="failures",
