@@ -69,7 +69,7 @@ def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None =
     alike: dict[frozenset[str], list[str]] = defaultdict(list)
     for name, measurement in inside.items():
         if not case.engine.has_given_columns(measurement):
-            alike[frozenset(measurement.columns)].append(name)
+            alike[_schema(case, measurement)].append(name)
     found: list[Grid] = []
     for names in alike.values():
         first, rest = inside[names[0]], set(names)
@@ -95,7 +95,7 @@ def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple
     for family in case.name_families(inside):
         alike: dict[frozenset[str], list[str]] = defaultdict(list)
         for name in family.members:
-            alike[frozenset(inside[name].columns)].append(name)
+            alike[_schema(case, inside[name])].append(name)
         members = max(alike.values(), key=len)
         is_dated = "{date}" in family.template
         if len(members) > 1 and (is_dated or _has_values(inside[members[0]])):
@@ -104,6 +104,20 @@ def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple
     taken = {name for family, _ in found for name in family.members}
     rest = {name: m for name, m in inside.items() if name not in taken and _has_values(m)}
     return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest, fewest))]
+
+
+def _schema(case: Case, measurement: Measurement) -> frozenset[str]:
+    """The names of its columns, in SQL with their types: a table for each type of value cannot be merged."""
+    types = {field.key: " ".join(map(_wide, field.types)) for field in measurement.fields}
+    is_typed = case.engine.infers_roles
+    return frozenset(f"{name} {types.get(name, '')}" if is_typed else name for name in measurement.columns)
+
+
+def _wide(data_type: str) -> str:
+    """The type, whatever its size: nobody keeps tables apart because of that."""
+    if is_integer(data_type):
+        return "integer"
+    return "number" if is_number(data_type) else "text" if is_text(data_type) else data_type.upper()
 
 
 def _has_values(measurement: Measurement) -> bool:

@@ -115,6 +115,25 @@ def test_types_of_every_kind(made: Made, postgresql: Postgresql) -> None:
 
 
 @pytest.mark.parametrize(
+    "generated",
+    ["BIGINT GENERATED ALWAYS AS IDENTITY", "BIGSERIAL", "UUID DEFAULT gen_random_uuid()"],
+    ids=["identity", "sequence", "random ID"],
+)
+def test_number_that_partitions_force_into_the_key_is_no_tag(made: Made, generated: str) -> None:
+    profile = collected(
+        made(
+            f"CREATE TABLE t (id {generated}, time TIMESTAMPTZ, host TEXT, v DOUBLE PRECISION, PRIMARY KEY (id, time))"
+            " PARTITION BY RANGE (time)",
+            "CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')",
+            "INSERT INTO t (time, host, v) SELECT '2026-03-30'::DATE + i * '1 min'::INTERVAL, 'h' || i % 3, i / 7.0 "
+            "FROM generate_series(1, 90) AS i",
+        )
+    )
+    (t,) = profile.measurements
+    assert ([tag.key for tag in t.tags], [field.key for field in t.fields]) == (["host"], ["id", "v"])
+
+
+@pytest.mark.parametrize(
     ("kind", "inside", "outside"),
     [
         ("TIMESTAMPTZ", ["2026-03-01 08:00+02", "2026-03-31 05:59:59.999999+00"], ["2026-03-31 06:00+00", "infinity"]),

@@ -236,6 +236,22 @@ def _alike(
     return a_profile(*(a_measurement(n, fields=columns, kind=kind) for n in names), engine="duckdb")
 
 
+def _boilers(types: Iterable[str]) -> Profile:
+    """Tables that differ in the type of one column."""
+    fields = (a_field("temperature", ("DOUBLE",)), a_field("pressure", ("DOUBLE",)))
+    return a_profile(
+        *(
+            a_measurement(f"{city}_boilers", fields=(*fields, a_field("state", (kind,))), kind=TableKind.SERIES)
+            for city, kind in zip(CITIES, types, strict=True)
+        )
+    )
+
+
+def test_tables_of_one_type_of_value_each_are_kept_apart() -> None:
+    assert run_rule(rule, _boilers(("DOUBLE", "BIGINT", "BOOLEAN", "VARCHAR", "DOUBLE[]"))).outcome is Outcome.PASS
+    assert run_rule(rule, _boilers(("INTEGER", "BIGINT", "SMALLINT", "BIGINT", "UINTEGER"))).outcome is Outcome.FAIL
+
+
 def test_tables_with_the_same_columns_are_one_list() -> None:
     (finding,) = run_rule(rule, _alike([f"{city}_boilers" for city in CITIES], "temperature", "pressure")).findings
     assert finding.subject == Subject("main", "{part_1}_boilers")
