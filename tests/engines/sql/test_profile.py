@@ -109,6 +109,22 @@ def test_answer_makes_no_sense(written_sql: Writer, fact: str) -> None:
         assert {g.measurement for g in profile.gaps} == {"logs"}
 
 
+@pytest.mark.parametrize("value", [-6.0, float("nan"), float("inf")])
+def test_count_that_cannot_be_is_a_gap(tmp_path: Path, value: float) -> None:
+    target = file_with("duckdb", tmp_path / "a.db", "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE)")
+
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == "row_estimate":
+            return Rows("x", iter([pa.record_batch({"measurement": ["t"], "rows": [value], "state": ["s"]})]))
+        return None
+
+    profile = collected_with(target, tampering)
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.reason) == ("row_estimate", Reason.FAILED)
+    assert f"rows is {value:g}" in gap.detail
+    assert profile.measurements[0].rows_total is None
+
+
 @pytest.mark.parametrize("fact", ["null_counts", "series_listing"])
 def test_statement_is_denied(written_sql: Writer, fact: str) -> None:
     target = written_sql(Dataset([_logs(("time", "host"))]))
