@@ -21,7 +21,7 @@ from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import How, Measurement, Profile, Reason, Storage
+from tsaudit.model.profile import How, Measurement, Profile, Reason, Storage, TableKind
 from tsaudit.model.timeline import figures, stored_bytes
 
 
@@ -184,7 +184,8 @@ def test_sqlite_text_times_in_all_iso_forms(tmp_path: Path) -> None:
 
 def test_table_without_time_is_read_whole(written_sql: Writer, tmp_path: Path) -> None:
     statements = ("CREATE TABLE t (host VARCHAR, v DOUBLE)", "INSERT INTO t VALUES ('a', 1.5), ('b', NULL)")
-    (t,) = collected(file_with(written_sql.engine, tmp_path / "x.db", *statements)).measurements
+    series = {"t": Columns(kind=TableKind.SERIES)}
+    (t,) = collected(file_with(written_sql.engine, tmp_path / "x.db", *statements, columns=series)).measurements
     assert t.time_column is None
     assert t.series is not None
     assert (t.series.value, t.series.source.scope) == (2, "all rows: the table has no time column")
@@ -273,7 +274,7 @@ def test_duckdb_types_of_every_kind(tmp_path: Path) -> None:
     assert t.rows is not None
     assert t.rows.value == 3
     assert t.last_time == datetime(2026, 3, 31, 5, 30, tzinfo=UTC)
-    assert {x.key for x in t.tags} == {"a_uuid", "an_enum", "a_bool"}
+    assert {x.key for x in t.tags} == {"a_uuid", "an_enum"}
     assert t.series is not None
     assert t.series.value == 2
     for item in t.fields:
