@@ -67,6 +67,8 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
     ages = [window.end - figure.source.as_of for figure in _figures(before)]
     if not ages or max(ages) > max_age or min(ages) < timedelta(0) or not _same_rows(draft, before, window):
         return draft
+    if draft.is_indexed and _is_first_week(before):
+        return draft
     now = draft.measurement
     known = replace(
         before,
@@ -85,6 +87,11 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
     # How it stores the time does not go into the profile.
     time = TimeColumn(before.time_column, TimeKind.TIMESTAMP, before.time_reason) if before.time_column else None
     return replace(draft, measurement=known, time=time, reused=True)
+
+
+def _is_first_week(before: Measurement) -> bool:
+    """Whether a listing a day is still needed to know what kind its tags' values are of."""
+    return any(tag.over_time is not None and tag.over_time.kind == "unknown" for tag in before.tags)
 
 
 def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:

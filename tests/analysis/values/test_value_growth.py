@@ -178,3 +178,15 @@ def test_new_a_day_of_a_sketch_and_of_days_without_audit(monkeypatch: pytest.Mon
     assert value_growth.arrivals_per_day(values) == 200
     monkeypatch.setattr(value_sets, "MAX_EXACT", 5000)
     assert rate(*[100] * 21, *[2000] * 7) == pytest.approx(2000, rel=0.1)
+
+
+def test_listings_that_would_have_been_unchanged_count_as_days() -> None:
+    """An unchanged index is listed once a week: what it held between is known."""
+    values = ValueSet.empty()
+    for number in (0, 1, 7):
+        values = values.observe([f"h{i}" for i in range(1600)], day(number))
+    index = value_growth.index(values, None)
+    assert (index.kind, index.days) == ("bounded", 8)
+    # A listing of one day does not show the others, nor do two listings a week apart show what came between.
+    assert value_growth.index(values, 1).kind == "unknown"
+    assert value_growth.index(values, 5).kind == "unknown"

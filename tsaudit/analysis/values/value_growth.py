@@ -21,6 +21,8 @@ _WEEKEND: Final = 2
 _QUIET: Final = 0.25
 """Share of the rate of other days up to which a day is quiet beside them."""
 _FEWEST_DAYS: Final = 7
+_FEWEST_LISTINGS: Final = 3
+"""Of listings that contain what came between them: one that would be unchanged is not repeated for up to a week."""
 _BOUNDED: Final = 0.1
 _UNBOUNDED: Final = 0.8
 _UNBOUNDED_TURNOVER: Final = 0.5
@@ -36,7 +38,7 @@ class ValueIndex:
     """Whether the values of a tag are bounded, judging from the last 28 days."""
 
     kind: ValuesKind
-    """`unknown` with fewer than 7 observed days; never `unbounded` with at most 1000 values."""
+    """`unknown` with fewer than 7 days; never `unbounded` with at most 1000 values."""
     beta: float | None
     """How the number of distinct values grows with the days: 0 if they are the same every day, 1 if all are new every
     day; None if unknown.
@@ -46,7 +48,7 @@ class ValueIndex:
     values: SetEstimate
     """Distinct values over these days."""
     days: int
-    """Observed days, from the first one that had values."""
+    """Days from the first one that had values: those observed, and those between that the listings contain."""
 
 
 def index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
@@ -56,9 +58,10 @@ def index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
     written. If it is more than 1, the values of a single day are derived; see `_of_one_day`.
     """
     window = _window(values)
-    if len(window) < _FEWEST_DAYS:
+    days = _days(window, listing_days)
+    if days < _FEWEST_DAYS:
         start = int(window[0]) if len(window) else 0
-        return ValueIndex("unknown", None, None, values.counted(values.last >= start), len(window))
+        return ValueIndex("unknown", None, None, values.counted(values.last >= start), days)
     if listing_days == 1:
         total = values.counted(values.last >= window[0])
         first = float(values.distinct[np.searchsorted(values.days, window[0])])
@@ -72,7 +75,14 @@ def index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
     kind = _kind(beta, turnover, total.value)
     if kind == "bounded" and not could_be_bounded:
         kind = "churning"
-    return ValueIndex(kind, beta, turnover, total, len(window))
+    return ValueIndex(kind, beta, turnover, total, days)
+
+
+def _days(window: Days, listing_days: int | None) -> int:
+    """How many days the observations show."""
+    if len(window) < _FEWEST_LISTINGS or (listing_days is not None and np.diff(window).max() > listing_days):
+        return len(window)
+    return int(window[-1] - window[0]) + 1
 
 
 def arrivals_per_day(values: ValueSet) -> float | None:
