@@ -452,3 +452,62 @@ def test_quiet_counts_when_days_are_missing_seldom_grow() -> None:
         on = [FIRST + timedelta(days=int(day)) for day in known]
         grew += any(detect(on[:n], values[:n].tolist()).kind == "growth" for n in range(5, 21))
     assert grew <= 5
+
+
+@pytest.mark.parametrize("quiet", [3, 5, 9])
+def test_growth_that_stopped_is_flat_and_promises_no_date(quiet: int) -> None:
+    """300 series, 900 more a day for ten days, and then none: the limit is 3,500 away."""
+    counts = [*deployment(10), *[9_300.0] * quiet]
+    growth = detect(days(len(counts)), counts)
+    assert (growth.kind, growth.growth_per_day) == ("growth", 0)
+    assert quiet <= growth.flat_days <= quiet + 1
+    assert growth.doubling_days is None
+    ahead = forecast(days(len(counts)), counts, 12_800)
+    assert ahead is not None
+    assert ahead.days is None
+
+
+@pytest.mark.parametrize("quiet", [0, 1, 2])
+def test_a_weekend_is_no_end_of_a_growth(quiet: int) -> None:
+    counts = [*deployment(10), *[9_300.0] * quiet]
+    assert detect(days(len(counts)), counts).flat_days == 0
+
+
+def test_growth_that_slows_down_is_not_flat() -> None:
+    counts = [10_000.0] * 30 + [10_000 + 30_000 * (1 - 0.9**n) for n in range(1, 21)]
+    assert detect(days(50), counts).flat_days == 0
+
+
+@pytest.mark.parametrize("ago", range(1, 10))
+def test_one_empty_day_changes_neither_rate_nor_date(ago: int) -> None:
+    counts = [10_000.0] * 30 + [10_000 + 200.0 * n for n in range(1, 21)]
+    bad = [*counts]
+    bad[-ago] = 0.0
+    whole, holed = (detect(days(50), series) for series in (counts, bad))
+    assert holed.growth_per_day == pytest.approx(whole.growth_per_day, rel=0.12)
+    assert holed.shape == whole.shape
+    dates = [forecast(days(50), series, 16_000) for series in (counts, bad)]
+    assert dates[0] is not None
+    assert dates[1] is not None
+    assert dates[0].days is not None
+    assert dates[1].days == pytest.approx(dates[0].days, rel=0.12)
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.015, 0.02])
+def test_growth_that_compounds_is_dated_by_its_law_however_slow(rate: float) -> None:
+    counts = [round(100_000 * (1 + rate) ** n) for n in range(60)]
+    for ahead in (40, 60, 90):
+        found = forecast(days(60), counts, 100_000 * (1 + rate) ** (59 + ahead))
+        assert found is not None
+        assert found.days == pytest.approx(ahead, rel=0.1)
+
+
+def test_a_date_does_not_contradict_the_rate() -> None:
+    """From the first day of a growth to three weeks after its end, no date is sooner than at the rate that is said."""
+    counts = [100_000.0] * 30 + [100_000 + 2_000.0 * n for n in range(1, 15)] + [128_000.0] * 21
+    for count in range(34, len(counts)):
+        growth = detect(days(count), counts[:count])
+        ahead = forecast(days(count), counts[:count], 131_500)
+        if growth.kind == "growth" and ahead is not None and ahead.days is not None:
+            left = 131_500 - counts[count - 1]
+            assert ahead.days >= 0.8 * left / (growth.growth_per_day * counts[count - 1]), count

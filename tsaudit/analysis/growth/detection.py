@@ -23,7 +23,7 @@ from tsaudit.analysis.growth.daily import Array, Daily, prepared
 from tsaudit.analysis.growth.evidence import GrowthEvidence
 from tsaudit.analysis.growth.levels import newest_step
 from tsaudit.analysis.growth.lines import without_steps
-from tsaudit.analysis.growth.outlook import line_through, outlook
+from tsaudit.analysis.growth.outlook import Line, line_through, outlook
 from tsaudit.analysis.growth.windows import Flags
 from tsaudit.model.finding import INTERVAL_DAYS, Forecast
 
@@ -44,7 +44,7 @@ class Growth:
     onset: date | None
     """First day of the growth, or of the newest step; None where it was there from the start, or there is none."""
     growth_per_day: float
-    """Relative to the count of the last day: 0.05 is 5% a day. 0 unless growing."""
+    """Relative to the count of the last day: 0.05 is 5% a day. 0 unless growing, and while it does not rise."""
     step_ratio: float | None
     """Level after the newest step by the level before it; None unless the kind is `step`."""
     provisional: bool
@@ -55,18 +55,28 @@ class Growth:
     """The level before the onset; None without an onset."""
     points: int
     """Days examined: those with a value among the last 90."""
+    flat_days: int = 0
+    """The last days in which a growth has not gone on, 3 or more; 0 if it goes on, or nothing grows."""
+    compounds: bool = False
+    """Whether as large a share is added every day, rather than as many; False unless growing."""
+    has_season: bool = False
+    """Whether the counts have a weekly season, so that only those of one weekday can be compared."""
 
     @property
     def doubling_days(self) -> float | None:
         """In how many days it doubles at the rate of the last day; None unless growing.
 
-        Only growth that speeds up compounds. Any other adds as much each day as on the last one, so that it doubles
-        when it has added its present size.
+        Growth that does not compound doubles when it has added its present size.
         """
-        if self.kind != "growth":
-            return None
-        compounds = self.shape == "speeding up"
-        return math.log(2) / math.log1p(self.growth_per_day) if compounds else 1 / self.growth_per_day
+        return None if self.growth_per_day <= 0 else self.days_until(math.log(2))
+
+    def days_until(self, distance: float) -> float:
+        """Days at the rate of the last day until it is larger by `distance`, in logs; infinite without such a rate."""
+        if self.growth_per_day <= 0:
+            return math.inf
+        if self.compounds:
+            return distance / math.log1p(self.growth_per_day)
+        return math.expm1(distance) / self.growth_per_day
 
 
 def detect(days: Sequence[date], values: Sequence[float], least: float = _ONE) -> Growth:
@@ -97,12 +107,23 @@ def forecast(
         return forecast(0.0, 0.0, 0.0)
     if growth.kind != "growth":
         return None
-    distance = math.log(limit / history.season_peak) - float(history.logs[-1])
-    found = outlook(history.times, history.logs, noise, distance, growing)
-    if found.middle <= INTERVAL_DAYS:
-        return forecast(found.middle, found.low, found.high)
-    present = max(found.at_present_rate, INTERVAL_DAYS + 1)
-    return forecast(present, min(found.low, present), max(found.high, present))
+    distance = math.log(limit / history.season_peak) - float(history.tamed[-1])
+    found = outlook(history.times, history.tamed, noise, distance, growing)
+    low, high = found.low, found.high
+    if found.middle > INTERVAL_DAYS:
+        present = max(found.at_present_rate, INTERVAL_DAYS + 1)
+        low, high = min(low, present), max(high, present)
+    middle = _no_sooner(found.middle, growth, distance, noise)
+    return forecast(middle, min(low, middle), max(high, middle) if middle <= INTERVAL_DAYS else high)
+
+
+def _no_sooner(middle: float, growth: Growth, distance: float, noise: float) -> float:
+    """Days to the limit that do not contradict the rate that is reported, which is mostly noise in a noisy count."""
+    at_rate = growth.days_until(max(distance, limits.LEAST_DISTANCE))
+    if noise > limits.RATE_NOISY and not growth.flat_days:
+        return middle
+    # Far ahead, where nothing is known but the present rate, that is the date; else real growth slows.
+    return at_rate if at_rate > INTERVAL_DAYS else max(middle, at_rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +147,8 @@ def _within_horizon(days: float) -> float | None:
 def _evaluated(history: Daily, older: _Older) -> tuple[Growth, float, int]:
     """The verdict, the noise of daily changes, and how many points have been growing."""
     provisional = not _reaches(history, limits.ENOUGH_DAYS, limits.ENOUGH_POINTS)
-    unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points)
+    has_season = history.season_peak > 1
+    unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points, has_season=has_season)
     if not _reaches(history, limits.FEWEST_DAYS, limits.FEWEST_POINTS):
         return unknown, 0.0, 0
     seen = GrowthEvidence(history.times, history.logs)
@@ -155,13 +177,16 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         is_open = GrowthEvidence(long.times, long.logs).is_open()
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open))
+    flat = _flat_points(history, begin or 0)
     return replace(
         unknown,
         kind="growth",
         onset=onset,
         before=before,
-        growth_per_day=_rate(history, begin or 0, noise),
+        growth_per_day=_rate(history, begin or 0, noise, flat),
         shape=_shape(history, begin or 0),
+        flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
+        compounds=_compounds(history, begin or 0),
     )
 
 
@@ -200,21 +225,61 @@ def _best_bend(times: Array, values: Array) -> tuple[float, int]:
     return float(explained[best]), best
 
 
-def _rate(history: Daily, begin: int, noise: float) -> float:
-    """Relative growth a day at the last count, by the straight or the exponential line that fits better."""
+def _rate(history: Daily, begin: int, noise: float, flat: int) -> float:
+    """Relative growth a day at the last count, by the straight or the exponential line that fits better.
+
+    `flat`: the last points in which it has not gone on; 0 if it does.
+    """
     wanted = limits.RATE_NOISY_POINTS if noise > limits.RATE_NOISY else limits.RATE_POINTS
-    last = slice(-min(max(history.points - begin, 3), wanted), None)
-    times, logs = history.times[last], history.logs[last]
-    relative = np.exp(logs - logs[-1])
-    exponential, linear = line_through(times, logs), line_through(times, relative)
+    last = slice(-(flat or min(max(history.points - begin, 3), wanted)), None)
+    exponential, linear = _laws(history.times[last], _without_step(history.times[last], history.tamed[last]))
     rate = linear.slope if linear.misfit < exponential.misfit else math.expm1(exponential.slope)
-    return max(rate, limits.STILL)
+    return max(rate, 0.0 if flat else limits.STILL)
+
+
+def _laws(times: Array, logs: Array) -> tuple[Line, Line]:
+    """The exponential and the straight line, this relative to the last count."""
+    return line_through(times, logs), line_through(times, np.exp(logs - logs[-1]))
+
+
+def _without_step(times: Array, logs: Array) -> Array:
+    """The logs without a change a day that stands out from all others, which takes their median instead."""
+    lasted = np.diff(times)
+    changes = np.diff(logs) / lasted
+    if len(changes) < limits.SHAPE_FEWEST:
+        return logs
+    usual = limits.LONELY * np.sort(np.abs(changes))[-2] + limits.LONELY_LEAST
+    changes = np.where(np.abs(changes) > usual, np.median(changes), changes)
+    return np.concatenate([[0.0], np.cumsum(changes * lasted)])
+
+
+def _compounds(history: Daily, begin: int) -> bool:
+    last = slice(-min(max(history.points - begin, 3), limits.LAW_WINDOW), None)
+    exponential, linear = _laws(history.times[last], _without_step(history.times[last], history.tamed[last]))
+    return exponential.misfit <= linear.misfit
+
+
+def _flat_points(history: Daily, begin: int) -> int:
+    """The last points over which the growth has certainly not gone on; 0 if there are too few for that, or it may."""
+    times, relative = history.times, np.exp(history.tamed - history.tamed[-1])
+    found = 0
+    for first in range(len(times) - limits.FLAT_DAYS - 1, begin, -1):
+        x = times[first:] - times[first:].mean()
+        spread = float((x * x).sum())
+        before = max(begin - 1, 0)
+        rise = float(relative[first] - relative[before]) / max(float(times[first] - times[before]), 1.0)
+        slope = float((x * relative[first:]).sum()) / spread
+        most = slope + limits.FLAT_ERRORS * history.noise / math.sqrt(spread)
+        if slope > limits.FLAT * rise or most > limits.FLAT_AT_MOST * rise:
+            break
+        found = len(times) - first
+    return found
 
 
 def _shape(history: Daily, begin: int) -> GrowthShape:
     """By the counts added a day in the older and in the newer half of the growth, the last 28 points at most."""
     last = slice(max(begin - 1, history.points - limits.SHAPE_POINTS, 0), None)
-    times, counts = history.times[last], history.counts[last]
+    times, counts = history.times[last], np.exp(history.tamed[last])
     if len(times) < limits.SHAPE_FEWEST:
         return "undecided"
     middle = len(times) // 2

@@ -128,6 +128,15 @@ RATE_POINTS: Final = 7
 RATE_NOISY_POINTS: Final = 14
 RATE_NOISY: Final = 0.03
 """Of counts noisier than this, rates are those of a longer time."""
+LAW_WINDOW: Final = 28
+"""Points by which it is decided whether a growth compounds."""
+FLAT_DAYS: Final = 3
+"""So many days without a rise are no weekend: the growth has stopped, until it goes on ..."""
+FLAT: Final = 0.1
+"""... where they rise by less than this share of the growth before, and certainly by less than ..."""
+FLAT_AT_MOST: Final = 0.5
+FLAT_ERRORS: Final = 2.0
+"""... this share: so many standard errors above what was seen."""
 SHAPE_POINTS: Final = 28
 SHAPE_FEWEST: Final = 6
 SHAPE_RATIO: Final = 1.4
