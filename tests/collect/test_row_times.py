@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.row_figures import recurring, repeats, time_lag
+from tsaudit.collect.row_figures import recurring, repeats, reports, time_lag
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -64,7 +64,7 @@ def _rows(of: Callable[[int], str], rows: int, hours: float) -> tuple[pa.Chunked
         (lambda i: f"meter{i % 20}" if i % 2 else f"request{i // 12}", 24, pytest.approx(10 / 35, abs=0.05)),
         # Too short, and too few rows for each value.
         (lambda i: f"meter{i % 40}", 5.9, None),
-        (lambda i: f"request{i * 3 // 4}", 24, None),
+        (lambda i: f"request{i * 3 // 5}", 24, None),
     ],
 )
 def test_share_of_values_that_occur_again(of: Callable[[int], str], hours: float, share: float | None) -> None:
@@ -72,6 +72,25 @@ def test_share_of_values_that_occur_again(of: Callable[[int], str], hours: float
     assert recurring(column, times) == share
 
 
+@pytest.mark.parametrize(
+    ("of", "hours", "per_value", "lasting"),
+    [
+        (lambda i: f"pod{i // 30}", 24, 30, 1.0),
+        # Over in half an hour, however often it was written; written once.
+        (lambda i: f"session{i // 6}", 24, 6, 0.0),
+        (lambda i: f"request{i}", 24, 1, 0.0),
+        # Twice, hours apart.
+        (lambda i: f"job{i % 150}", 24, 2, 0.0),
+    ],
+)
+def test_reports_of_a_value(of: Callable[[int], str], hours: float, per_value: float, lasting: float) -> None:
+    found = reports(*_rows(of, 300, hours))
+    assert found is not None
+    assert (found.per_value, found.lasting_ratio) == (per_value, lasting)
+    assert found.hours == pytest.approx(hours, rel=0.01)
+
+
 def test_recurring_without_rows() -> None:
     nothing = pa.chunked_array([pa.array([], pa.string())])
     assert recurring(nothing, pa.chunked_array([pa.array([], pa.int64())])) is None
+    assert reports(nothing, pa.chunked_array([pa.array([], pa.int64())])) is None

@@ -26,6 +26,7 @@ from tsaudit.model.profile import (
     PointSample,
     Ratio,
     Repeats,
+    Reports,
     Rhythms,
     RowPattern,
     RowPatterns,
@@ -347,7 +348,11 @@ def point_sample(
 _PERCENTILES: Final = (10, 50, 90)
 _SHORTEST_H: Final = 6
 """Sessions and containers often live for hours, and would seem to last within less time."""
-_ROWS_PER_VALUE: Final = 1.5
+_ROWS_PER_VALUE: Final = 2
+"""Of fewer rows, a sample that is thinner than the sources shows many of them once."""
+_LASTING_H: Final = 1
+"""What reports for an hour or more is a source, however soon another takes its place: a job or a session is over."""
+_LASTING_INSTANTS: Final = 3
 _MOST_COUNTED: Final = 8
 
 
@@ -422,6 +427,23 @@ def recurring(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
     late = at >= (at.min() + at.max()) / 2
     halves = [np.bincount(codes[half], minlength=values) > 0 for half in (~late, late)]
     return float((halves[0] & halves[1]).mean())
+
+
+def reports(column: pa.ChunkedArray, times: pa.ChunkedArray) -> Reports | None:
+    """How often the values occur. `times`: in microseconds, null for rows to leave out. None without such rows."""
+    both = np.array(column.is_valid()) & np.array(times.is_valid())
+    at = times.filter(pa.array(both)).to_numpy()
+    if not len(at):
+        return None
+    _, codes = np.unique(as_codes(column.filter(pa.array(both))).to_numpy(), return_inverse=True)
+    order = np.lexsort((at, codes))
+    at, codes = at[order], codes[order]
+    is_first = np.append(True, codes[1:] != codes[:-1])
+    instants = np.add.reduceat(is_first | np.append(True, at[1:] != at[:-1]), np.flatnonzero(is_first))
+    hours = (at[np.append(is_first[1:], True)] - at[is_first]) / (3600 * _US_PER_SECOND)
+    lasting = (instants >= _LASTING_INSTANTS) & (hours >= _LASTING_H)
+    read = float(at.max() - at.min()) / (3600 * _US_PER_SECOND)
+    return Reports(float(instants.mean()), read, float(lasting.mean()))
 
 
 def time_lag(column: pa.ChunkedArray, times: pa.ChunkedArray) -> TimeLag | None:

@@ -22,6 +22,7 @@ from tsaudit.collect.row_figures import (
     point_sample,
     recurring,
     repeats,
+    reports,
     rhythms,
     row_patterns,
     rows_apart,
@@ -177,7 +178,13 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
     known = replace(
         draft.measurement,
         tags=tuple(
-            replace(tag, changes=changes[tag.key], recurring=recurring(tags[tag.key], times_us)) for tag in draft.tags
+            replace(
+                tag,
+                changes=changes[tag.key],
+                recurring=recurring(tags[tag.key], times_us),
+                reports=reports(tags[tag.key], times_us),
+            )
+            for tag in draft.tags
         ),
         fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in draft.fields),
         point_sample=sampled_points,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_tag, values_over_time
-from tsaudit.analysis.cardinality.fleets import is_fleet, names_device
+from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, names_device
+from tsaudit.model.profile import Reports
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,26 @@ def test_listings_count_more_than_rows_and_rows_more_than_names(
 ) -> None:
     over_time = values_over_time(known) if known else None
     assert is_fleet(a_tag(key, 2000, recurring=recurring, over_time=over_time)) is fleet
+
+
+@pytest.mark.parametrize(
+    ("lasting", "recurring", "known", "churn"),
+    [
+        (1.0, 0.0, "unbounded", True),
+        (0.5, 0.0, None, True),
+        # Sessions are over in minutes, requests at once.
+        (0.4, 0.0, "unbounded", False),
+        (1.0, 0.9, None, False),
+        (1.0, 0.0, "bounded", False),
+    ],
+)
+def test_sources_that_others_replace_are_churn(
+    lasting: float, recurring: float | None, known: str | None, churn: bool
+) -> None:
+    over_time = values_over_time(known) if known else None
+    reports = Reports(per_value=12.0, hours=48.0, lasting_ratio=lasting)
+    assert is_churn(a_tag("pod", 2000, recurring=recurring, over_time=over_time, reports=reports)) is churn
+
+
+def test_nothing_is_churn_without_rows() -> None:
+    assert not is_churn(a_tag("pod", 2000))

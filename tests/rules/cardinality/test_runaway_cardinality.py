@@ -318,10 +318,12 @@ def test_the_limit_is_nearer_where_it_counts_fields_too(fields: int, counted_in:
 @pytest.mark.parametrize(
     ("now", "age", "severity"),
     [
-        (6000, 14, Severity.NOTE),  # twice the level before, a fortnight ago
+        (4500, 14, Severity.NOTE),  # half as many again as before, a fortnight ago
         (6000, 15, None),
-        (5999, 8, None),
+        (4499, 8, None),
         (6000, 3, Severity.NOTE),
+        (4800, 1, Severity.WARNING),  # overnight, by 60% and 90%
+        (5700, 1, Severity.WARNING),
         (6000, 2, Severity.WARNING),
         (9000, 1, Severity.WARNING),
     ],

@@ -1,4 +1,4 @@
-"""Tells tags that name lasting things, such as the meters of a grid, from tags with an ID for each event."""
+"""Tells tags that name sources, such as the meters of a grid or pods, from tags with an ID for each event."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ _RECURRING: Final = 0.8
 """Share of the values that occur again half a window later: those of events do not, devices may fail."""
 
 
+_LASTING: Final = 0.5
+"""Share of the values that report for an hour or more: of what is used once, none does."""
+
+
 def names_device(key: str) -> bool:
     """Whether the name of a column is that of a device that somebody owns, not of an event."""
     return bool(_DEVICE.search(snake_case(key)))
@@ -34,3 +38,16 @@ def is_fleet(tag: Tag) -> bool:
     if tag.over_time is not None and tag.over_time.kind != "unknown":
         return tag.over_time.kind == "bounded"
     return tag.recurring >= _RECURRING if tag.recurring is not None else names_device(tag.key)
+
+
+def is_churn(tag: Tag) -> bool:
+    """Whether the tag's values name sources that report for a while until others take their place, such as pods.
+
+    How many there are at a time says what a server is there for; what is written once or twice does not.
+    """
+    return not is_fleet(tag) and tag.reports is not None and tag.reports.lasting_ratio >= _LASTING
+
+
+def is_source(tag: Tag) -> bool:
+    """Whether the tag's values name what reports again, whether it stays or not."""
+    return is_fleet(tag) or is_churn(tag)

@@ -34,7 +34,7 @@ class ValuesOverTime:
     turnover: float | None
     """Share of a week's values that were new that week; None if unknown."""
     days: int
-    """Days with a listing, of the last 28, from the first on which the tag had values."""
+    """Days that the listings show, of the last 28, from the first on which the tag had values."""
     new_values: int | None
     """Values that no earlier listing contained; None if there was none."""
     new_per_day: float | None
@@ -125,6 +125,18 @@ class TagChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class Reports:
+    """How often the values of a tag occur in the rows read."""
+
+    per_value: float
+    """Mean number of instants at which a value has rows."""
+    hours: float
+    """From the first row read to the last."""
+    lasting_ratio: float
+    """Share of the values with rows at three instants or more that are an hour or more apart, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tag:
     """A column that identifies the source of a row; the tags together form the series."""
 
@@ -144,8 +156,10 @@ class Tag:
     """By all other tags, then by the one of them with the most values. None if no rows with times were read."""
     recurring: float | None = None
     """Share of the values read that occur in both halves of the time read, 0 to 1. None if that is too short, or if
-    most values have a single row.
+    there are fewer than two rows for each value.
     """
+    reports: Reports | None = None
+    """None if no rows with times were read, or none has the tag."""
     label_of: str = ""
     """The column of label sets that contains it, as the label after its name and a dot; empty for a column."""
     metrics: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.rules.growth_cause import Cause, cause_of
 from tsaudit.rules.growth_inside import cause_inside
 from tsaudit.rules.series_estimate import series_limit, series_of
-from tsaudit.text import number, percent, quantity
+from tsaudit.text import many, number, percent, quantity
 from tsaudit.text.forecasts import PROVISIONAL, limit_reached
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
     thresholds=(
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
         Threshold("min_factor", 2, "times the series before", "our default: more than a fleet grows on its own"),
+        Threshold("min_jump", 1.5, "times the series before", "our default: more than a rollout adds overnight"),
         Threshold(
             "dating_share", 0.5, "of the new series", "our default: if most new series have it, it dates the growth"
         ),
@@ -54,10 +55,12 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     level has stopped rising for 12 days. Growth costs what it adds: series that a tag adds whose values do not come
     again, or the days that are left until the limit of high-series-cardinality is reached, where a server, a plan, or
     the configuration sets one. Growth of sources that stay, such as a fleet, counts only toward such a limit; elsewhere
-    it is a note, and so is a rise that has lasted since the first audit, for `filling_days`: data may be filling up to
-    their retention. A jump is reported on its second day, and costs something for `step_days`; a burst of one day is
-    never reported. With less than seven days of history, only an increase to ten times as many is reported, as
-    provisional. The days of an earlier incident of this rule that was resolved are left out of the history.
+    it is a note. So is growth by sources that take the place of others, such as pods, growth that has stopped for three
+    days, and a rise that has lasted since the first audit, for `filling_days`: data may be filling up to their
+    retention. A jump to `min_jump` times as many is reported on its second day, and costs something for `step_days`; a
+    burst of one day is never reported, nor a count that is no higher than before. With less than seven days of history,
+    only an increase to ten times as many is reported, as provisional. The days of an earlier incident of this rule that
+    was resolved are left out of the history.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
@@ -173,9 +176,16 @@ def _fields_per_series(case: Case, subject: Subject) -> float:
 
 
 def _before(points: Sequence[Point], evaluated: Growth) -> Point:
-    """The newest point before the onset; the oldest point if there is no onset."""
+    """The newest point before the onset, with a season of the same weekday; the oldest point if there is no onset."""
     earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
+    if evaluated.has_season:
+        # A Sunday is compared with a Sunday.
+        alike = [p for p in earlier[-_WEEK:] if p.day.weekday() == points[-1].day.weekday()]
+        earlier = alike or earlier
     return earlier[-1] if earlier else points[0]
+
+
+_WEEK = 7
 
 
 _TENFOLD = 10
@@ -186,8 +196,9 @@ def _is_worth_a_word(case: Case, course: _Course, measurement: Measurement | Non
     if course.growth.kind == "unknown":
         return course.factor >= _TENFOLD
     if course.growth.kind == "step":
-        return course.factor >= case.limit("min_factor", measurement).value and course.age <= _STEP_SHOWN_DAYS
-    return course.growth.kind == "growth"
+        return course.factor >= case.limit("min_jump", measurement).value and course.age <= _STEP_SHOWN_DAYS
+    # What was dropped has not grown, whatever the days before it show.
+    return course.growth.kind == "growth" and course.now.value > course.before.value
 
 
 _STEP_SHOWN_DAYS = 14
@@ -200,6 +211,8 @@ def _impact(
     """Days to a limit that somebody set, where they are few; else the series that a tag adds without need."""
     is_young = course.growth.onset is None and course.age < case.limit("filling_days", measurement).value
     if is_young and course.factor < case.limit("min_factor", measurement).value:
+        return None
+    if course.growth.flat_days > case.limit("step_days", measurement).value:
         return None
     enforced = limit is not None and costs.is_enforced(case, limit, course.now.value)
     if limit is not None and enforced is not False:
@@ -242,7 +255,7 @@ def _is_leak(measurement: Measurement, cause: Cause | None) -> bool:
     if cause is None:
         return False
     tag = next((tag for tag in measurement.tags if tag.key == cause.tag), None)
-    return tag is not None and cause.is_removable and not fleets.is_fleet(tag)
+    return tag is not None and cause.is_removable and not fleets.is_source(tag)
 
 
 def _finding(
@@ -300,7 +313,7 @@ def _pace(course: _Course) -> Iterator[Evidence]:
     growth, doubling = course.growth, course.growth.doubling_days
     if growth.step_ratio is not None:
         yield Evidence("trend", f"a step to {number(growth.step_ratio)} times the level before")
-    elif doubling is not None:
+    elif doubling is not None and not growth.flat_days:
         added = f"{number(course.added)} series a day"
         doubles = f"doubling in {number(round(doubling, 1))} days at the present rate"
         pace = "" if growth.shape == "undecided" else f"{growth.shape}, "
@@ -318,9 +331,11 @@ def _beginning(course: _Course, since: date) -> str:
 
 def _message(course: _Course, since: date, cause: str) -> str:
     parts = [_beginning(course, since)]
-    if course.growth.growth_per_day:
+    if course.growth.growth_per_day and not course.growth.flat_days:
         parts[0] += f", now {number(course.added)} a day ({percent(course.growth.growth_per_day)})"
         parts[0] += _CHANGING.get(course.growth.shape, "")
+    elif course.growth.flat_days:
+        parts[0] += f", flat for {many(course.growth.flat_days, 'day')}"
     parts += [cause] if cause else []
     parts += [limit_reached(course.forecast)] if course.forecast and course.forecast.days is not None else []
     parts += [PROVISIONAL] if course.growth.provisional else []

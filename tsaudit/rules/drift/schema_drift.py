@@ -157,9 +157,11 @@ _MIN_ADDED = 1_000
 
 
 def _impact(case: Case, difference: Difference) -> Impact | None:
-    """The series that came with a new tag; None for other changes, and where so few came that it need not be the
-    cause.
+    """The series that came with a new tag; None for other changes, where so few came that it need not be the cause, and
+    where its values name sources: a tag that was renamed has those of the old one.
     """
+    from tsaudit.analysis.cardinality import fleets
+
     now = difference.after
     if now is None or isinstance(now, Measurement) or now.role is not Role.TAG or not now.role_known:
         return None
@@ -168,6 +170,9 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
     earlier = case.timeline.previous.measurements if case.timeline.previous else ()
     before = next((m.series for m in earlier if subject_of(m) == at), None)
     if measurement is None or measurement.series is None or before is None:
+        return None
+    tag = measurement.tag(difference.subject.column)
+    if tag is not None and fleets.is_source(tag):
         return None
     added = measurement.series.value - before.value
     if added < max(_MIN_ADDED, _RISE * before.value):

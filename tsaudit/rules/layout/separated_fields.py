@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from tsaudit import costs
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement, PointSample
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule
@@ -18,16 +15,10 @@ from tsaudit.text import listed, many, number, percent
 if TYPE_CHECKING:
     from tsaudit.analysis.rows.coincidence import ColumnGroup, Signature
 
-_COLLECTED_TAGS: Final = frozenset({"metric_type", "type_instance", "__name__"})
-_COLLECTED_FIELDS: Final = frozenset({"gauge", "counter", "count", "sum", "greptime_value"})
-_COLLECTED_NAME: Final = re.compile(r"[.:/]|_(total|seconds|bytes|ratio|count|sum|bucket|info|max|min)$")
-"""Tags, fields and names by which Prometheus, StatsD, collectd and what follows them name what they collect."""
-
 
 @rule(
     code="LAY007",
     title="Fields of one reading are in separate measurements",
-    costs={Currency.SERIES},
     guidelines=("D6", "D7"),
     follows_from={"NAM002": Reach.MEASUREMENT},
     requires={"point_sample", "field_types"},
@@ -57,11 +48,7 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     points (the same few of each). Measurements with more than `max_fields` fields, and names that differ only in data,
     are left out.
 
-    Where an index of series keeps each in memory, as in InfluxDB 1 and 2, the cost is the series that one measurement
-    would not have: those of all of them, without those of the largest. Elsewhere the finding is a note. So it is if
-    the names or tags are those of a collector, which splits its readings by design: names that begin alike
-    (`load_shortterm`, `load_midterm`), are dotted, or end in a unit (`_total`, `_bytes`), the tag `metric_type`, or
-    fields such as `gauge` and `counter`.
+    The finding is a note: the sources are honest ones, and what a query across two measurements costs nobody measured.
 
     ## Why it matters
 
@@ -134,7 +121,6 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
     assert first.point_sample is not None
     return Finding(
         subject=Subject(first.database, first.name),
-        impact=None if _are_collected(members) else _impact(case, members),
         message=f"{listed(group.members, 4)} contain points of the same sources at the same times: one reading "
         f"is written in {number(len(members))} pieces.",
         fix=f"Write what is asked for together as fields of one {case.engine.words.measurement}, with the {tag}s they "
@@ -155,30 +141,9 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
     )
 
 
-def _impact(case: Case, members: Sequence[Measurement]) -> Impact | None:
-    """What the same tag sets cost that are stored once for each of the measurements."""
-    counts = [m.series.value for m in members if m.series is not None]
-    if len(counts) < len(members) or not case.engine.has_series_index:
-        return None
-    # The sources are honest ones: nothing says that more of them will come.
-    return costs.of_count(case, members[0], sum(counts) - max(counts), how="series of all, without the largest")
-
-
 def _are_alike(members: Sequence[Measurement]) -> bool:
     """Whether they have the same fields, so that only their names say what is measured."""
     return len({tuple(field.key for field in m.fields) for m in members}) == 1
-
-
-def _are_collected(members: Sequence[Measurement]) -> bool:
-    """Whether a collector chose the names, which nobody can change without another collector."""
-    columns = {tag.key for m in members for tag in m.tags}
-    fields = {field.key for m in members for field in m.fields}
-    first_words = {re.split(r"[^A-Za-z0-9]", m.name)[0] for m in members}
-    return (
-        bool(columns & _COLLECTED_TAGS or fields & _COLLECTED_FIELDS)
-        or len(first_words) == 1
-        or any(_COLLECTED_NAME.search(m.name) for m in members)
-    )
 
 
 def _fields(members: Sequence[Measurement]) -> list[str]:

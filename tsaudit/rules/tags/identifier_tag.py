@@ -66,8 +66,12 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     like. Fifth, it is near the engine's own limit on the values of a tag. IDs that are scoped, few, and reused, such as
     sensor IDs, are not reported. Neither are those of a fleet, which may report
     seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a device
-    or its serial number. Listings of a week or more overrule both. If the listings show no new values for
-    much longer than ever before, the finding is a note: whatever wrote them has been fixed.
+    or its serial number. Listings of a week or more overrule both.
+
+    Three findings are notes. If the listings show no new values for much longer than ever before, whatever wrote them
+    has been fixed. Values that report for an hour or more before others take their place, such as pods, are sources:
+    the finding says how many come a day, and they count only toward a limit that the server enforces. And where a few
+    hours of rows have fewer than two reports of each value, sources look like IDs until the next audit.
 
     ## Why it matters
 
@@ -103,6 +107,42 @@ def _evaluated(case: Case, measurement: Measurement) -> Iterator[Tag]:
             yield tag
 
 
+_SHORTEST_H = 6
+"""Sources that report every few hours are seen twice in this time."""
+_TOMORROW = "; whether they occur again will show with the next audit"
+
+
+def _is_too_early(case: Case, tag: Tag) -> bool:
+    """Whether nothing read can show that the values do not come again: fewer than two reports of each in a few hours,
+    and no earlier listing that shows it.
+    """
+    read, known = tag.reports, tag.over_time
+    if read is None or read.hours >= _SHORTEST_H or read.per_value >= _REPORTS:
+        return False
+    return not _keeps_coming(case, tag) if known is not None and known.days > 1 else True
+
+
+_REPORTS = 2
+"""A value that is written fewer times is no source."""
+_KEEP_COMING = 0.5
+
+
+def _keeps_coming(case: Case, tag: Tag) -> bool:
+    """Whether today has as many new values as the days before, by a second listing at least."""
+    known = tag.over_time
+    if known is None or known.new_values is None or tag.values is None or ended_on(case, tag):
+        return False
+    return known.days > 1 and known.new_values >= _KEEP_COMING * tag.values.value / known.days
+
+
+def _is_written_once(case: Case, tag: Tag) -> bool:
+    """Whether its values are written once or twice, and new ones come each day."""
+    from tsaudit.analysis.cardinality import fleets
+
+    read = tag.reports
+    return read is not None and read.per_value < _REPORTS and not fleets.is_fleet(tag) and _keeps_coming(case, tag)
+
+
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
     """Why the tag is reported, with the observed value and the limit; None if it is not reported."""
     from tsaudit.analysis.cardinality import fleets
@@ -116,8 +156,10 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
     limit = case.limit("endless_values", measurement)
     if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
         new = number(known.new_per_day or 0)
-        pace = "" if ended_on(case, tag) else f", gains {new} a day and is not leveling off"
-        return f"{said}{looks}{pace}", values, limit
+        pace = f", gains {new} a day and is not leveling off"
+        if fleets.is_churn(tag):
+            pace = f": {new} a day take the place of others, and each reports for a while"
+        return f"{said}{looks}{'' if ended_on(case, tag) else pace}", values, limit
     limit = case.limit("max_ids", measurement)
     fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind == "mac" and ends != "unbounded")
     if values > limit.value and looks and not fleet:
@@ -129,7 +171,12 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
         if ratio > limit.value:
             each = number(round(1 / ratio))
             again = "hardly any is used again" if ratio > 0.5 else f"each in {each} of them on average"
-            return f"{values_of(tag.values)} in {many(rows.value, 'row')}, {again}", ratio, limit
+            early = _TOMORROW if _is_too_early(case, tag) else ""
+            return f"{values_of(tag.values)} in {many(rows.value, 'row')}, {again}{early}", ratio, limit
+    limit = case.limit("min_values", measurement)
+    if values >= limit.value and ends == "unknown" and known and _is_written_once(case, tag):
+        new = number(known.new_values or 0)
+        return f"{said}{looks}, {new} of them new since the listing before, each written once or twice", values, limit
     limit = case.limit("max_short_lived", measurement)
     if values > limit.value and _is_replaced(case, measurement, tag) and ends != "bounded":
         return (
@@ -156,7 +203,7 @@ def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]
     """What the tag costs: a server that limits the values of one tag rejects what goes beyond."""
     assert tag.values is not None
     limit = values_limit(case, measurement)
-    series = costs.of_series(case, measurement, [one.key for one in found])
+    series = costs.of_series(case, measurement, [one.key for one in found]) if _is_avoidable(case, tag) else None
     if not limit.value:
         return series
     used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0
@@ -165,6 +212,13 @@ def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]
     enforced = costs.is_enforced(case, limit, used)
     toward = costs.toward_limit(used, limit.value, limit.unit, per_day=per_day, days_left=days, is_enforced=enforced)
     return toward if near and enforced is not False else series
+
+
+def _is_avoidable(case: Case, tag: Tag) -> bool:
+    """Whether a writer that does right would not write these values: those of sources are no waste."""
+    from tsaudit.analysis.cardinality import fleets
+
+    return not (fleets.is_churn(tag) or _is_too_early(case, tag))
 
 
 def _finding(
