@@ -15,7 +15,7 @@ from tests.servers import Influxd
 from tsaudit import run
 from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.history.store import Store
-from tsaudit.model.finding import AuditResult, Severity
+from tsaudit.model.finding import AuditResult, Outcome, Severity
 
 CHEAP = EVENT + 6
 """Days that show the event, and what follows from it at once."""
@@ -72,3 +72,31 @@ def test_event_has_its_warnings_on_their_days_and_no_other(influxd: Influxd, tmp
     """The one of these histories that needs most of what they need: a day takes half a second."""
     (daily,) = (one for one in HISTORIES if one.name == "a leak in an old tag")
     _played(daily, influxd, tmp_path, CHEAP)
+
+
+def test_past_day_of_an_index_is_unknown_and_never_passes(influxd: Influxd, tmp_path: Path) -> None:
+    """Its series are listed as they are today: on the past day, they may not have been there."""
+    (daily,) = (one for one in HISTORIES if one.name == "a leak")
+    past = at(EVENT).date()
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        target = _written(daily, influxd, EVENT + 4)
+        with clock_at(at(EVENT + 3) + timedelta(hours=23)):
+            settings = Settings(history=SecretStr("sqlite:///unused.db"), targets=(target,))
+            done = run.audit_target(target, settings, store, day=past)
+    assert done.error is None
+    assert done.profile is not None
+    assert [m.series for m in done.profile.measurements] == [None]
+    assert [tag.values for m in done.profile.measurements for tag in m.tags] == [None] * 3
+    assert done.result is not None
+    outcomes = {r.code: r.outcome for r in done.result.results}
+    assert {outcomes[code] for code in ("CAR001", "CAR004", "TAG002", "TAG001")} == {Outcome.OPEN}
+    # What only needs rows is known.
+    assert outcomes["LAY006"] is Outcome.PASS
+
+
+def _written(daily: Daily, server: Influxd, days: int) -> Target:
+    database = new_name()
+    influxql(server.url, f"CREATE DATABASE {database}")
+    for day in range(days):
+        write_lines(server.url, database, lines(daily, day))
+    return Target(name="month", engine="influxdb1", url=server.url, databases=(database,))

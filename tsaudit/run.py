@@ -16,6 +16,7 @@ from typing import Final
 
 from tsaudit import alerts, not_audited, report
 from tsaudit.collect import collect
+from tsaudit.collect.past_days import of_its_day
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
 from tsaudit.degraded_rules import degraded_rules, outcomes_of
@@ -274,7 +275,7 @@ def _collect(
 
     def measure(connection: Connection, deadline: Deadline) -> Profile:
         say(f"connected to {target.engine} {connection.server_version}")
-        return collect(
+        found = collect(
             target,
             connection,
             day=day,
@@ -284,6 +285,7 @@ def _collect(
             now=as_of(day),
             deadline=deadline,
         )
+        return of_its_day(found)
 
     say(f"connecting to {target.engine}")
     try:

@@ -9,7 +9,7 @@ import click
 
 from tsaudit.cli import options, progress, show
 from tsaudit.cli.errors import Exit
-from tsaudit.text import in_full, many
+from tsaudit.text import in_full, many, number
 
 if TYPE_CHECKING:
     from tsaudit.backtest import EvaluatedDay
@@ -107,7 +107,9 @@ def _print(rule: Rule, found: list[dict[str, Any]]) -> None:
 
 def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
     fired = sum(bool(one["findings"]) for one in days)
-    show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {many(len(days), 'audited day')}")
+    unknown = sum(one["outcome"] == "open" for one in days)
+    not_known = f", unknown on {number(unknown)}" if unknown else ""
+    show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {many(len(days), 'audited day')}{not_known}")
     # Limits may depend on the engine, and a target can change its engine; those of the newest day are today's.
     for limit in next((one["limits"] for one in reversed(days) if one["limits"]), ()):
         show.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
