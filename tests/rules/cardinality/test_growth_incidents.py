@@ -98,9 +98,9 @@ QUIET = {
     "teeth of a week": 1e5 * (1 + 0.4 * (DAY % 7) / 7),
     "teeth of two weeks": 1e5 * (1 + 0.4 * (DAY % 14) / 14),
     "teeth of a month": 1e5 * (1 + 0.4 * (DAY % 30) / 30),
-    "a step": 1e5 * np.where(DAY < 40, 1, 1.8),
-    "a step over two days": 1e5 * (1 + 0.8 * np.clip((DAY - 40) / 2, 0, 1)),
-    "a step over three days": 1e5 * (1 + 0.8 * np.clip((DAY - 40) / 3, 0, 1)),
+    "a step": 1e5 * np.where(DAY < 40, 1, 1.4),
+    "a step over two days": 1e5 * (1 + 0.4 * np.clip((DAY - 40) / 2, 0, 1)),
+    "a step over three days": 1e5 * (1 + 0.4 * np.clip((DAY - 40) / 3, 0, 1)),
     "a staircase": 1e5 * 1.15 ** (DAY // 15),
 }
 
@@ -109,6 +109,14 @@ QUIET = {
 @pytest.mark.parametrize("deviation", [0, 0.01])
 def test_what_is_no_growth_opens_no_incident(course: str, deviation: float) -> None:
     assert incidents(noisy(QUIET[course], deviation)[:110]) == []
+
+
+@pytest.mark.parametrize("times", [1.6, 1.9])
+def test_a_jump_overnight_is_one_incident_of_some_days(times: float) -> None:
+    (jump,) = incidents((1e5 * np.where(DAY < 40, 1, times))[:60], begin=30)
+    assert (jump["opened"], jump["since"]) == (FIRST + timedelta(days=41), FIRST + timedelta(days=40))
+    assert jump["resolved"] is not None
+    assert jump["resolved"] <= FIRST + timedelta(days=50)
 
 
 def test_a_season_of_a_month_is_growth_at_most_once() -> None:
