@@ -19,6 +19,7 @@ from tsaudit.model.impact import Currency
 from tsaudit.model.profile import (
     Dependency,
     Measurement,
+    Reports,
     SeriesSince,
     ServerStatus,
     TagSets,
@@ -254,3 +255,32 @@ def test_finding_when_each_value_is_replaced_after_a_while() -> None:
     assert (finding.limit.name if finding.limit else "").endswith("max_short_lived")
     for quiet in (of(200, 0.05), of(201, 0.2), of(201, None), of(201, 0.05, over_time=values_over_time("bounded"))):
         assert run_rule(rule, a_profile(quiet)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("per_value", "hours", "words", "priced"),
+    [
+        # 1,500 hosts at one instant, or in an hour; requests over a day; hosts that were seen twice.
+        (1.0, 0.0, tuple(f"web{i}" for i in range(64)), False),
+        (1.0, 24.0, tuple(f"web{i}" for i in range(64)), True),
+        (2.0, 1.0, tuple(f"web{i}" for i in range(64)), True),
+        # What looks like an ID needs no second look.
+        (1.0, 0.0, UUIDS[:64], True),
+    ],
+)
+def test_values_that_could_not_have_come_again_are_judged_by_the_next_audit(
+    per_value: float, hours: float, words: tuple[str, ...], priced: bool
+) -> None:
+    reports = Reports(per_value, hours, lasting_ratio=0.0)
+    measurement = a_measurement(
+        "hosts", 1_500, tags=(a_tag("host", 1_500, words, reports=reports),), rows=a_count(1_500)
+    )
+    (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1")).findings
+    assert (finding.impact is not None) is priced
+    assert ("next audit" in finding.message) is not priced
+
+
+def test_values_of_sources_that_others_replace_cost_nothing() -> None:
+    pods = a_tag("pod", 1_500, recurring=0.0, reports=Reports(12.0, 96.0, lasting_ratio=0.9))
+    (finding,) = run_rule(rule, a_profile(a_measurement("cpu", 1_500, tags=(pods,)), engine="influxdb1")).findings
+    assert (finding.severity, finding.impact) == ("note", None)

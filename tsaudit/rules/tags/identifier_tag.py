@@ -114,8 +114,12 @@ _TOMORROW = "; whether they occur again will show with the next audit"
 
 def _is_too_early(case: Case, tag: Tag) -> bool:
     """Whether nothing read can show that the values do not come again: fewer than two reports of each in a few hours,
-    and no earlier listing that shows it.
+    and neither their shape nor an earlier listing that shows it.
     """
+    from tsaudit.analysis.shapes import shapes
+
+    if shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS:
+        return False
     read, known = tag.reports, tag.over_time
     if read is None or read.hours >= _SHORTEST_H or read.per_value >= _REPORTS:
         return False
@@ -203,7 +207,8 @@ def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]
     """What the tag costs: a server that limits the values of one tag rejects what goes beyond."""
     assert tag.values is not None
     limit = values_limit(case, measurement)
-    series = costs.of_series(case, measurement, [one.key for one in found]) if _is_avoidable(case, tag) else None
+    avoidable = [one.key for one in found if _is_avoidable(case, one)]
+    series = costs.of_series(case, measurement, avoidable) if tag.key in avoidable else None
     if not limit.value:
         return series
     used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0
