@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Final
 
 from tests.layouts.layout import Wanted
@@ -105,8 +108,13 @@ def totals(known: dict[str, str]) -> dict[str, float]:
     }
 
 
-def write(known: dict[str, str]) -> None:
-    """Write the page from its rows."""
-    sums = {k: f"{v:.3f}" if isinstance(v, float) else str(v) for k, v in totals(known).items()}
-    body = "".join(known[name] for name in sorted(known))
-    PAGE.write_text(_TEXT.format(**sums) + _START + body)
+def change(how: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    """Write the page from its rows as changed: one process at a time, and the others never read half of it."""
+    with (Path(gettempdir()) / "tsaudit-accuracy.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = how(rows())
+        sums = {k: f"{v:.3f}" if isinstance(v, float) else str(v) for k, v in totals(known).items()}
+        body = "".join(known[name] for name in sorted(known))
+        whole = PAGE.with_suffix(".new")
+        whole.write_text(_TEXT.format(**sums) + _START + body)
+        whole.replace(PAGE)
