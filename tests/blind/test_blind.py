@@ -64,8 +64,8 @@ def test_blind_database(database: BlindDatabase, request: pytest.FixtureRequest,
         day_before = now - timedelta(days=1)
         before = collected(yesterday, day=day_before.date(), now=day_before)
     target = written(database.made(), database.engine, where(), columns=columns)
-    _, result = Place(target, now=now).audited(before)
-    found = score(database, result)
+    profile, result = Place(target, now=now).audited(before)
+    found = score(database, profile, result)
     print(json.dumps(found.as_json(), indent=1))
     if "TSAUDIT_BLIND" in os.environ:
         with Path(os.environ["TSAUDIT_BLIND"]).open("a") as file:
