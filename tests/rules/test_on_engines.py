@@ -183,7 +183,9 @@ def test_cases_when_compared_with_what_the_rule_declares(rule: Rule) -> None:
         return
     covered = {engine for case in cases_of(rule) for engine in case.engines or rule.engines}
     where = f"CASES in {module_of(rule).replace('.', '/')}.py"
-    missing, more = (", ".join(sorted(one)) for one in (rule.engines - covered, covered - rule.engines))
+    # Conversations with InfluxDB 2 are recorded, and few can record one: its rules may do with the cases of 1.x.
+    needed = rule.engines - {"influxdb2"} if "influxdb1" in covered else rule.engines
+    missing, more = (", ".join(sorted(one)) for one in (needed - covered, covered - rule.engines))
     assert not missing, f"add a Case to {where} that runs on {missing}; leave `engines=` empty for all engines"
     assert not more, f"{rule.code} does not apply to {more}: leave them out of `engines=` in {where}"
 

@@ -25,6 +25,7 @@ CASES = (
         breaks=Dataset([Table("cpu", ("host",), {"usage": "float"}, _HOURLY)], partition=timedelta(hours=1)),
         keeps=Dataset([Table("cpu", ("host",), {"usage": "float"}, _HOURLY)]),
         subject=Subject(""),
+        engines=frozenset({"influxdb1"}),
     ),
 )
 
