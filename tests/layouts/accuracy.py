@@ -32,9 +32,16 @@ came out. "Wanted" are the findings that an expert wants to read at warning or a
 | InfluxDB, 72 databases | 739b580, November 2026 | 71 | 66 | 14 | 0.83 | 0.93 |
 | PostgreSQL, SQLite, DuckDB, MongoDB, 37 databases | 739b580, November 2026 | 18 | 12 | 34 | 0.26 | 0.67 |
 | Public problem reports, 18 | 739b580, November 2026 | 26 | 19 | 6 | 0.76 | 0.73 |
+| InfluxDB, 15 databases | 35ddebb6, November 2026 | 9 | 4 | 5 | 0.64 | 0.44 |
+| PostgreSQL, SQLite, DuckDB, 15 databases | 35ddebb6, November 2026 | 11 | 3 | 1 | 0.75 | 0.27 |
+| MongoDB, 5 databases | 35ddebb6, November 2026 | 5 | 1 | 0 | 1.00 | 0.20 |
+| GreptimeDB, Timestream, InfluxDB 3, 5 databases | 35ddebb6, November 2026 | 7 | 3 | 0 | 1.00 | 0.43 |
 
-Of the clean InfluxDB databases, 33 of 39 got the verdict `ok`. These figures led to the present policy, by which a
-warning has to cost something ([severity](severity.md)); no new set has been audited since.
+Of the clean InfluxDB databases of the first set, 33 of 39 got the verdict `ok`. The first three rows led to the present
+policy, by which a warning has to cost something ([severity](severity.md)). The last four are the first set audited
+since: 40 databases, of which 15 of the 16 that should be quiet are. Precision is 15 of 21 warnings, and warnings name
+11 of 32 harmful causes: the policy removes warnings about style, and does not find what was missed before.
+[Each of its databases](blind-sets.md) is listed with what was missed.
 
 ## Regression
 
