@@ -27,6 +27,7 @@ import yaml
 from tests.engines.influxdb2.conversations import is_kept_back
 from tests.faults.engine import Engine, Scene, Stage
 from tests.faults.expectations import Fault, Outcome
+from tsaudit.collect.past_days import is_for_a_past_day
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
 from tsaudit.model.profile import How, Profile
@@ -222,7 +223,7 @@ def _outcome(
         with store.reading() as connection:
             queued = connection.exec_driver_sql("SELECT payload FROM delivery WHERE state = 'queued'").scalars().all()
     said = [one["message"] for one in found["findings"] if one["code"] == "TGT001"]
-    gaps = [gap for gap in profile.gaps if not is_kept_back(gap)] if profile else []
+    gaps = [gap for gap in profile.gaps if not is_kept_back(gap) and not is_for_a_past_day(gap)] if profile else []
     judged = [one for one in found["rules"] if one["code"] != "TGT001" and one["outcome"] in ("pass", "fail")]
     if not said:
         cause = next((gap.detail for gap in gaps), "")

@@ -14,6 +14,11 @@ _OF_INDEX: Final = ("series_listing", "database_series")
 _DETAIL: Final = "the index lists the series of today, and not those of a past day"
 
 
+def is_for_a_past_day(gap: Gap) -> bool:
+    """Whether the gap says only that the audit is of a past day."""
+    return gap.detail == _DETAIL
+
+
 def of_its_day(profile: Profile) -> Profile:
     """The profile without series and tag values if it is of a past day, and its engine lists them from an index.
 
