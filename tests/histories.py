@@ -44,8 +44,6 @@ class Daily:
     name: str
     points: Callable[[int], Points]
     expected: Callable[[int], Expected]
-    max_series: int = 0
-    """Of the database, enforced by its server; 0 for no limit."""
     dropped: str = ""
     """On `FIXED`, the series with this tag are dropped."""
 

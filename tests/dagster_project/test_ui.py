@@ -135,7 +135,7 @@ def test_a_check_has_its_numbers_over_all_runs(server: str) -> None:
     ]
     assert [run["value"] for run in numbers] == [5473, 2401, 865, 865]
     assert [run.get("baseline") for run in numbers] == [2401, 865, 865, None]
-    assert {run["threshold"] for run in numbers} == {100_000}
+    assert {run["threshold"] for run in numbers} == {60_000}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
