@@ -105,7 +105,7 @@ class InfluxConnection:
         self._client = Client(address)
         self.server_version = self._client.version
         self._shards: _AllShards | FactError | None = None
-        """The policies, or why they are not known; None before they were queried."""
+        """The shards, or why they are not known; None before they were queried."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connection.Connection`."""
@@ -300,7 +300,7 @@ class InfluxConnection:
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
-        statement = queries.render_file(queries.root() / _ENGINE / "_noted_shards.influxql")
+        statement = queries.render_file(queries.root() / _ENGINE / "_noted_statistics.influxql")
         rows.statements += 1
         try:
             answer = list(self._client.whole(statement, ask.left_s, rows))
