@@ -45,7 +45,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
 
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
-    fields with several types. Where no limit is near, only a type is left.
+    fields with several types. Where no limit is near, a type is the likeliest reason.
 
     ## Why it matters
 
@@ -133,7 +133,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     reasons = list(_reasons(case, database)) if lost.dropped else []
     words = [one.words for one in reasons]
     if lost.dropped and not reasons and _is_known(database, case.profile.inside(database)):
-        words.append("no limit of the server is near, so these have a field of another type than the points before")
+        words.append("no limit of the server is near, so a field most likely has another type than before")
     if lost.failed:
         words.append("a write is refused if the cache is full or the disk takes no more")
     return Finding(
