@@ -64,6 +64,17 @@ class LocalServer:
     """It does not answer over HTTP: `answers` is what `net.port_probe.what_listens` must say; `path` is not used."""
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What it means that a mechanism of the server fails."""
+
+    words: str
+    """What happens, as a sentence without its full stop; `{name}` is what `server_status` calls the mechanism."""
+    fix: str
+    rejects_writes: bool = False
+    """As long as it fails."""
+
+
 NAME_IN_FORM: Final = "<name>"
 """Stands for the name of a measurement in the forms of `Statements`."""
 
@@ -237,6 +248,8 @@ class Engine:
     """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
     series_price: str = ""
     """What `series_bytes` rests on, with its source; empty without a price."""
+    failures: Mapping[str, Failure] = {}
+    """What may fail, by the first word of the names that its fact `server_status` reports."""
     has_shards: bool = False
     """Whether it keeps a database in files by time, each of which takes memory: a fact `database_bytes` counts them."""
     has_costly_measurements: bool = False

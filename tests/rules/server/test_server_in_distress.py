@@ -118,12 +118,15 @@ def test_what_fails_is_a_warning() -> None:
         ServerCounter("archiving", "", 12),
         ServerCounter("job 1000 (policy_retention of cpu)", "main", 1),
         ServerCounter("slot cdc", "", 0),
+        ServerCounter("backup", "", 2),
     )
     findings = run_rule(rule, _profile(failures=failures)).findings
     assert {f.message for f in findings} == {
         "Archiving of the write-ahead log fails, 12 times so far.",
         "The last run of job 1000 (policy_retention of cpu) failed.",
         "Nobody reads the replication slot cdc, and the server keeps more log for it than max_wal_size.",
+        # Of an engine that says no more of it.
+        "backup fails, 2 times so far.",
     }
     assert {f.severity for f in findings} == {Severity.WARNING}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import Engine, LocalServer, Words
+from tsaudit.engines.engine import Engine, Failure, LocalServer, Words
 from tsaudit.engines.sql import BATCHED
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ class Greptimedb(Engine):
         "catalog": "which of the server's catalogs to read: `statistics`, or the other tables of information_schema",
         "instants": "those columns whose values are times",
         "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+    }
+    failures = {
+        "region": Failure(
+            "The leader of {name} is down",
+            "Start its datanode again, or let the cluster move the region to another one. Until then writes to it are "
+            "rejected, and queries of it fail.",
+            rejects_writes=True,
+        )
     }
     own_guidelines = frozenset({"E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13"})
     not_applicable = {

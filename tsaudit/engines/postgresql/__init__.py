@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import LocalServer
+from tsaudit.engines.engine import Failure, LocalServer
 from tsaudit.engines.sql import BATCHED, SqlEngine
 
 if TYPE_CHECKING:
@@ -42,6 +42,23 @@ class Postgresql(SqlEngine):
     repeats_texts = True
     row_bytes = 36
     row_price = "36 B for a row with a time, and its part of the indexes: measured on PostgreSQL 15"
+    failures = {
+        "archiving": Failure(
+            "Archiving of the write-ahead log fails",
+            "Find the reason in the server's log, and repair archive_command. Until then the log fills the disk, and a "
+            "backup cannot be restored to a time after the last archived file.",
+        ),
+        "slot": Failure(
+            "Nobody reads the replication {name}, and the server keeps more log for it than max_wal_size",
+            "Connect its reader again, or drop it: SELECT pg_drop_replication_slot('...'). Until then the log fills "
+            "the disk, unless max_slot_wal_keep_size is set.",
+        ),
+        "job": Failure(
+            "The last run of {name} failed",
+            "Find the reason in timescaledb_information.job_errors. Until it runs, chunks are not compressed, "
+            "refreshed, or dropped as declared.",
+        ),
+    }
 
     def connect(
         self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]

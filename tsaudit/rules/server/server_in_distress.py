@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.engines.engine import Failure
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, ServerCounter, ServerStatus
@@ -26,38 +27,8 @@ _PROCESSES: Final = (
     "max_wal_senders",
 )
 """Settings whose sum is the number of processes, and prepared transactions, that have a share of the lock table."""
-_STOPS_WRITES: Final = frozenset({"region"})
-"""What rejects writes as long as it fails."""
-_MEANING: Final = {
-    "region": (
-        "The leader of {name} is down",
-        (
-            "Start its datanode again, or let the cluster move the region to another one. Until then writes to it are "
-            "rejected, and queries of it fail."
-        ),
-    ),
-    "archiving": (
-        "Archiving of the write-ahead log fails",
-        (
-            "Find the reason in the server's log, and repair archive_command. Until then the log fills the disk, and a "
-            "backup cannot be restored to a time after the last archived file."
-        ),
-    ),
-    "slot": (
-        "Nobody reads the replication {name}, and the server keeps more log for it than max_wal_size",
-        (
-            "Connect its reader again, or drop it: SELECT pg_drop_replication_slot('...'). Until then the log fills "
-            "the disk, unless max_slot_wal_keep_size is set."
-        ),
-    ),
-    "job": (
-        "The last run of {name} failed",
-        (
-            "Find the reason in timescaledb_information.job_errors. Until it runs, chunks are not compressed, "
-            "refreshed, or dropped as declared."
-        ),
-    ),
-}
+_UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server's log.")
+"""Of an engine that does not say more."""
 
 
 @rule(
@@ -122,7 +93,7 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     for measurement in case.profile.measurements:
         yield from _locks(measurement, status)
     for failure in status.failures:
-        yield _failing(failure)
+        yield _failing(case, failure)
     yield from _risen(case, status)
 
 
@@ -183,20 +154,19 @@ def _locks(measurement: Measurement, status: ServerStatus) -> Iterator[Finding]:
     )
 
 
-def _failing(failure: ServerCounter) -> Finding:
-    kind = failure.name.split(" ", 1)[0]
-    (words, fix), stops = _MEANING[kind], kind in _STOPS_WRITES
+def _failing(case: Case, failure: ServerCounter) -> Finding:
+    kind = case.engine.failures.get(failure.name.split(" ", 1)[0], _UNKNOWN_FAILURE)
     often = f", {many(failure.value, 'time')} so far" if failure.value > 1 else ""
     return Finding(
         subject=Subject(failure.database),
-        message=f"{words.format(name=failure.name)}{often}.",
+        message=f"{kind.words.format(name=failure.name)}{often}.",
         impact=Impact(
             Currency.MECHANISM,
-            days_left=0 if stops else None,
-            is_enforced=True if stops else None,
+            days_left=0 if kind.rejects_writes else None,
+            is_enforced=True if kind.rejects_writes else None,
             how="the server's own state",
         ),
-        fix=fix,
+        fix=kind.fix,
         observed=failure.value,
         unit="failures",
         facts=("server_status",),
