@@ -13,9 +13,9 @@ from tests.collecting import collected
 from tests.rules.cases import run_rule
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
+from tsaudit.engines.postgresql.rules.dead_rows import dead_rows as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Partitioning, Profile, ServerStatus, Storage, TableStatus
-from tsaudit.rules.storage.dead_rows import dead_rows as rule
 
 CASES = ()
 """A data set only adds rows: what deletes them is written to a real server below."""
