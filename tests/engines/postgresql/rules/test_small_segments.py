@@ -12,19 +12,22 @@ from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.rules.cases import run_rule
 from tsaudit.engines.postgresql.rules.small_segments import small_segments as rule
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Partitioning
+from tsaudit.model.profile import Partitioning, Storage
 
 CASES = ()
 """Only TimescaleDB has such chunks, and the tests write no data sets to it."""
 
 
-def _found(values: int, rows: int = 1_000_000, chunks: int = 10, **options: str) -> tuple[Finding, ...]:
+def _found(
+    values: int, rows: int = 1_000_000, chunks: int = 10, data_bytes: int | None = 300_000_000, **options: str
+) -> tuple[Finding, ...]:
     set_ = {"timescaledb.compress": "true", "timescaledb.compress_segmentby": "site, request_id"} | options
     made = a_measurement(
         tags=(a_tag("site", values=3), a_tag("request_id", values=values), a_tag("user", values=rows)),
         rows=a_count(rows),
         options=set_,
         partitioning=Partitioning(("time",), chunks, ()),
+        storage=None if data_bytes is None else Storage(data_bytes, 0),
     )
     return run_rule(rule, a_profile(made, engine="postgresql")).findings
 
@@ -34,6 +37,12 @@ def test_unique_column() -> None:
     assert finding.severity is Severity.WARNING
     assert finding.subject.column == "request_id"
     assert finding.message == "Compressed chunks are segmented by request_id, which has only 1 row for each value."
+
+
+@pytest.mark.parametrize("data_bytes", [None, 1_000_000])
+def test_note_when_it_costs_nothing_that_is_known(data_bytes: int | None) -> None:
+    (finding,) = _found(1_000_000, data_bytes=data_bytes)
+    assert finding.severity is Severity.NOTE
 
 
 @pytest.mark.parametrize(

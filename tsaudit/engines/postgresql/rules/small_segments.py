@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.impact import Basis, Currency
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import count, many
+from tsaudit.text import count, many, size
 
 _SEGMENTBY: Final = "timescaledb.compress_segmentby"
 
@@ -17,9 +18,10 @@ _SEGMENTBY: Final = "timescaledb.compress_segmentby"
 @rule(
     code="STO018",
     title="Compressed chunks have segments of few rows",
-    costs={Currency.MECHANISM},
+    costs={Currency.BYTES},
     guidelines=("A9",),
     requires={"options", "partitions", "tag_values"},
+    uses={"storage"},
     thresholds=(
         Threshold(
             "min_segment_rows",
@@ -37,7 +39,8 @@ def small_segments(case: Case) -> Iterator[Finding]:
     TimescaleDB compresses up to 1,000 rows together, all of one chunk and with the same values of the columns in
     `segmentby`. A value with fewer than `min_segment_rows` rows in all chunks has fewer in each: hardly anything is
     compressed, and each group has costs of its own. So it is where the column is unique. Only hypertables with
-    `min_rows` rows and several chunks are judged. Rows and values are those of the window.
+    `min_rows` rows and several chunks are judged. Rows and values are those of the window. The cost is the bytes of the
+    table without its indexes, of which compression saves hardly any: the most that it could save.
 
     ## Why it matters
 
@@ -59,7 +62,7 @@ def small_segments(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         if (tag := _finest(case, measurement)) is not None:
-            yield _finding(measurement, tag)
+            yield _finding(case, measurement, tag)
 
 
 def _finest(case: Case, measurement: Measurement) -> Tag | None:
@@ -77,16 +80,16 @@ def _finest(case: Case, measurement: Measurement) -> Tag | None:
     return finest if rows.value / finest.values.value < case.limit("min_segment_rows", measurement).value else None
 
 
-def _finding(measurement: Measurement, tag: Tag) -> Finding:
+def _finding(case: Case, measurement: Measurement, tag: Tag) -> Finding:
     assert tag.values is not None
     assert measurement.rows is not None
     rows = measurement.rows.value / tag.values.value
+    held = measurement.storage.data_bytes if measurement.storage else None
+    how = "bytes of the table, of which compression saves hardly any"
     return Finding(
         subject=subject_of(measurement, tag.key),
         message=f"Compressed chunks are segmented by {tag.key}, which has only {many(rows, 'row')} for each value.",
-        impact=Impact(
-            Currency.MECHANISM, is_enforced=None, how="compression is declared, and has too few rows to work"
-        ),
+        impact=None if held is None else costs.of_bytes(case, measurement, held, how=how),
         basis=Basis.DECLARED,
         fix=f"Leave {tag.key} out of timescaledb.compress_segmentby: as a plain column it does no harm. Chunks that "
         "are compressed already change when they are decompressed and compressed again.",
@@ -97,6 +100,7 @@ def _finding(measurement: Measurement, tag: Tag) -> Finding:
             Evidence("rows", count(measurement.rows)),
             Evidence("values", count(tag.values)),
             Evidence("segmentby", (measurement.options or {}).get(_SEGMENTBY, "")),
+            *([Evidence("bytes of the table", size(held))] if held is not None else []),
         ),
-        facts=("options", "partitions", "tag_values"),
+        facts=("options", "partitions", "tag_values", "storage"),
     )
