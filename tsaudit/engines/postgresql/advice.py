@@ -101,7 +101,7 @@ class PostgresqlAdvice(SqlAdvice):
     def _is_in_order(self, column: str) -> bool:
         """Whether rows lie in the order of the column, as rows of readings do; so if that is not known."""
         status = self.place.here.status
-        return status is None or status.order.get(column, 1.0) >= 0.5
+        return status is None or status.is_in_order(column)
 
     def _on_partitions(self, columns: Sequence[str], method: str, words: str) -> Part:
         """PostgreSQL creates no index CONCURRENTLY on a partitioned table, but on each of its partitions."""

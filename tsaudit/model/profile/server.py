@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +55,13 @@ class TableStatus:
     """Column to how far rows lie in its order, 0 to 1: the correlation that PostgreSQL estimates."""
     counted_since: datetime | None = None
     """None: not known."""
+
+    def is_in_order(self, column: str) -> bool:
+        """Whether neighboring pages have neighboring values of the column; so if that is not known. Otherwise most
+        ranges of pages have nearly all values, and an index of ranges leads to all of them.
+        """
+        return self.order.get(column, 1.0) >= _IN_ORDER
+
+
+_IN_ORDER: Final = 0.5
+"""Correlation from which on an index of ranges helps: our estimate."""

@@ -15,8 +15,6 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number, size
 
 _BRIN: Final = "brin"
-_IN_ORDER: Final = 0.5
-"""Correlation from which on neighboring pages have neighboring values; below it, most ranges of pages have them all."""
 _FEW_RANGES: Final = 10 * 128 * 8192
 """Bytes of ten ranges of pages, as BRIN has them by default: smaller tables are read at once."""
 
@@ -106,12 +104,12 @@ def _lacks_index(measurement: Measurement, time: str, useless: Sequence[Index]) 
 
 def _useless(measurement: Measurement) -> tuple[Index, ...]:
     """Its indexes of ranges of pages that lead to nearly all of them."""
-    order = measurement.status.order if measurement.status else {}
+    status = measurement.status
     kept = measurement.storage.data_bytes if measurement.storage else None
-    if kept is not None and kept < _FEW_RANGES:
+    if status is None or (kept is not None and kept < _FEW_RANGES):
         return ()
     brin = (i for i in measurement.indexes or () if i.kind == _BRIN and i.valid and i.columns)
-    return tuple(i for i in brin if all(order.get(column or "", 1.0) < _IN_ORDER for column in i.columns))
+    return tuple(i for i in brin if not any(status.is_in_order(column or "") for column in i.columns))
 
 
 @dataclass(frozen=True, slots=True)
