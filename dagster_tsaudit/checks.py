@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import AuditedTarget
-from dagster_tsaudit.formatting import findings_table
+from dagster_tsaudit.formatting import findings_list
 from tsaudit import summary
 from tsaudit.model.finding import DEGRADED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.rule import Family
@@ -127,7 +127,7 @@ def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, fou
     if reasons := _reasons(rules):
         metadata["reason"] = text("\n".join(reasons))
     if pairs:
-        metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
+        metadata["findings"] = dg.MetadataValue.md(findings_list(pairs))
     return metadata
 
 

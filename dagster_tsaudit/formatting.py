@@ -1,15 +1,22 @@
-"""Findings as tables in Markdown."""
+"""Findings in Markdown."""
 
 from collections.abc import Iterable
 
 from tsaudit.model.finding import Finding, RuleResult
+from tsaudit.model.subject import Subject
 from tsaudit.text.findings import sentence as sentence_of
-from tsaudit.text.markdown import table
+from tsaudit.text.markdown import escape, items
 
 
-def findings_table(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
-    """The findings with what to do, in the given order."""
-    return table(
-        ("severity", "rule", "where", "what", "what to do"),
-        ((f.severity, f"{r.code} {r.name}", f.subject, sentence_of(f), f.fix) for r, f in pairs),
-    )
+def findings_list(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
+    """The findings with what to do, in the given order.
+
+    A table of them, and a name with its column, are wider than the room that Dagster has for them.
+    """
+    return items(_line(*pair) for pair in pairs)
+
+
+def _line(result: RuleResult, finding: Finding) -> str:
+    place = Subject(finding.subject.database, finding.subject.measurement)
+    where = f"{escape(result.code)} {escape(result.name)}, {escape(place)}"
+    return f"**{finding.severity}** {where}: {escape(sentence_of(finding))} {escape(finding.fix)}".rstrip()

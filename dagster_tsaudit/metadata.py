@@ -11,7 +11,7 @@ import dagster as dg
 
 from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.formatting import findings_table
+from dagster_tsaudit.formatting import findings_list
 from tsaudit import summary
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile
@@ -50,7 +50,7 @@ def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile)
         metadata["series_over_time"] = dg.MetadataValue.md(picture)
     pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.NOTE]
     if pairs:
-        metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
+        metadata["findings"] = dg.MetadataValue.md(findings_list(pairs))
     metadata |= _counts(found, result, profile) | _query_cost(profile.costs)
     if profile.costs:
         metadata["cost"] = dg.MetadataValue.md(_costs(profile.costs))

@@ -323,8 +323,8 @@ def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
     worst = a_finding(Subject("main", "worst"), Severity.CRITICAL)
     check = checks_of(run_with(*findings, worst))["cardinality"]
     text = str(value(check, "findings"))
-    assert text.splitlines()[2].startswith("| critical |")
-    assert sum(line.startswith("| ") for line in text.splitlines()) == MAX_ROWS + 2  # with the two lines of the header
+    assert text.startswith("- **critical** ")
+    assert sum(line.startswith("- ") for line in text.splitlines()) == MAX_ROWS
     assert text.endswith("11 more are in the report.")
 
 

@@ -165,7 +165,7 @@ def test_findings_have_one_order_in_every_output(capsys: pytest.CaptureFixture[s
         "report": report(result, PROFILE).partition("Find ")[2],
         "slack": slack(result),
         "cli": cli(result, PROFILE, capsys),
-        "dagster": dagster(result, PROFILE).partition("| --- |")[2],
+        "dagster": dagster(result, PROFILE).partition("- **")[2],
     }
     for output, text in texts_of.items():
         assert list(dict.fromkeys(re.findall(r"about m\dx here", text))) == expected, output

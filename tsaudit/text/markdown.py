@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tsaudit.text.names import printable
@@ -22,12 +22,21 @@ def escape(text: object) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table of at most MAX_ROWS rows; a last line says how many are left out."""
-    found = list(rows)
-    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    lines += ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in found[:MAX_ROWS]]
-    if len(found) > MAX_ROWS:
-        lines.append(f"\n{number(len(found) - MAX_ROWS)} more are in the report.")
-    return "\n".join(lines)
+    lines = ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(["| " + " | ".join(header) + " |", "|" + " --- |" * len(header), *_first(lines)])
+
+
+def items(lines: Iterable[str]) -> str:
+    """A Markdown list of at most MAX_ROWS lines, whose text is escaped already; a last line says how many are left
+    out.
+    """
+    return "\n".join(_first([f"- {line}" for line in lines]))
+
+
+def _first(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:MAX_ROWS]
+    if len(lines) > MAX_ROWS:
+        yield f"\n{number(len(lines) - MAX_ROWS)} more are in the report."
 
 
 def statement(text: str) -> str:
