@@ -156,6 +156,7 @@ def _project(folder: Path, history: str, slack: SlackDouble, due: datetime) -> P
             "schedule": f"{due.minute} {due.hour} {due.day} {due.month} *",
             "owner": f"team{n % len(channels)}",
             "limits": {"high-series-cardinality.max_series": 10},
+            "columns": {"requests": {"kind": "series", "tags": ["request_id"]}},
         }
         for n, name in enumerate(TARGETS)
     ]

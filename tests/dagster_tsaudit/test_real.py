@@ -22,7 +22,10 @@ def evaluations(outcome: dg.ExecuteInProcessResult, name: str) -> dict[str, dg.A
 
 
 def test_checks_carry_their_numbers_over_several_days(tmp_path: Path, instance: dg.DagsterInstance) -> None:
-    config = write_config(tmp_path, "shop", target_extra="limits: {high-series-cardinality.max_series: 500}")
+    tags = "[host, region, method, status, path, request_id]"
+    declared = f"columns: {{http_requests: {{kind: series, time: time, tags: {tags}}}}}"
+    limit = "limits: {high-series-cardinality.max_series: 500}"
+    config = write_config(tmp_path, "shop", target_extra=f"{limit}\n{declared}")
     plan, world = a_plan(config), World(tmp_path / "shop.duckdb")
     shown = []
     for n in range(3):
