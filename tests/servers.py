@@ -140,6 +140,14 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for a server that does something by itself; fails after a minute."""
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 def run_influxd(folder: Path, **settings: Any) -> Iterator[Influxd]:
     """A running server with these settings; stopped when the generator is closed."""
     need("influxd", "influxdb")

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
@@ -24,6 +22,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from sqlalchemy import event, select
 
+from tests.histories import clock_at
 from tsaudit import run
 from tsaudit.alerts.outbox import notified_by
 from tsaudit.config.settings import Incidents, Settings, Target
@@ -51,19 +50,6 @@ LIMITS: Final = {
 }
 
 _numbers: Final = itertools.count()
-
-
-@contextmanager
-def clock_at(now: datetime) -> Iterator[None]:
-    """Let all of tsaudit take it for the present."""
-    patch = pytest.MonkeyPatch()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("tsaudit") and hasattr(module, "utc_now"):
-            patch.setattr(module, "utc_now", lambda: now)
-    try:
-        yield
-    finally:
-        patch.undo()
 
 
 @pytest.fixture(scope="module", autouse=True)

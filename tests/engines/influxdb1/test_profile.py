@@ -6,7 +6,7 @@ import dataclasses
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -30,7 +30,7 @@ from tests.databases import (
     write_lines,
 )
 from tests.examples import examples
-from tests.servers import ADMIN, Influxd
+from tests.servers import ADMIN, Influxd, wait_until
 from tsaudit.collect import collect, probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
@@ -257,15 +257,8 @@ def _let_read_notes(server: Influxd, user: str) -> None:
             return False
         return "series" in influxql(server.url, 'SHOW SERIES ON _internal FROM "shard"', **login)["results"][0]
 
-    _wait_until(noted)
+    wait_until(noted)
     influxql(server.url, f'GRANT READ ON "_internal" TO {user}', **login)
-
-
-def _wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 def test_bytes_and_counters_are_the_server_s_whoever_asks(influxd_auth: Influxd) -> None:
@@ -301,7 +294,7 @@ def test_bytes_and_counters_are_the_server_s_whoever_asks(influxd_auth: Influxd)
     assert _asked(admin) == 1
     assert stored_bytes(admin) == kept
     _let_read_notes(influxd_auth, "counter")
-    _wait_until(lambda: stored_bytes(collected(target)) == kept)
+    wait_until(lambda: stored_bytes(collected(target)) == kept)
     noted = collected(target)
     assert noted.gaps == ()
     assert noted.databases == admin.databases

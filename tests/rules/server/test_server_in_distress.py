@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.builders import DAY, a_measurement, a_profile
 from tests.collecting import collected
 from tests.rules.cases import run_rule
 from tests.rules.storage.test_unused_or_redundant_index import an_index
-from tests.servers import Postgresql, run_postgresql
+from tests.servers import Postgresql, run_postgresql, wait_until
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement, Partitioning, Profile, ServerCounter, ServerStatus
@@ -148,13 +147,6 @@ def distressed() -> Iterator[Postgresql]:
     )
 
 
-def _until(ready: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not ready():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def _audited(server: Postgresql, schema: str) -> Profile:
     target = Target(name="t", engine="postgresql", url=server.audit_url, databases=(schema,))
     now = datetime.now(UTC)
@@ -188,7 +180,7 @@ def test_a_server_in_distress(distressed: Postgresql) -> None:
             connection.execute(b"SELECT pg_logical_emit_message(false, '', '')")
             connection.execute(b"SELECT pg_switch_wal()")
         connection.execute(b"CHECKPOINT")
-    _until(lambda: distressed.rows("SELECT failed_count > 0 FROM pg_stat_archiver") == [(True,)])
+    wait_until(lambda: distressed.rows("SELECT failed_count > 0 FROM pg_stat_archiver") == [(True,)])
     profile = _audited(distressed, schema)
     findings = run_rule(rule, profile).findings
     found = {(f.subject.measurement, f.message.split(",")[0].rstrip(".")): f.severity for f in findings}
