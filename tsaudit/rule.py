@@ -338,6 +338,11 @@ def _is_able(engine: str, guidelines: tuple[str, ...], required: frozenset[str])
     return fits and required <= offered(frozenset(query_files(engine)))
 
 
+def forget() -> None:
+    """Ask again what engines offer: for tests, in which one of the same name is another one."""
+    _is_able.cache_clear()
+
+
 def rule(
     *,
     code: str,

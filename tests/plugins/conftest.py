@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tsaudit import rules
+from tsaudit import rule, rules
 from tsaudit.engines import queries
 from tsaudit.engines.registry import ENGINES
 from tsaudit.plugins import entry_points
@@ -19,6 +19,7 @@ Install = Callable[..., None]
 def _forget() -> None:
     entry_points.clear_cache()
     ENGINES.forget()
+    rule.forget()
     rules.clear_cache()
     queries.forget()
 
