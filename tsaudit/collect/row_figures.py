@@ -446,6 +446,14 @@ def reports(column: pa.ChunkedArray, times: pa.ChunkedArray) -> Reports | None:
     return Reports(float(instants.mean()), read, float(lasting.mean()))
 
 
+def idle_hours(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
+    """From the newest row with a value to the newest row. `times`: in microseconds, null for rows to leave out. None if
+    no row has both.
+    """
+    last = pc.max(times.filter(column.is_valid())).as_py()
+    return None if last is None else (pc.max(times).as_py() - last) / (3600 * _US_PER_SECOND)
+
+
 def time_lag(column: pa.ChunkedArray, times: pa.ChunkedArray) -> TimeLag | None:
     """How far the column's times are before the rows' own times; None if either is not a time, or no row has both."""
     if not (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(times.type)):

@@ -17,6 +17,7 @@ from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import (
     filled_in,
+    idle_hours,
     likely_drops,
     numbers_by,
     point_sample,
@@ -183,10 +184,14 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
                 changes=changes[tag.key],
                 recurring=recurring(tags[tag.key], times_us),
                 reports=reports(tags[tag.key], times_us),
+                idle_hours=idle_hours(tags[tag.key], times_us),
             )
             for tag in draft.tags
         ),
-        fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in draft.fields),
+        fields=tuple(
+            replace(field, lag=time_lag(values[field.key], times), idle_hours=idle_hours(values[field.key], times_us))
+            for field in draft.fields
+        ),
         point_sample=sampled_points,
         repeats=repeats(tags, values, times, source),
         rows_apart=_apart(runner, draft, times, times_us, source),

@@ -70,6 +70,10 @@ class Field:
     """None for fields that never contain an array."""
     lag: TimeLag | None = None
     """None if it contains no times, or no rows with times were read."""
+    idle_hours: float | None = None
+    """From the newest row with the field to the newest row read. None if no rows with times were read, or none has
+    it.
+    """
 
 
 @dataclass(frozen=True, slots=True)

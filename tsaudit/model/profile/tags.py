@@ -160,6 +160,8 @@ class Tag:
     """
     reports: Reports | None = None
     """None if no rows with times were read, or none has the tag."""
+    idle_hours: float | None = None
+    """From the newest row with the tag to the newest row read. None if no rows with times were read, or none has it."""
     label_of: str = ""
     """The column of label sets that contains it, as the label after its name and a dot; empty for a column."""
     metrics: tuple[str, ...] = ()

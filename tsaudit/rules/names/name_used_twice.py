@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tsaudit.model.change import Diagnose, Rename
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import Field, Tag
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.new_names import distinct
+
+_STILL_WRITTEN_H: Final = 24
+"""Reports that come once a day are as common as nightly jobs; rarer ones share no shard of the usual week for long."""
 
 
 @rule(
@@ -17,9 +22,13 @@ from tsaudit.rules.new_names import distinct
     costs={Currency.ANSWERS},
     guidelines=("B6",),
     requires={"tag_keys", "field_types"},
+    uses={"row_sample"},
 )
 def name_used_twice(case: Case) -> Iterator[Finding]:
     """Names that a measurement uses for both a tag and a field.
+
+    Queries go wrong while both are written: if the newest rows read have both, at most a day apart. Otherwise the
+    finding is a note: the other one may be that of old shards, which expire.
 
     ## Why it matters
 
@@ -43,14 +52,14 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
     - No warning is given: https://github.com/influxdata/influxdb/issues/7745
     """
     for measurement in case.measurements:
-        tags = {tag.key for tag in measurement.tags}
+        tags = {tag.key: tag for tag in measurement.tags}
         twice = [field.key for field in measurement.fields if field.key in tags]
         names = distinct(twice, lambda name: f"{name}_value", measurement.columns)
         for field in measurement.fields:
             if field.key in tags:
                 yield Finding(
                     subject=subject_of(measurement, field.key),
-                    impact=Impact(Currency.ANSWERS, how="both are in the listing of what is stored"),
+                    impact=_impact(tags[field.key], field),
                     message=f"{field.key} is both a tag and a field of {measurement.name}.",
                     fix="If queries filter by the field rather than by the tag, rename the tag instead.",
                     changes=(
@@ -61,3 +70,10 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
                     evidence=(Evidence("type of the field", " and ".join(field.types)),),
                     facts=("tag_keys", "field_types"),
                 )
+
+
+def _impact(tag: Tag, field: Field) -> Impact | None:
+    """Wrong answers, if the name is still written as both; None if it is not, or nothing is known of that."""
+    if any(one.idle_hours is None or one.idle_hours > _STILL_WRITTEN_H for one in (tag, field)):
+        return None
+    return Impact(Currency.ANSWERS, how="the newest rows read, some of which have it as a tag and some as a field")
