@@ -5,7 +5,7 @@ Only avoidable cost counts: what would not be there if the writer did right. A s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -133,22 +133,36 @@ def database_series(case: Case, measurement: Measurement) -> int | None:
     return None
 
 
-def of_family(case: Case, database: str, names: int) -> Impact | None:
+def of_family(case: Case, database: str, names: Collection[str]) -> Impact | None:
     """What a family of measurements costs, of which one would do; None where they cost nothing worth counting."""
     engine = case.engine
     if engine.has_costly_measurements:
         how = "measurements, each of which takes memory in every shard, and which no query reads together"
-        return Impact(Currency.FAMILY, now=names, unit=f"{engine.words.measurement}s", how=how)
+        kept = next(kept_days(case, m) for m in case.profile.measurements if m.database == database)
+        unit, per_day = f"{engine.words.measurement}s", _names_a_day(case, database, names)
+        return Impact(Currency.FAMILY, now=len(names), per_day=per_day, kept_days=kept, unit=unit, how=how)
     if engine.measurement_bytes is None:
         return None
     whole = _database_bytes(case, database)
-    avoidable = (names - 1) * engine.measurement_bytes
+    avoidable = (len(names) - 1) * engine.measurement_bytes
     return Impact(
         Currency.BYTES,
         now=avoidable,
         whole=None if whole is None else max(whole, avoidable),
         how=engine.measurement_price,
     )
+
+
+def _names_a_day(case: Case, database: str, names: Collection[str]) -> float:
+    """How many of the names are new since the previous audit, a day; 0 if there was none."""
+    previous = case.timeline.previous
+    if previous is None or not previous.all_listed(database):
+        return 0.0
+    before = {m.name for m in previous.measurements if m.database == database}
+    if not before:
+        return 0.0
+    new = sum(name not in before for name in names)
+    return _rate(new, case.profile.collected_at - previous.collected_at, "").per_day
 
 
 def _database_bytes(case: Case, database: str) -> float | None:

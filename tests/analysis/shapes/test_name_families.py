@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import string
+import uuid
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,6 +148,52 @@ def test_numbers_between_dots_count_and_settings_do_not():
     assert name_families([f"sma_{n}" for n in (20, 50, 100, 200)]) == []
     assert [f.template for f in name_families([f"station_{n}" for n in (10, 20, 30, 50, 60)])] == ["station_{n}"]
     assert [f.template for f in name_families([f"pump_{n}" for n in (20, 51, 107, 200)])] == ["pump_{n}"]
+
+
+HEX, BASE64 = "0123456789abcdef", string.ascii_letters + string.digits + "-_"
+
+
+@pytest.mark.parametrize(
+    ("form", "alphabet", "length", "tag", "least"),
+    [
+        ("df /var/lib/docker/overlay2/{}/merged used", HEX, 64, "id", 1.0),
+        ("disk /var/lib/kubelet/pods/{} percent", HEX, 32, "id", 1.0),
+        ("queue:{}:length", HEX, 64, "id", 1.0),
+        ("job|{}|time", HEX, 32, "id", 1.0),
+        ("svc;id={};ms", HEX, 16, "id", 0.99),
+        ("session_{}_count", HEX, 24, "id", 0.99),
+        ("fs./mnt/{}.free", HEX, 64, "id", 1.0),
+        ("proc {} rss", HEX, 8, "id", 0.98),
+        ("interface veth{} rx packets", HEX, 7, "id", 0.98),
+        ("conn {} bytes", BASE64, 22, "id", 1.0),
+        ("topic {}", BASE64, 30, "id", 1.0),
+    ],
+)
+def test_an_id_is_found_whatever_is_around_it(form, alphabet, length, tag, least):
+    draw = random.Random(length)
+    names = {form.format("".join(draw.choices(alphabet, k=length))) for _ in range(400)}
+    largest = max(name_families([*names, "df / used", "load average"]), key=lambda family: len(family.members))
+    assert len(largest.members) >= least * 400
+    assert [part.name for part in largest.tags] == [tag]
+
+
+def test_an_id_of_any_digits_contains_no_date():
+    for seed in range(40):
+        draw = random.Random(seed)
+        names = [str(uuid.UUID(int=draw.getrandbits(128))) for _ in range(100)]
+        (family,) = name_families([f"vm/{name}/cpu" for name in names])
+        assert (family.template, len(family.members)) == ("vm/{id}/cpu", 100)
+
+
+def test_a_pod_is_known_by_the_letters_that_kubernetes_uses():
+    names = [f"mem /kubepods/web-{x}-{y} used" for x, y in (("7d9f8c6b5", "x2x9z"), ("5cb8d4f7c9", "q8qtl"))]
+    (family,) = name_families(names)
+    assert (family.template, family.tags[0].example) == ("mem /kubepods/web-{id} used", "5cb8d4f7c9-q8qtl")
+
+
+def test_numbers_that_are_the_same_in_all_names_are_words():
+    (family,) = name_families([f"zone2 disk{n} free" for n in range(1, 9)])
+    assert (family.template, [part.name for part in family.tags]) == ("zone2 disk{n} free", ["part_1"])
 
 
 def test_families_of_different_words_stay_apart():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from tests.databases import Row, Table, times
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, planned, run_rule, table
 from tsaudit.model.change import Merged, MergeMeasurements
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile, TableKind
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name as rule
 
 NAMES = ("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-east.usage_user")
@@ -315,3 +317,54 @@ def test_tables_of_events_with_measured_values_are_one_list() -> None:
     )
     (finding,) = run_rule(rule, trades).findings
     assert finding.subject.measurement == "{part_1}_trades"
+
+
+def _containers(count: int, *forms: str) -> list[str]:
+    draw = random.Random(5)
+    ids = [f"{draw.getrandbits(256):064x}" for _ in range(count)]
+    return [form.format(one) for one in ids for form in forms]
+
+
+FORMS = ("disk /mnt/{} used", "disk /mnt/{} free", "net {} rx", "net {} tx")
+
+
+@pytest.mark.parametrize(
+    ("count", "forms", "severity"),
+    [
+        (1_000, FORMS[:1], Severity.WARNING),
+        (999, FORMS[:1], Severity.NOTE),
+        # What one writer does to every measurement that it writes.
+        (250, FORMS, Severity.WARNING),
+        (249, FORMS, Severity.NOTE),
+    ],
+)
+def test_families_that_contain_the_same_ids_count_together(
+    count: int, forms: tuple[str, ...], severity: Severity
+) -> None:
+    names = [*_containers(count, *forms), "disk / used", "disk / free", "load"]
+    findings = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
+    assert [f.severity for f in findings] == [severity] * len(forms)
+    assert {f.observed for f in findings} == {count}
+
+
+def test_families_of_other_data_count_for_themselves() -> None:
+    names = [form.format(f"{n:02}" if form[0] == "r" else f"web-{n}") for n in range(600) for form in ("room {}", "{}")]
+    findings = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
+    assert [(f.severity, f.observed) for f in findings] == [(Severity.NOTE, 600)] * 2
+
+
+@pytest.mark.parametrize(
+    ("before", "days", "severity"), [(394, 1, Severity.NOTE), (380, 1, Severity.WARNING), (380, 4, Severity.NOTE)]
+)
+def test_names_that_are_added_every_day_are_judged_by_what_they_will_be(
+    before: int, days: int, severity: Severity
+) -> None:
+    names = _containers(400, "disk /mnt/{} used")
+    profile = a_profile(*map(a_measurement, names), engine="influxdb1")
+    earlier = dataclasses.replace(
+        a_profile(*map(a_measurement, names[:before]), engine="influxdb1"),
+        day=profile.day - timedelta(days=days),
+        collected_at=profile.collected_at - timedelta(days=days),
+    )
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=earlier)).findings
+    assert finding.severity is severity

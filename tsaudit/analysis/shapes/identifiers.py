@@ -295,6 +295,11 @@ def are_short_ids(parts: Sequence[str]) -> bool:
     return places >= 4 and mixed >= _MIXED * places
 
 
+def are_random_texts(parts: Sequence[str]) -> bool:
+    """Whether parts of names that are otherwise the same are random as a whole, as in Base64."""
+    return len(parts) >= FEWEST and _whole(parts, [_PART.findall(part) for part in parts]) is not None
+
+
 _LARGE: Final = 9
 """Digits from which numbers that are not in sequence are IDs; shorter ones may be serial numbers."""
 _PAST_16_BITS: Final = 65_535

@@ -54,18 +54,25 @@ def _groups(names: Sequence[str]) -> Iterator[list[NameReading]]:
         if reading.data:
             groups[reading.key].append(reading)
     for group in groups.values():
-        yield _without_prefix(group)
+        yield _without_constants(group)
 
 
-def _without_prefix(group: list[NameReading]) -> list[NameReading]:
-    """`dev_1` and `dev_2` are devices: what is the same in all names and counted is no environment."""
-    found = _COUNTED_ENV.search(group[0].template)
-    texts = {text for reading in group for kind, text in reading.data if kind == "env"}
-    if not found or len(texts) > 1 or group[0].field is not None:
+def _without_constants(group: list[NameReading]) -> list[NameReading]:
+    """Of `dev_1` and `dev_2`, `dev` is no environment, and of `disk2 {id}`, `2` is no data: it is the same in all."""
+    first, found = group[0], _COUNTED_ENV.search(group[0].template)
+    varies = [len(set(texts)) > 1 for texts in zip(*(reading.data for reading in group), strict=True)]
+    same = {
+        place
+        for place, (kind, _) in enumerate(first.data)
+        if not varies[place] and any(varies) and (kind == "n" or (kind == "env" and found and first.field is None))
+    }
+    if not same:
         return group
-    template = group[0].template.replace("{env}", texts.pop())
+    texts = iter([text if place in same else None for place, (_, text) in enumerate(first.data)])
+    template = re.sub(r"\{\w+\}", lambda found: next(texts) or found[0], first.template)
     return [
-        replace(reading, template=template, data=tuple(d for d in reading.data if d[0] != "env")) for reading in group
+        replace(one, template=template, data=tuple(d for place, d in enumerate(one.data) if place not in same))
+        for one in group
     ]
 
 

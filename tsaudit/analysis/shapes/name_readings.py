@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from tsaudit.analysis.shapes.identifiers import are_short_ids
+from tsaudit.analysis.shapes.identifiers import are_random_texts, are_short_ids
 from tsaudit.analysis.shapes.periods import dated_templates
-from tsaudit.analysis.shapes.shape_rules import is_random
+from tsaudit.analysis.shapes.shape_rules import KUBERNETES, is_random
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ _PAIR: Final = "[0-9a-f]{2}"
 
 _DATA: Final = re.compile(
     rf"(?P<id>{_FROM}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{_TO})"
+    rf"|(?P<pod>(?<=[A-Za-z0-9]-)(?=[a-z]*\d){KUBERNETES}{{6,10}}-{KUBERNETES}{{5}}{_TO})"
     rf"|(?P<mac>{_FROM}{_PAIR}(?P<c>[:_-]){_PAIR}(?:(?P=c){_PAIR}){{4}}(?:(?P=c){_PAIR}){{0,2}}{_TO})"
     rf"|(?P<address>{_FROM}(?:ip[-_])?\d{{1,3}}(?:[-_.]\d{{1,3}}){{3}}{_TO})"
     rf"|(?P<region>{_FROM}(?:us|eu|ap|sa|ca|me|af|cn|il|mx|uk|europe|asia|australia|northamerica|southamerica)"
@@ -51,6 +52,7 @@ _DATA: Final = re.compile(
 _COUNTER: Final = re.compile(r"([A-Za-z]*)(\d+)")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]+)[^A-Za-z0-9]*$")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9]{4,}")
+_PART: Final = re.compile(r"[^\s/:;,|=.()]{8,}")
 _UNMISTAKABLE_HOST: Final = re.compile(r"[-_]\d+$|\d\d+$|^\d")
 
 _NOT_COUNTED: Final = re.compile(
@@ -94,17 +96,21 @@ class _Beside(NamedTuple):
 
 
 def _short_ids(texts: Sequence[str]) -> dict[str, str]:
-    """Each text to the ID in it that only shows beside others of its length in the same place."""
+    """Each text to the ID in it that only shows beside others in the same place: of its length, or random as a whole,
+    with `-` and `_` as letters.
+    """
     columns: dict[tuple[str, int, str], list[tuple[str, str]]] = defaultdict(list)
     for text in dict.fromkeys(texts):
-        for found in _TOKEN.finditer(text):
-            columns[text[: found.start()], len(found[0]), text[found.end() :]].append((text, found[0]))
+        for pattern in (_PART, _TOKEN):
+            for found in pattern.finditer(text):
+                length = len(found[0]) if pattern is _TOKEN else 0
+                columns[text[: found.start()], length, text[found.end() :]].append((text, found[0]))
     return {
         text: token
-        for column in columns.values()
-        if are_short_ids([token for _, token in column])
+        for (_, length, _), column in sorted(columns.items(), key=lambda one: -one[0][1])
+        if (are_short_ids if length else are_random_texts)([token for _, token in column])
         for text, token in column
-        if any(map(str.isdigit, token))
+        if not length or any(map(str.isdigit, token))
     }
 
 
@@ -146,17 +152,23 @@ def _marked(text: str, beside: _Beside, before: str = "") -> tuple[str, list[tup
 
     def mark(found: re.Match[str]) -> str:
         kind = str(found.lastgroup)
-        if kind == "token" and found[0] != beside.id:
+        if kind == "token":
             return _marked_token(found, beside.counter, before, data)
         if kind == "mac" and not re.search("[a-f:]", found[0], re.IGNORECASE):
             return found[0]
-        kind = {"address": "host", "token": "id"}.get(kind, kind)
-        data.append((kind, found[0]))
+        return known({"address": "host", "pod": "id"}.get(kind, kind), found[0])
+
+    def known(kind: str, piece: str) -> str:
+        data.append((kind, piece))
         return "{" + kind + "}"
+
+    def read(piece: str) -> str:
+        before, known_id, after = piece.partition(beside.id) if beside.id else (piece, "", "")
+        return _DATA.sub(mark, before) + (known("id", known_id) + _DATA.sub(mark, after) if known_id else "")
 
     # Text in braces was found before.
     pieces = re.split(r"(\{date\})", text)
-    return "".join(piece if piece == "{date}" else _DATA.sub(mark, piece) for piece in pieces), data
+    return "".join(piece if piece == "{date}" else read(piece) for piece in pieces), data
 
 
 def _marked_token(found: re.Match[str], counting: str | None, before: str, data: list[tuple[str, str]]) -> str:

@@ -8,6 +8,7 @@ out the month, or start with the day.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
-from tsaudit.analysis.shapes.shape_rules import is_epoch
+from tsaudit.analysis.shapes.shape_rules import is_epoch, is_random
 
 FEWEST: Final = 3
 """Minimum number of names in a family."""
@@ -283,7 +284,7 @@ def _read(unit: str, names: Sequence[str], order: str) -> list[Period]:
     periods = []
     for name in names:
         forms = (*_FORMS[unit], *_SHORT.get(unit, ()))
-        matches = (found for form in forms if (found := form.search(name)))
+        matches = (found for form in forms for found in form.finditer(name))
         start = next((s for found in matches if (s := _start(found, unit, order))), None)
         if start is not None:
             periods.append(Period(name, start, _NEXT[unit](start)))
@@ -291,7 +292,9 @@ def _read(unit: str, names: Sequence[str], order: str) -> list[Period]:
 
 
 def _start(found: re.Match[str], unit: str, order: str) -> datetime | None:
-    """The start of the period; None for an invalid date."""
+    """The start of the period; None for an invalid date, and for digits of an ID."""
+    if any(start <= found.start() and found.end() <= end for start, end in _ids(found.string)):
+        return None
     part = found.groupdict()
     if part.get("epoch"):
         seconds = int(part["epoch"][:10])
@@ -314,6 +317,18 @@ def _start(found: re.Match[str], unit: str, order: str) -> datetime | None:
         return datetime(year, month, day, int(part.get("h") or 0), tzinfo=UTC)
     except ValueError:
         return None
+
+
+_HASH: Final = re.compile(
+    r"(?<![a-z0-9])(?:(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|[0-9a-f]{16,})(?![a-z0-9])", re.IGNORECASE
+)
+"""Of these, one in thirty contains what can be read as a date."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _ids(name: str) -> tuple[tuple[int, int], ...]:
+    """Where its hashes are."""
+    return tuple(found.span() for found in _HASH.finditer(name) if found["uuid"] or is_random(found[0]))
 
 
 def _next_month(start: datetime, months: int = 1) -> datetime:

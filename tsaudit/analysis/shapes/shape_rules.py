@@ -24,7 +24,7 @@ LATEST_EPOCH: Final = int(datetime(2035, 1, 1, tzinfo=UTC).timestamp())
 """Integers in this range are read as seconds since 1970 if nearly all values of a column are in it."""
 _EPOCH_UNITS: Final = {10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
 
-_KUBERNETES: Final = "[bcdfghjklmnpqrstvwxz2456789]"
+KUBERNETES: Final = "[bcdfghjklmnpqrstvwxz2456789]"
 """The letters and digits of Kubernetes' random names: they cannot spell a word."""
 
 _TOP_LEVEL: Final = (
@@ -183,8 +183,8 @@ RULES: Final = (
     ShapeRule("user_agent", _USER_AGENT, sure=False),
     ShapeRule("log_text", is_text, sure=False),
     ShapeRule("pod", _pattern(
-        rf"[a-z0-9][a-z0-9.-]*-(?=[a-z0-9]*\d){_KUBERNETES}{{6,10}}-{_KUBERNETES}{{5}}"
-        rf"|[a-z][a-z0-9-]*-(?=[a-z]*\d){_KUBERNETES}{{5}}",
+        rf"[a-z0-9][a-z0-9.-]*-(?=[a-z0-9]*\d){KUBERNETES}{{6,10}}-{KUBERNETES}{{5}}"
+        rf"|[a-z][a-z0-9-]*-(?=[a-z]*\d){KUBERNETES}{{5}}",
         case=True,
     ), sure=False),
     ShapeRule("hostname", _pattern(

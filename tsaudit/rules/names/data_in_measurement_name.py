@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 _FEWEST = 3
 """Fewest measure names that count as differing only in data: two may be two separate things."""
 
+_LARGE: Final = 50
+"""Names of a family from which on it is compared with others: many small ones are not what fills the memory."""
+_SAME: Final = 0.5
+"""Of the data in the names of a large family that another one must contain as well."""
+
 _A_LIST: Final = (5, "our default: four tables with the same columns may be separate things; five are a list")
 
 
@@ -59,7 +64,8 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     names that differ only in a period, or several measured values and names that differ only in data or in one word,
     such as a table per site. Tables of the same readings at several resolutions are not. More than `max_family` tables
     are reported whatever their columns are. A family costs memory on InfluxDB 1 and 2, and space for each table in SQL
-    databases.
+    databases. Families that contain the same data count together, and with the names that are added until the horizon
+    at the rate since the audit before.
 
     ## Why it matters
 
@@ -86,9 +92,10 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     of = _of_tables if case.engine.infers_roles else _of_names
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
-        for family, change in of(case, database.name, inside):
-            if len(family.members) >= case.limit("min_names").value:
-                yield _finding(case, database.name, family, change, len(inside))
+        found = [one for one in of(case, database.name, inside) if len(one[0].members) >= case.limit("min_names").value]
+        for (family, change), together in zip(found, _together([change for _, change in found]), strict=True):
+            impact = costs.of_family(case, database.name, together)
+            yield replace(_finding(case, database.name, family, change, len(inside)), impact=impact)
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
@@ -98,6 +105,19 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
 
 
 _Families = Iterator[tuple["NameFamily", MergeMeasurements]]
+
+
+def _together(changes: Sequence[MergeMeasurements]) -> list[set[str]]:
+    """The names of each family, with those of others that contain the same data: one writer names them all."""
+    names = [{one.measurement for one in change.members} for change in changes]
+    data = [{one.tags for one in change.members if one.tags} for change in changes]
+    data = [these if len(these) >= _LARGE else set() for these in data]
+    return [
+        set().union(
+            own, *(n for n, others in zip(names, data, strict=True) if len(these & others) > _SAME * len(these))
+        )
+        for own, these in zip(names, data, strict=True)
+    ]
 
 
 def _of_names(case: Case, database: str, inside: Mapping[str, Measurement]) -> _Families:
@@ -152,7 +172,6 @@ def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasure
     proposal += [f"field {family.field}"] if family.field else []
     return Finding(
         subject=Subject(database, family.template),
-        impact=costs.of_family(case, database, count),
         message=f"{many(count, kind)} named {family.template} should be {listed(proposal)}.",
         changes=(change,),
         observed=count,
