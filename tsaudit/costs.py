@@ -102,13 +102,33 @@ def index_share(measurement: Measurement) -> float | None:
     return None if held is None or not indexes else held / len(indexes)
 
 
-def age_days(case: Case, measurement: Measurement) -> float | None:
-    """Over how many days its rows lie, up to now at most; None if that is not known or too short for a rate."""
+def age_days(case: Case, measurement: Measurement, *, least: timedelta = _LEAST_SPAN) -> float | None:
+    """Over how many days its rows lie, up to now at most; None if that is not known, or less than `least`."""
     first, last = measurement.first_time, measurement.last_time
     if first is None or last is None:
         return None
     span = min(last, case.profile.window.end) - first
-    return span / timedelta(days=1) if span >= _LEAST_SPAN else None
+    return span / timedelta(days=1) if span >= least else None
+
+
+_LEAST_WRITTEN: Final = timedelta(minutes=10)
+"""Of rows up to now: enough to tell what fleets write, which report every few seconds or minutes."""
+
+
+def written_days(case: Case, measurement: Measurement) -> float | None:
+    """In how many days its rows were written, up to now; None if that is not known, or nothing is written anymore: not
+    for a week, or for longer than there are rows.
+    """
+    days, last = age_days(case, measurement, least=_LEAST_WRITTEN), measurement.last_time
+    if days is None or last is None:
+        return None
+    return None if (case.profile.window.end - last) / timedelta(days=1) > min(days, _QUIET_DAYS) else days
+
+
+def of_tag(case: Case, measurement: Measurement, tag: Tag) -> Impact | None:
+    """What a tag costs that each row repeats, where series cost nothing by themselves; None if that is not known."""
+    days = written_days(case, measurement)
+    return None if days is None else case.engine.tag_cost(measurement, tag, days, case.harm.horizon)
 
 
 def kept_days(case: Case, measurement: Measurement) -> float | None:

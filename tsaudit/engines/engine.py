@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,8 @@ from tsaudit.engines.language import Language, Qualified
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
-    from tsaudit.model.profile import Index, Measurement, Profile
+    from tsaudit.model.impact import Impact
+    from tsaudit.model.profile import Index, Measurement, Profile, Tag
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
@@ -277,6 +279,19 @@ class Engine:
 
     def series_bytes(self, measurement: Measurement) -> float | None:  # noqa: ARG002 -- for subclasses
         """Memory of one series of the measurement, as measured on a server; None if nobody measured it."""
+        return None
+
+    def tag_cost(
+        self,
+        measurement: Measurement,  # noqa: ARG002 -- for subclasses
+        tag: Tag,  # noqa: ARG002
+        days: float,  # noqa: ARG002
+        horizon: timedelta,  # noqa: ARG002
+    ) -> Impact | None:
+        """What a tag costs that each row repeats, where series cost nothing; None if nobody measured it.
+
+        `days`: in which its rows were written; `horizon`: how far ahead it is judged.
+        """
         return None
 
     def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses

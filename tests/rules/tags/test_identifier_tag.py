@@ -11,14 +11,15 @@ from typing import Any, Final
 
 import pytest
 
-from tests.builders import DAY, a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, planned, plans, run_rule, table
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import (
     Dependency,
     Measurement,
+    Profile,
     Reports,
     SeriesSince,
     ServerStatus,
@@ -284,3 +285,25 @@ def test_values_of_sources_that_others_replace_cost_nothing() -> None:
     pods = a_tag("pod", 1_500, recurring=0.0, reports=Reports(12.0, 96.0, lasting_ratio=0.9))
     (finding,) = run_rule(rule, a_profile(a_measurement("cpu", 1_500, tags=(pods,)), engine="influxdb1")).findings
     assert (finding.severity, finding.impact) == ("note", None)
+
+
+def _in_timestream(rows: int) -> Profile:
+    """Records of 48 bytes, of which the ID takes 37."""
+    measurement = a_measurement(
+        "readings",
+        tags=(a_tag("m", 100_000, UUIDS[:64]), a_tag("s", 40, ("eu",))),
+        fields=(),
+        rows=a_count(rows),
+        options={"MemoryStoreRetentionPeriodInHours": "24", "MagneticStoreRetentionPeriodInDays": "365"},
+        first_time=NOW - timedelta(days=30),
+        last_time=NOW,
+    )
+    return a_profile(measurement, engine="timestream")
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(100_000_000, Severity.NOTE), (200_000_000, Severity.WARNING)])
+def test_cost_where_each_row_is_charged_for_the_id(rows: int, expected: Severity) -> None:
+    (finding,) = run_rule(rule, _in_timestream(rows)).findings
+    assert finding.severity is expected
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.share) == (Currency.MONEY, pytest.approx(37 / 48))

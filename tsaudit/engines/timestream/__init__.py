@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.engines.engine import Engine, Statements, Words
@@ -11,6 +12,8 @@ from tsaudit.engines.engine import Engine, Statements, Words
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
+    from tsaudit.model.impact import Impact
+    from tsaudit.model.profile import Measurement, Tag
 
 
 class Timestream(Engine):
@@ -55,6 +58,11 @@ class Timestream(Engine):
     def names_itself(self, column: str) -> bool:
         # Of records of one value; its type follows.
         return column.startswith("measure_value::")
+
+    def tag_cost(self, measurement: Measurement, tag: Tag, days: float, horizon: timedelta) -> Impact | None:
+        from tsaudit.engines.timestream import prices
+
+        return prices.of_dimension(measurement, tag, days, horizon)
 
     def advice(self) -> type[Advice]:
         from tsaudit.engines.timestream.advice import TimestreamAdvice

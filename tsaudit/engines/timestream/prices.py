@@ -6,13 +6,16 @@ differ by region. The service does not report the bytes of a table: rules estima
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
 from statistics import fmean
 from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.timestream.tables import memory_hours
+from tsaudit.engines.timestream.tables import magnetic_days, memory_hours
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Measurement, MeasureName, Ratio, StoredQuery, Tag
 from tsaudit.rule import Case
@@ -34,55 +37,66 @@ MEMORY_GB_MONTH: Final = MEMORY_GB_HOUR * 24 * _MONTH_DAYS
 _DAY_S: Final = 86_400
 
 
-def of_stored(case: Case, measurement: Measurement, avoidable: float, held: float, *, how: str) -> Impact | None:
-    """What bytes cost a month: written, in memory, and in the magnetic store, where they add up.
+@dataclass(frozen=True, slots=True)
+class Charges:
+    """What a table costs a month at its present rate, once its stores are as full as they will be."""
 
-    `avoidable`, `held`: bytes within the window that could be saved, and all of its rows. None if nothing tells in how
-    many days they were written.
-    """
-    days = costs.age_days(case, measurement)
-    if not days:
+    written: float
+    memory: float
+    magnetic: float
+    """For as long as records are kept, up to the horizon of the policy."""
+
+    @property
+    def total(self) -> float:
+        return self.written + self.memory + self.magnetic
+
+
+def charges(measurement: Measurement, days: float | None, horizon: timedelta) -> Charges | None:
+    """The bill of the table whose rows were written in so many days; None if nothing tells how much is written."""
+    rows = measurement.rows
+    if rows is None or not rows.value or not days:
         return None
-    months, hours = days / _MONTH_DAYS, min(memory_hours(measurement), 24 * days)
-    a_gb = (WRITTEN_GB + hours * MEMORY_GB_HOUR) / months + MAGNETIC_GB_MONTH
-    return Impact(
-        Currency.MONEY,
-        now=avoidable / _GB * a_gb,
-        whole=held / _GB * a_gb,
-        per_day=avoidable / _GB / days * MAGNETIC_GB_MONTH,
-        kept_days=costs.kept_days(case, measurement),
-        how=f"{how}; the bill is that of the table; {SOURCE}",
+    gb_a_day = rows.value * record_bytes(measurement) / _GB / days
+    return Charges(
+        written=gb_a_day * WRITTEN_GB * _MONTH_DAYS,
+        memory=gb_a_day * memory_hours(measurement) / 24 * MEMORY_GB_MONTH,
+        magnetic=gb_a_day * min(magnetic_days(measurement) or math.inf, horizon.days) * MAGNETIC_GB_MONTH,
     )
+
+
+def _charges(case: Case, measurement: Measurement) -> Charges | None:
+    return charges(measurement, costs.written_days(case, measurement), case.harm.horizon)
+
+
+_HOW: Final = "records a day times their bytes, by the names and values read; the bill is that of the table"
+
+
+def of_share(case: Case, measurement: Measurement, share: float, *, how: str = "") -> Impact | None:
+    """What a share of the bytes of a table costs a month; None if its bill is not known."""
+    found = _charges(case, measurement)
+    return None if found is None else _saved(found, found.total * share, how)
+
+
+def of_dimension(measurement: Measurement, tag: Tag, days: float, horizon: timedelta) -> Impact | None:
+    """What a dimension costs a month; None as above."""
+    found, share = charges(measurement, days, horizon), dimension_bytes(tag) / record_bytes(measurement)
+    return None if found is None else _saved(found, found.total * share, f"bytes of {tag.key}, if it is left out")
 
 
 def of_memory(case: Case, measurement: Measurement, enough_hours: float) -> Impact | None:
-    """What records cost a month that are in the memory store for longer than this; None if nothing tells how many are
-    written.
-    """
-    rows, days = measurement.rows, costs.age_days(case, measurement)
-    if rows is None or not rows.value or not days:
+    """What records cost a month that are in the memory store for longer than this; None as above."""
+    found, hours = _charges(case, measurement), memory_hours(measurement)
+    if found is None or not hours:
         return None
-    a_day, hours = rows.value * record_bytes(measurement) / _GB / days, memory_hours(measurement)
-    a_gb = WRITTEN_GB * _MONTH_DAYS + hours / 24 * MEMORY_GB_MONTH + days * MAGNETIC_GB_MONTH
+    # They would be in the magnetic store instead.
+    dearer = found.memory * (1 - MAGNETIC_GB_MONTH / MEMORY_GB_MONTH)
+    return _saved(found, dearer * (hours - enough_hours) / hours, "")
+
+
+def _saved(found: Charges, saved: float, how: str) -> Impact:
     return Impact(
-        Currency.MONEY,
-        # They would be in the magnetic store instead.
-        now=a_day * (hours - enough_hours) / 24 * (MEMORY_GB_MONTH - MAGNETIC_GB_MONTH),
-        whole=a_day * a_gb,
-        how=f"{_ESTIMATED}, once the memory store has all of its hours; the bill is that of the table; {SOURCE}",
+        Currency.MONEY, now=saved, whole=found.total, how="; ".join(part for part in (how, _HOW, SOURCE) if part)
     )
-
-
-_ESTIMATED: Final = "records within the window, times their bytes by the names and values read"
-
-
-def of_dimensions(case: Case, measurement: Measurement, avoidable: float) -> Impact | None:
-    """What bytes of each record cost a month; None as above."""
-    rows = measurement.rows
-    if rows is None:
-        return None
-    held = rows.value * record_bytes(measurement)
-    return of_stored(case, measurement, rows.value * avoidable, held, how=_ESTIMATED)
 
 
 def record_bytes(measurement: Measurement) -> float:

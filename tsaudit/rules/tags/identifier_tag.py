@@ -19,7 +19,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
 @rule(
     code="TAG002",
     title="A tag contains an unbounded number of IDs",
-    costs={Currency.SERIES, Currency.LIMIT},
+    costs={Currency.SERIES, Currency.LIMIT, Currency.MONEY},
     guidelines=("A6", "E4", "G5"),
     follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008", "SRV001"), Reach.SUBJECT),
     requires={"tag_values"},
@@ -76,7 +76,8 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     ## Why it matters
 
     Every ID creates its own series, which is written once and stays in the index. The number of series then grows with
-    traffic, not with the number of monitored things.
+    traffic, not with the number of monitored things. In Timestream, a series costs nothing, but each record is charged
+    for the bytes of the ID.
 
     ## Example
 
@@ -208,7 +209,9 @@ def _impact(case: Case, measurement: Measurement, tag: Tag, found: Sequence[Tag]
     assert tag.values is not None
     limit = values_limit(case, measurement)
     avoidable = [one.key for one in found if _is_avoidable(case, one)]
-    series = costs.of_series(case, measurement, avoidable) if tag.key in avoidable else None
+    series = None
+    if tag.key in avoidable:
+        series = costs.of_series(case, measurement, avoidable) or costs.of_tag(case, measurement, tag)
     if not limit.value:
         return series
     used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0

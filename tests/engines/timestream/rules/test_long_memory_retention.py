@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -58,8 +59,8 @@ def test_cost_is_that_of_longer_than_enough() -> None:
     assert finding.impact is not None
     assert finding.impact.currency is Currency.MONEY
     assert finding.impact.now == pytest.approx(2 * a_day * (0.036 * 730 - 0.03))
-    # Written, for three days in memory, and for thirty in the magnetic store.
-    assert finding.impact.whole == pytest.approx(a_day * (0.5 * 365 / 12 + 3 * 0.036 * 730 + 30 * 0.03))
+    # Written, for three days in memory, and for a year in the magnetic store.
+    assert finding.impact.whole == pytest.approx(a_day * (0.5 * 365 / 12 + 3 * 0.036 * 730 + 365 * 0.03))
 
 
 @pytest.mark.parametrize(
@@ -94,3 +95,25 @@ def test_silence_when_it_is_short() -> None:
 
 def test_note_when_nothing_tells_how_much_is_written() -> None:
     assert (_found(_profile(2_160, rows=0)).impact, _found(_profile(2_160, days=0)).impact) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "ago", "is_known"),
+    [(20, 0, True), (9, 0, False), (20, 30, False), (600, 30, True), (60 * 24 * 20, 60 * 24 * 8, False)],
+)
+def test_rate_when_a_table_is_new_or_no_longer_written(minutes: int, ago: int, is_known: bool) -> None:
+    """A third of an hour up to now is a rate; what ended longer ago than it lasted, or a week ago, is none."""
+    profile = _profile(2_160)
+    last = NOW - timedelta(minutes=ago)
+    times = {"first_time": last - timedelta(minutes=minutes), "last_time": last}
+    measurement = replace(profile.measurements[0], **times)
+    found = _found(replace(profile, measurements=(measurement,)))
+    assert (found.impact is not None) is is_known
+
+
+def test_bill_is_the_same_however_long_a_table_has_been_written() -> None:
+    """The same rate for a day and for a month: what is in the stores later is charged later, and is the same."""
+    young, old = _found(_profile(720, rows=500_000, days=1)), _found(_profile(720, rows=15_000_000))
+    assert young.impact is not None
+    assert old.impact is not None
+    assert (young.impact.now, young.impact.whole) == pytest.approx((old.impact.now, old.impact.whole))

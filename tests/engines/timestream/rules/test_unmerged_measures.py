@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_count, a_measurement, a_profile, a_source
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, run_rule, with_steps
@@ -84,11 +84,13 @@ def test_finding_when_it_is_read() -> None:
 
 
 def _of_rows(rows: int, bytes_merged: int = 8_000, hours: str = "24", days: int = 30) -> Profile:
-    """Rows of two names, of 100 bytes each."""
-    shared = SharedInstants(("cpu", "memory"), 200, 100, 20_000, bytes_merged, a_source())
-    names = tuple(MeasureName(name, "double", ("host",), rows // 2) for name in ("cpu", "memory"))
-    other = MeasureName("events", "multi", ("host",), rows)
+    """Rows of two names, which are half of all, and each of 100 bytes."""
+    shared = SharedInstants(("up", "in"), 200, 100, 20_000, bytes_merged, a_source())
+    names = tuple(MeasureName(name, "double", ("host",), rows // 2) for name in ("up", "in"))
+    other = MeasureName("ev", "multi", ("host",), rows)
     measurement = a_measurement(
+        tags=(a_tag("host", 400, (78 * "h",)),),
+        fields=(a_field("cpu", ("double",)),),
         measure_names=MeasureNames(a_count(3), (*names, other), shared),
         rows=a_count(2 * rows),
         options={"MemoryStoreRetentionPeriodInHours": hours},
@@ -101,12 +103,12 @@ def test_cost_is_what_the_bytes_cost_a_month() -> None:
     (finding,) = run_rule(rule, _of_rows(100_000_000)).findings
     assert finding.impact is not None
     assert finding.impact.currency is Currency.MONEY
-    # 6 GB in 30 days: half a dollar each when written, 24 h in memory, and in the magnetic store.
-    a_month = 6 * 365 / 12 / 30
-    assert finding.impact.now == pytest.approx(a_month * (0.50 + 24 * 0.036) + 6 * 0.03)
-    # All rows are taken to be as large as these, and they are half of them.
+    # 20 GB in 30 days: half a dollar each when written, 24 h in memory, and a year in the magnetic store.
+    a_day = 20 / 30
+    assert finding.impact.whole == pytest.approx(a_day * (365 / 12 * (0.50 + 24 * 0.036) + 365 * 0.03))
+    # Of half of the rows, 60 % of the bytes.
     assert finding.impact.share == pytest.approx(0.3)
-    assert finding.impact.per_day == pytest.approx(6 / 30 * 0.03)
+    assert finding.impact.per_day == 0
     assert "https://aws.amazon.com/timestream/pricing/" in finding.impact.how
 
 
@@ -114,7 +116,7 @@ def test_cost_is_what_the_bytes_cost_a_month() -> None:
     ("rows", "changes", "expected"),
     [
         (200_000_000, {}, Severity.WARNING),
-        # 13 GB a month cost $18.
+        # 12 GB a month cost $21.
         (60_000_000, {}, Severity.NOTE),
         (60_000_000, {"hours": "168"}, Severity.WARNING),
         # Much, and less than a twentieth of the bill.

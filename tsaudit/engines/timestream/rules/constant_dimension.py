@@ -62,7 +62,7 @@ def constant_dimension(case: Case) -> Iterator[Finding]:
             continue
         each = sum(map(prices.dimension_bytes, found))
         share = each / prices.record_bytes(measurement)
-        impact = prices.of_dimensions(case, measurement, each)
+        impact = prices.of_share(case, measurement, share)
         costs_much = impact is not None and impact.after(case.harm.warning_days) >= case.harm.min_money
         if costs_much or share >= case.limit("min_share", measurement).value:
             yield _finding(case, measurement, found, each, share, impact)

@@ -31,7 +31,8 @@ def long_memory_retention(case: Case) -> Iterator[Finding]:
     """Tables that keep records in the memory store for more than `enough_hours`.
 
     The cost is what the service charges a month for the records that are in memory for longer, at the prices of US
-    East, less what the magnetic store takes for them. The bytes are estimated from the names and values read.
+    East, less what the magnetic store takes for them. The bytes are estimated from the names and values read, and from
+    the present rate: a table of twenty minutes is judged by what it will cost once its stores are full.
 
     ## Why it matters
 

@@ -50,8 +50,8 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
     time are stored once per combination. Not reported if there are more such names than `max_measures`, as many as a
     table can have: their names contain data, which other rules report.
 
-    The cost is what the service charges a month for the bytes that merging saves, at the prices of US East: when they
-    are written, while they are in the memory store, and in the magnetic store.
+    The cost is what the service charges a month for the bytes that merging saves, at the prices of US East and at the
+    present rate: when they are written, while they are in the memory store, and in the magnetic store.
 
     ## Why it matters
 
@@ -114,10 +114,9 @@ def _impact(case: Case, measurement: Measurement, found: SharedInstants) -> Impa
     rows = _rows(measurement, found)
     if not rows:
         return None
-    each, saved = found.bytes_now / found.rows, (found.bytes_now - found.bytes_merged) / found.rows
     in_all = max(measurement.rows.value if measurement.rows else 0, rows)
-    how = "rows of these names in the window, times the bytes that merging saves in the rows read"
-    return prices.of_stored(case, measurement, rows * saved, in_all * each, how=how)
+    saved = 1 - found.bytes_merged / found.bytes_now
+    return prices.of_share(case, measurement, saved * rows / in_all, how="bytes that merging saves in the rows read")
 
 
 def _rows(measurement: Measurement, found: SharedInstants) -> int:
