@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
+from tests.databases import Collection, Dataset
 from tests.engines.influxdb3.server import REAL
-from tests.rules.cases import Case, dataset, hosts, run_rule, table
+from tests.rules.cases import Case, History, dataset, hosts, run_rule, table, with_steps
 from tsaudit.config.harm import Harm
 from tsaudit.evaluation import evaluate
-from tsaudit.model.finding import Finding, Outcome, RuleResult
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
@@ -40,15 +42,46 @@ def held(profile: Profile, factors: Sequence[float]) -> Timeline:
     )
 
 
+def full_in(days: float) -> History:
+    """A history that goes on in a straight line until the disk is full; for no growth, infinity."""
+
+    def history(profile: Profile) -> Timeline:
+        points = {}
+        for database in profile.databases:
+            kept = database.storage
+            assert kept is not None
+            if kept.disk_bytes is None:
+                pytest.skip("the server does not report its disk")
+            assert kept.disk_used_bytes is not None
+            a_day = (kept.disk_bytes - kept.disk_used_bytes) / days
+            used = [kept.disk_used_bytes - a_day * (DAYS - i) for i in range(DAYS)]
+            points["disk_used_bytes", Subject(database.name)] = tuple(
+                Point(DAY - timedelta(days=DAYS - i), value) for i, value in enumerate(used)
+            )
+        return Timeline(points=points)
+
+    return history
+
+
+USERS = Dataset(collections=[Collection("users", [{"name": "a"}])])
 CASES = (
     Case(
         breaks=dataset(table("raw", hosts(30), rows=50)),
         keeps=dataset(table("raw", hosts(30), rows=50)),
+        engines=rule.engines - {"mongodb"},
         subject=Subject(),
         whole_target=True,
         history=lambda profile: held(profile, GROWING),
         quiet_history=lambda profile: held(profile, FLAT),
         limits={"growing-storage.min_bytes": 1},
+    ),
+    Case(
+        breaks=USERS,
+        keeps=USERS,
+        subject=Subject(""),
+        engines=frozenset({"mongodb"}),
+        history=full_in(85),
+        quiet_history=full_in(float("inf")),
     ),
 )
 
@@ -180,3 +213,78 @@ def test_nothing_is_known_when_a_part_is_not() -> None:
     assert stored_bytes(a_profile(*tables[:1])) == 40 * GB
     assert stored_bytes(a_profile(a_measurement())) is None
     assert not _found(*tables, max_bytes=GB)
+
+
+# --- The server's own disk --------------------------------------------------------------------------------------------
+
+
+def _with_disk(used: int, total: int = 100 * GB, names: tuple[str, ...] = ("main",)) -> Profile:
+    databases = tuple(
+        Database(name, storage=DatabaseStorage(10_000_000 * (i + 1), 2_000_000, used, total))
+        for i, name in enumerate(names)
+    )
+    return a_profile(a_measurement("users"), engine="mongodb", databases=databases)
+
+
+def _of_disk(profile: Profile, days: float = float("inf")) -> tuple[Finding, ...]:
+    return with_steps(rule, profile, {}, full_in(days)(profile))
+
+
+def test_severity_follows_from_the_days_until_the_disk_is_full() -> None:
+    assert [f.severity for f in _of_disk(_with_disk(60 * GB), 60)] == [Severity.WARNING]
+    assert [f.severity for f in _of_disk(_with_disk(60 * GB), 10)] == [Severity.CRITICAL]
+    assert [f.severity for f in _of_disk(_with_disk(60 * GB), 150)] == [Severity.NOTE]
+    assert _of_disk(_with_disk(40 * GB), 150) == ()
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [(49, []), (50, [Severity.NOTE]), (80, [Severity.WARNING]), (95, [Severity.CRITICAL])],
+)
+def test_severity_follows_from_the_share_of_the_disk(used: int, expected: list[Severity]) -> None:
+    found = run_rule(rule, _with_disk(used * GB)).findings
+    assert [f.severity for f in found] == expected
+    for finding in found:
+        assert finding.impact is not None
+        assert (finding.impact.currency, finding.impact.is_enforced) == (Currency.LIMIT, True)
+        assert (finding.impact.now, finding.impact.whole) == (used * GB, 100 * GB)
+
+
+def test_message_and_forecast_of_a_disk() -> None:
+    (finding,) = _of_disk(_with_disk(60 * GB), 40)
+    assert finding.message == (
+        "60% of the disk's 100 GB are used; at this rate the limit of 100 GB is reached in about 40 days "
+        "(80% range 28 to 80)."
+    )
+    assert finding.forecast is not None
+    assert finding.forecast.limit == 100 * GB
+    assert finding.impact is not None
+    assert finding.impact.days_left == finding.forecast.days
+    assert "totalSize()" in finding.fix
+
+
+def test_disk_is_reported_once_for_the_database_that_grew_most() -> None:
+    (finding,) = run_rule(rule, _with_disk(95 * GB, names=("a", "b", "c"))).findings
+    assert finding.message == "95% of the disk's 100 GB are used."
+    assert finding.subject == Subject("c")
+    assert finding.evidence[-1].value == "a, b, and c"
+
+
+def test_declared_space_holds_beside_the_disk() -> None:
+    found = _judged(_with_disk(95 * GB), 12_500_000).findings
+    assert {f.subject: f.severity for f in found} == {
+        Subject("main"): Severity.CRITICAL,
+        Subject(): Severity.CRITICAL,
+    }
+
+
+def test_silence_when_the_server_says_nothing_of_its_disk() -> None:
+    databases = (Database("main", storage=DatabaseStorage(1, 1, None, None)),)
+    assert run_rule(rule, a_profile(a_measurement(), engine="mongodb", databases=databases)).outcome is Outcome.PASS
+
+
+def test_timeline_follows_what_a_database_takes() -> None:
+    found = {f.name: f.value for f in figures(_with_disk(5, 10)) if f.subject == Subject("main")}
+    assert found["disk_used_bytes"] == 5
+    assert found["data_bytes"] == 10_000_000
+    assert found["index_bytes"] == 2_000_000

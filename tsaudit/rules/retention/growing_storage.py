@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Finding, Forecast, Limit
 from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, stored_bytes, stored_parts
 from tsaudit.rule import Case, Threshold, rule
-from tsaudit.text import many, number, percent, size
+from tsaudit.text import listed, many, number, percent, size
 from tsaudit.text.findings import SET_IN_FILE
 from tsaudit.text.forecasts import limit_reached
 
 
 @rule(
     code="RET002",
-    title="Data and indexes approach the space limit",
+    title="Data and indexes fill the space they have",
     costs={Currency.LIMIT},
     guidelines=("H5",),
     requires={"stored_bytes"},
     not_applicable={
-        "mongodb": "disk-fills-up watches the disk itself",
         "influxdb2 Cloud": "the service does not report bytes",
         "influxdb3 Cloud Serverless": "the service does not report bytes",
         "influxdb3 Cloud Dedicated": (
@@ -41,13 +42,14 @@ from tsaudit.text.forecasts import limit_reached
     ),
 )
 def growing_storage(case: Case) -> Iterator[Finding]:
-    """When the data and indexes of all databases will reach the space that `harm` declares.
+    """When the data and indexes will fill the disk of the server, or reach the space that `harm` declares.
 
-    The server does not report how much space there is, so set `harm: {max_bytes: ...}` to the size of the disk minus
-    everything else on it. From half of it on, or if it is reached within the days that `harm` warns of, the cost is the
-    room that is left: at the rate of the daily history or, before there is a week of it, at that of the rows, by their
-    times. Without a declared space, growth is a note from `min_bytes` on. For the sizes that each engine reports and
-    what they include, see `docs/engines.md`.
+    MongoDB reports its disk, which its databases share: the finding is about the one that grew most. Other servers do
+    not report how much space there is, so set `harm: {max_bytes: ...}` to the size of the disk minus everything else on
+    it. From half of the space on, or if it is reached within the days that `harm` warns of, the cost is the room that
+    is left: at the rate of the daily history or, before there is a week of it, at that of the rows, by their times.
+    Where no space is known, growth is a note from `min_bytes` on. For the sizes that each engine reports and what they
+    include, see `docs/engines.md`.
 
     ## Why it matters
 
@@ -65,30 +67,11 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     ## References
 
     - Disk full, PostgreSQL: https://www.postgresql.org/docs/current/disk-full.html
+    - Storage of a database, MongoDB: https://www.mongodb.com/docs/manual/reference/command/dbStats/
     - Region statistics, GreptimeDB: https://docs.greptime.com/reference/sql/information-schema/region-statistics/
     """
-    from tsaudit.analysis.growth import detection as growth
-
-    held = stored_bytes(case.profile)
-    if held is None:
-        return
-    limit = (
-        Limit("harm.max_bytes", case.harm.max_bytes, "bytes", SET_IN_FILE, "target") if case.harm.max_bytes else None
-    )
-    points = (*case.usual("stored_bytes", Subject()), Point(case.profile.day, float(held)))
-    days, values = [p.day for p in points], [p.value for p in points]
-    evaluated = growth.detect(days, values)
-    forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit else None
-    is_young = (points[-1].day - points[0].day).days < _SLOPE_DAYS
-    per_day = _rate_of_rows(case, held) if is_young else held * evaluated.growth_per_day
-    impact = _impact(case, held, limit, forecast, per_day) if limit else None
-    if impact is None if limit else (evaluated.kind != "growth" or held < case.limit("min_bytes").value):
-        return
-    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
-    before = earlier[-1] if earlier else points[0]
-    doubling = evaluated.doubling_days if not limit else None
-    finding = _finding(case, limit, forecast, before, points[-1], doubling)
-    yield replace(finding, impact=impact, per_day=per_day or None)
+    for space in _spaces(case):
+        yield from _evaluated(case, space)
 
 
 _SLOPE_DAYS: Final = 7
@@ -97,19 +80,79 @@ _NOTED: Final = 0.5
 """Share of the space from which on it is worth a note."""
 
 
-def _impact(case: Case, held: int, limit: Limit, forecast: Forecast | None, per_day: float) -> Impact | None:
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """Bytes with one limit, or with none that is known."""
+
+    subject: Subject
+    held: int
+    figure: str
+    """Its name in the history."""
+    limit: Limit | None
+    on_disk: tuple[str, ...] = ()
+    """The databases that share the disk; empty for a space that is no whole disk."""
+
+
+def _spaces(case: Case) -> Iterator[_Space]:
+    disks: dict[tuple[int, int], list[Database]] = {}
+    for database in case.profile.databases:
+        kept = database.storage
+        if kept is not None and kept.disk_bytes and kept.disk_used_bytes is not None:
+            disks.setdefault((kept.disk_used_bytes, kept.disk_bytes), []).append(database)
+    for (used, total), sharing in disks.items():
+        grew_most = max(sharing, key=lambda database: (_growth_of(case, database), database.name))
+        limit = Limit(
+            "growing-storage.disk", total, "bytes", "the size of the disk, as the server reports it", "server"
+        )
+        names = tuple(sorted(database.name for database in sharing))
+        yield _Space(Subject(grew_most.name), used, "disk_used_bytes", limit, names)
+    held, declared = stored_bytes(case.profile), case.harm.max_bytes
+    if held is not None and (declared or not disks):
+        set_limit = Limit("harm.max_bytes", declared, "bytes", SET_IN_FILE, "target") if declared else None
+        yield _Space(Subject(), held, "stored_bytes", set_limit)
+
+
+def _growth_of(case: Case, database: Database) -> float:
+    """Bytes by which the database has grown since the history started."""
+    points = case.timeline.of("data_bytes", Subject(database.name))
+    now = database.storage.data_bytes if database.storage else None
+    return float(now or 0) - (points[0].value if points else 0.0)
+
+
+def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
+    from tsaudit.analysis.growth import detection as growth
+
+    held, limit = space.held, space.limit
+    points = (*case.usual(space.figure, space.subject), Point(case.profile.day, float(held)))
+    days, values = [p.day for p in points], [p.value for p in points]
+    evaluated = growth.detect(days, values)
+    forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit else None
+    is_young = (points[-1].day - points[0].day).days < _SLOPE_DAYS
+    per_day = _rate_of_rows(case) if is_young else held * evaluated.growth_per_day
+    impact = _impact(case, space, limit, forecast, per_day) if limit else None
+    if impact is None if limit else (evaluated.kind != "growth" or held < case.limit("min_bytes").value):
+        return
+    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
+    before = earlier[-1] if earlier else points[0]
+    doubling = evaluated.doubling_days if not limit else None
+    yield replace(_finding(case, space, forecast, before, doubling), impact=impact, per_day=per_day or None)
+
+
+def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, per_day: float) -> Impact | None:
     """How near the space is; None if it is neither half full nor soon reached."""
+    held = space.held
     left = forecast.days if forecast else None
     if left is None and per_day > 0:
         left = max(limit.value - held, 0.0) / per_day
     if held < _NOTED * limit.value and (left is None or left > case.harm.warning_days):
         return None
-    how = "bytes of data and indexes, as the engine reports them, and the declared space"
+    bytes_read = "what is used of the disk" if space.on_disk else "bytes of data and indexes"
+    how = f"{bytes_read}, as the server reports them, and {'its size' if space.on_disk else 'the declared space'}"
     reached = held >= limit.value
     return costs.toward_limit(held, limit.value, "bytes", per_day=per_day, days_left=0.0 if reached else left, how=how)
 
 
-def _rate_of_rows(case: Case, held: int) -> float:
+def _rate_of_rows(case: Case) -> float:
     """Bytes a day by the times of the rows; of databases that report only a total, each row has the same share."""
     growth = {Subject(m.database, m.name): costs.rows_growth(case, m) for m in case.measurements}
     known = stored_parts(case.profile)
@@ -118,39 +161,41 @@ def _rate_of_rows(case: Case, held: int) -> float:
     counts = {Subject(m.database, m.name): m.rows_total or m.rows for m in case.measurements}
     rows = {part: count.value for part, count in counts.items() if count}
     added = sum(count * growth[part] for part, count in rows.items())
+    held = sum(part_held or 0 for part_held in known.values())
     return held * added / sum(rows.values()) if any(rows.values()) else 0.0
 
 
-def _finding(
-    case: Case,
-    limit: Limit | None,
-    forecast: Forecast | None,
-    before: Point,
-    now: Point,
-    doubling: float | None,
-) -> Finding:
-    message = f"Data and indexes take {size(now.value)}"
-    if before.day < now.day:
-        message += f", {size(before.value)} on {before.day}"
+def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point, doubling: float | None) -> Finding:
+    limit, held = space.limit, space.held
+    if limit and space.on_disk:
+        message = f"{percent(held / limit.value)} of the disk's {size(limit.value)} are used"
+    else:
+        message = f"Data and indexes take {size(held)}"
+        if before.day < case.profile.day:
+            message += f", {size(before.value)} on {before.day}"
     if forecast and forecast.days is not None:
         message += f"; {limit_reached(forecast)}"
     elif doubling is not None:
         message += f"; at this rate they double in about {many(max(1, round(doubling)), 'day')}"
     grown = _grown(case, before)
-    where = f"Most of the increase is in {grown[0][1]}" if grown else "Find the table that grows"
+    word = case.engine.words.measurement
+    where = f"Most of the increase is in {grown[0][1]}" if grown else f"Find the {word} that grows"
+    look: tuple[Change, ...] = (Diagnose(space.subject, "sizes"),) if space.on_disk else ()
     return Finding(
-        subject=Subject(),
+        subject=space.subject,
         message=f"{message}.",
         fix=f"{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time.",
-        observed=now.value,
+        changes=look,
+        observed=float(held),
         limit=limit,
         unit="bytes",
         baseline=before.value,
         evidence=(
-            Evidence("tables", number(len(case.measurements))),
-            *(Evidence(f"added in {part}", _added(added, now.value - before.value)) for added, part in grown[:3]),
+            Evidence(f"{word}s", number(len(case.measurements))),
+            *(Evidence(f"added in {part}", _added(added, held - before.value)) for added, part in grown[:3]),
+            *([Evidence("databases on the disk", listed(space.on_disk))] if space.on_disk else []),
         ),
-        since=before.day if before.day < now.day else None,
+        since=before.day if before.day < case.profile.day else None,
         forecast=forecast,
         facts=("stored_bytes",),
     )
