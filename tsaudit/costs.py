@@ -282,11 +282,12 @@ def rows_growth(case: Case, measurement: Measurement) -> float:
     """The share of all rows of a table that is added each day, by the times of its rows; 0 if none is, or it is not
     known.
     """
-    first, last, end = measurement.first_time, measurement.last_time, case.profile.window.end
-    days = age_days(case, measurement)
-    if first is None or last is None or not days or measurement.own_window is not None:
+    first, last, window = measurement.first_time, measurement.last_time, case.profile.window
+    # Of a big table, the planner tells how many rows are within the window, and not when the first one came.
+    days = age_days(case, measurement) if first else (window.end - window.start) / timedelta(days=1)
+    if last is None or not days or measurement.own_window is not None or (first is None and not measurement.rows):
         return 0.0
-    if (end - last) / timedelta(days=1) > _QUIET_DAYS:
+    if (window.end - last) / timedelta(days=1) > _QUIET_DAYS:
         return 0.0
     # The times are those of the window; what is older has its share of the table.
     rows, total = measurement.rows, measurement.rows_total

@@ -1,7 +1,7 @@
 -- fact: table_status
 -- columns: measurement, kind, name, value
--- cost: catalog and counters; of the statistics of columns, those of times, whole numbers, and BRIN indexes
--- grant: CONNECT on the database; SELECT on the tables for the order of their rows
+-- cost: catalog and counters, and the statistics of columns
+-- grant: CONNECT on the database; SELECT on the tables for the order of their rows, and the widths of their columns
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
 {% include "_tree.sql" %},
@@ -38,12 +38,23 @@ sums AS (
   FROM leaves
   GROUP BY measurement
 ),
-row_order AS (
+of_columns AS (
   SELECT
     leaves.measurement,
     a.attname,
+    sum(st.avg_width * (1 - st.null_frac) * leaves.live_rows) / nullif(sum(leaves.live_rows), 0) AS width,
     -- In which direction makes no difference to an index.
-    sum(abs(st.correlation) * leaves.live_rows) / nullif(sum(leaves.live_rows), 0) AS correlation
+    sum(abs(st.correlation) * leaves.live_rows) FILTER (
+      WHERE t.typcategory = 'D'
+        OR t.typname IN ('int4', 'int8')
+        OR EXISTS (
+          SELECT
+          FROM pg_index AS i
+          JOIN pg_class AS c ON c.oid = i.indexrelid
+          JOIN pg_am AS am ON am.oid = c.relam AND am.amname = 'brin'
+          WHERE i.indrelid = leaves.oid AND i.indkey[0] = a.attnum
+        )
+    ) / nullif(sum(leaves.live_rows) FILTER (WHERE st.correlation IS NOT NULL), 0) AS correlation
   FROM leaves
   JOIN pg_attribute AS a ON a.attrelid = leaves.oid AND a.attnum > 0 AND NOT a.attisdropped
   JOIN pg_type AS t ON t.oid = a.atttypid
@@ -51,18 +62,6 @@ row_order AS (
   JOIN pg_stats AS st
     ON st.schemaname = n.nspname AND st.tablename = leaves.relname AND st.attname = a.attname AND NOT st.inherited
   WHERE leaves.relkind = 'r'
-    AND st.correlation IS NOT NULL
-    AND (
-      t.typcategory = 'D'
-      OR t.typname IN ('int4', 'int8')
-      OR EXISTS (
-        SELECT
-        FROM pg_index AS i
-        JOIN pg_class AS c ON c.oid = i.indexrelid
-        JOIN pg_am AS am ON am.oid = c.relam AND am.amname = 'brin'
-        WHERE i.indrelid = leaves.oid AND i.indkey[0] = a.attnum
-      )
-    )
   GROUP BY leaves.measurement, a.attname
 )
 SELECT
@@ -86,7 +85,8 @@ CROSS JOIN LATERAL (
 ) AS said (kind, name, value)
 WHERE said.value IS NOT NULL
 UNION ALL
-SELECT row_order.measurement, 'order', row_order.attname, row_order.correlation
-FROM row_order
-WHERE row_order.correlation IS NOT NULL
+SELECT of_columns.measurement, said.kind, of_columns.attname, said.value
+FROM of_columns
+CROSS JOIN LATERAL (VALUES ('order', of_columns.correlation), ('width', of_columns.width)) AS said (kind, value)
+WHERE said.value IS NOT NULL
 ORDER BY measurement, kind, name

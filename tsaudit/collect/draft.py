@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from tsaudit.analysis.columns.columns import Column, TimeColumn
 from tsaudit.engines.labels import Label
@@ -15,6 +15,10 @@ from tsaudit.text import many
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+LONGEST: Final = 1000
+"""Characters read per string: enough to find out what it is, even if a column contains documents."""
 
 
 @dataclass(frozen=True, slots=True)

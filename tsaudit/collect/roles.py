@@ -18,7 +18,7 @@ from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.time_columns import Extent, instant_of, time_candidates, time_column
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.partial_scan import measure_extent
 from tsaudit.collect.query_runner import QueryRunner
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 _SPREAD_ROWS: Final = 10_000
 """About this many rows show the oldest and newest times of a bigger table, if the engine can read single pages."""
-_LONGEST: Final = 1000
-"""Characters read per string: enough to find out what it is, even if a column contains documents."""
 _MARGIN: Final = timedelta(seconds=1)
 """Times that are stored as text compare as text, in which `10:00` comes before `10:00:00.0`."""
 _AHEAD: Final = timedelta(days=2 * 365)
@@ -225,7 +223,7 @@ def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Ta
     """The parameters for reading rows of some columns."""
     texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
     return OfRowSample(
-        **draft.about(window), columns=names, texts=texts, longest=_LONGEST, limit=limit, partial_scan=part
+        **draft.about(window), columns=names, texts=texts, longest=LONGEST, limit=limit, partial_scan=part
     )
 
 

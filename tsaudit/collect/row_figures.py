@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import coincidence, rhythm
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
+from tsaudit.analysis.rows.repeated_columns import repeated_together
 from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -25,9 +26,11 @@ from tsaudit.model.profile import (
     PartingTag,
     PointSample,
     Ratio,
+    RepeatedColumns,
     Repeats,
     Reports,
     Rhythms,
+    RowBytes,
     RowPattern,
     RowPatterns,
     RowsApart,
@@ -148,6 +151,48 @@ def row_patterns(
     pairs, complementary = cohesion.complementary(series, order, [filled(column) for column in fields.values()])
     most = tuple(RowPattern(tuple(sorted(columns)), rows) for columns, rows in found[:MAX_PATTERNS])
     return RowPatterns(most, len(series), pairs, complementary, source)
+
+
+def row_bytes(
+    columns: Mapping[str, pa.ChunkedArray],
+    texts: Mapping[str, str],
+    stored: Mapping[str, float],
+    longest: int,
+    source: Source,
+) -> RowBytes:
+    """What the columns take, and which texts and documents repeat. `texts`: their columns, to the type of each.
+
+    `stored`: column to its mean bytes in a row, as far as the server tells. `longest`: where texts were cut off: such
+    values may differ in what was not read.
+    """
+    rows = len(next(iter(columns.values())))
+    widths = {name: stored.get(name, _width(column)) for name, column in columns.items()}
+    ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
+    codes = {}
+    for name in (name for name, width in ordered.items() if name in texts and width > _REFERENCE_BYTES):
+        values = as_text(columns[name])
+        if (pc.max(pc.utf8_length(values)).as_py() or 0) < longest:
+            codes[name] = _codes(values)
+    repeated = tuple(
+        RepeatedColumns({name: texts[name] for name in one.names}, one.combinations, one.keys)
+        for one in repeated_together(codes, rows)
+    )
+    return RowBytes(ordered, repeated, rows, source)
+
+
+_REFERENCE_BYTES: Final = 4
+"""What takes no more is as short as what could stand for it."""
+_HEADER_BYTES: Final = 1
+"""Of a short text in PostgreSQL and SQLite."""
+
+
+def _width(column: pa.ChunkedArray) -> float:
+    """The mean bytes of its values as read, nulls included."""
+    filled = len(column) - column.null_count
+    if pa.types.is_primitive(column.type):
+        return float(filled * column.type.bit_width / 8) / len(column)
+    lengths = pc.sum(pc.binary_length(as_text(column))).as_py() or 0
+    return float(lengths + _HEADER_BYTES * filled) / len(column)
 
 
 def as_ranks(column: pa.ChunkedArray) -> np.ndarray:

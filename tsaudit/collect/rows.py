@@ -9,10 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from tsaudit.analysis.columns.columns import UNITS, TimeKind
+from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import (
@@ -25,6 +26,7 @@ from tsaudit.collect.row_figures import (
     repeats,
     reports,
     rhythms,
+    row_bytes,
     row_patterns,
     rows_apart,
     series_of_rows,
@@ -40,6 +42,7 @@ from tsaudit.model.profile import (
     Reason,
     Rhythms,
     Role,
+    RowBytes,
     RowPatterns,
     RowsApart,
     Source,
@@ -123,7 +126,7 @@ def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
 
     assert draft.partial_scan is not None
     rows, last = partial_scan.rows_by_planner(runner, draft), draft.measurement.last_time
-    if draft.partial_scan.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
+    if draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name)).as_py()
         last = instant_of(newest, draft.time.kind)
     ratios = {field.key: partial_scan.null_ratio(runner, draft, field.key) for field in draft.fields}
@@ -154,6 +157,8 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     )
     patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
     known = replace(draft.measurement, fields=fields, row_patterns=patterns, rhythms=own_rhythms, rows_apart=None)
+    if runner.engine.repeats_texts:
+        known = replace(known, row_bytes=_row_bytes(draft, source))
     draft = replace(draft, measurement=known)
     return draft if draft.time is None else _over_time(runner, draft, source)
 
@@ -197,6 +202,19 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
         rows_apart=_apart(runner, draft, times, times_us, source),
     )
     return replace(draft, measurement=known)
+
+
+def _row_bytes(draft: Draft, source: Source) -> RowBytes:
+    assert draft.sample is not None
+    columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
+    own_time = draft.time.name if draft.time else None
+    texts = {
+        c.name: c.data_type
+        for c in draft.columns
+        if (may_be_long(c.data_type) or not c.data_type) and c.name != own_time
+    }
+    stored = draft.measurement.status.widths if draft.measurement.status else {}
+    return row_bytes(columns, texts, stored, LONGEST, source)
 
 
 def _apart(

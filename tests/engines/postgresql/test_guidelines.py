@@ -99,7 +99,13 @@ BROKEN = [
         2,
     ),
     # C1, C2, C3
-    *_table("air", "site TEXT NOT NULL, sensor_name TEXT, t FLOAT", "'a' || s, 'TLM' || s, r / 7.0", 4, 50),
+    *_table(
+        "air",
+        "site TEXT NOT NULL, sensor_name TEXT, t FLOAT",
+        "'a' || s, 'thermometer at the inlet of the north hall, TLM' || s, r / 7.0",
+        4,
+        50,
+    ),
     *_table(
         "rooms",
         "room TEXT NOT NULL, temperature TEXT NOT NULL, on_s FLOAT",

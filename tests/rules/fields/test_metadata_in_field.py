@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import sqlite3
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio, a_source
+from tests.collecting import collected
+from tests.databases import new_name
 from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, run_rule, table
+from tests.servers import Postgresql
+from tsaudit.analysis.rows.repeated_columns import repeated_together
+from tsaudit.config.settings import Target
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.impact import Currency
-from tsaudit.model.profile import Field, Profile, RowPatterns, Storage
+from tsaudit.model.profile import Field, Profile, RepeatedColumns, RowBytes, RowPatterns, Storage, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
@@ -25,6 +34,12 @@ def _as_field(series: int, row: int) -> dict[str, Any]:
     return {"sensor_id": SENSORS[row % 8], "temperature": 70 + row / 7}
 
 
+def _about(series: int, row: int) -> dict[str, Any]:
+    return {"about": f"a pump of the north hall with the serial number {series}, made in 2019"}
+
+
+REPEATING = frozenset({"postgresql", "sqlite"})
+"""Engines that store a text again in each row."""
 CASES = (
     Case(
         breaks=dataset(
@@ -41,6 +56,7 @@ CASES = (
         ),
         subject=Subject("", "air_sensors", "sensor_id"),
         main_contributor="sensor_id",
+        engines=rule.engines - REPEATING,
     ),
     Case(
         breaks=dataset(
@@ -64,7 +80,24 @@ CASES = (
         subject=Subject("", "pump", "label"),
         main_contributor="label",
         # It does not change within a series, so that no row is lost where tags are no index.
-        engines=rule.engines - {"influxdb3"},
+        engines=rule.engines - {"influxdb3"} - REPEATING,
+    ),
+    Case(
+        breaks=dataset(
+            table("messages", [{"device": f"d{i}"} for i in range(6)], {"about": "string"}, _about, rows=30),
+        ),
+        keeps=dataset(
+            table(
+                "messages",
+                [{"device": f"d{i}"} for i in range(6)],
+                {"about": "string"},
+                lambda s, r: {"about": f"{_about(s, r)['about']}, message {r} of {s}"},
+                rows=30,
+            )
+        ),
+        subject=Subject("", "messages", "about"),
+        main_contributor="about",
+        engines=REPEATING,
     ),
 )
 
@@ -244,27 +277,141 @@ def test_rows_that_overwrite_each_other_where_tags_are_no_index(
         )
 
 
+def _repeating(count: int, *groups: RepeatedColumns, read: int = 10_000, **changes: Any) -> Profile:
+    """A table with 48 bytes of texts in 88 of each row, in the index as well."""
+    columns = {"about": 38.0, "site": 10.0, "time": 8.0}
+    settings = {
+        "rows": a_count(count),
+        "storage": Storage(count * 88, count * 12),
+        "row_bytes": RowBytes(columns, groups, read, a_source()),
+    }
+    return a_profile(a_measurement(**settings | changes), engine="postgresql")
+
+
+ABOUT = RepeatedColumns({"about": "jsonb", "site": "text"}, 24)
+
+
+@pytest.mark.parametrize("kind", [*TableKind, None])
 @pytest.mark.parametrize(
     ("rows", "changes", "severity"),
     [
-        # 37 bytes a row, of which 33 could go: 8.3 MB of 250,000, and 13 times as much in a year.
-        (250_000, {}, "warning"),
-        (200_000, {}, "note"),
+        # 44 bytes a row could go: 8.8 MB of 200,000, and 13 times as much in a year.
+        (200_000, {}, "warning"),
+        (150_000, {}, "note"),
         # On its first day, and closed.
-        (4_000, {"first_time": NOW - timedelta(hours=8)}, "warning"),
-        (250_000, {"last_time": NOW - timedelta(days=8)}, "note"),
-        (3_100_000, {"last_time": NOW - timedelta(days=8)}, "warning"),
-        # Less than a twentieth of the table.
-        (250_000, {"storage": Storage(250_000 * 700, 0)}, "note"),
+        (3_000, {"first_time": NOW - timedelta(hours=8)}, "warning"),
+        (200_000, {"last_time": NOW - timedelta(days=8)}, "note"),
+        (2_400_000, {"last_time": NOW - timedelta(days=8)}, "warning"),
+        # Without times, and too big to be read: the planner says how many are within the window.
+        (200_000, {"first_time": None, "last_time": None, "time_column": None}, "note"),
+        (200_000, {"first_time": None}, "warning"),
     ],
 )
-def test_texts_that_each_row_repeats(rows: int, changes: dict[str, Any], severity: str) -> None:
-    field = _text("device_uuid", len(UUIDS), sample=UUIDS)
-    settings = {"storage": Storage(rows * 120, 0)} | changes
-    profile = a_profile(a_measurement(fields=(field,), rows=a_count(rows), **settings), engine="postgresql")
-    (finding,) = run_rule(rule, profile).findings
-    assert finding.severity == severity
+def test_texts_that_each_row_repeats(rows: int, changes: dict[str, Any], severity: str, kind: TableKind | None) -> None:
+    (finding,) = run_rule(rule, _repeating(rows, ABOUT, kind=kind, **changes)).findings
+    # The rows of a queue go again.
+    assert finding.severity == (severity if kind is not TableKind.QUEUE or rows > 1_000_000 else "note")
     assert finding.impact is not None
-    assert (finding.impact.currency, finding.impact.now) == (Currency.BYTES, (rows - len(UUIDS)) * 33)
-    (elsewhere,) = run_rule(rule, dataclasses.replace(profile, engine="duckdb")).findings
-    assert elsewhere.impact is None
+    assert (finding.impact.currency, finding.impact.now) == (Currency.BYTES, (rows - 24) * 44)
+    assert finding.message == (
+        "Each row repeats about and site, 24 combinations in 10,000 rows read: 48 bytes a row, 44% of the table."
+    )
+    assert 'CREATE TABLE "cpu_about" ("id" INTEGER PRIMARY KEY, "about" jsonb, "site" text);' in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, 1),
+        ({"row_bytes": None}, 0),
+        ({"rows": None}, 0),
+        ({"options": {"timescaledb.compress": "true"}}, 0),
+        # Less than a twentieth of the table.
+        ({"storage": Storage(200_000 * 900, 0)}, 0),
+        # What SQLite does not tell is taken from the rows.
+        ({"storage": None}, 1),
+        ({"read": 99}, 0),
+    ],
+)
+def test_silence_where_a_table_of_texts_would_save_little(changes: dict[str, Any], found: int) -> None:
+    assert len(run_rule(rule, _repeating(200_000, ABOUT, **changes)).findings) == found
+
+
+def test_groups_of_columns_are_reported_apart() -> None:
+    apart = [RepeatedColumns({name: "text"}, 3) for name in ("about", "site")]
+    (finding,) = run_rule(rule, _repeating(200_000, *apart)).findings
+    assert finding.message.startswith("Each row repeats about, 3 distinct values in 10,000 rows read: 38 bytes a row")
+    assert len(run_rule(rule, _repeating(200_000, *apart), {"min_row_bytes": 10}).findings) == 2
+    (constant,) = run_rule(rule, _repeating(200_000, RepeatedColumns({"about": "text"}, 1))).findings
+    assert constant.fix.startswith("All rows read have the same: stop writing it")
+
+
+def test_a_short_name_stays_that_the_others_depend_on() -> None:
+    columns = {"about": "text", "site": "text"}
+    (finding,) = run_rule(rule, _repeating(200_000, RepeatedColumns(columns, 24, ("about", "site")))).findings
+    assert finding.impact is not None
+    assert finding.impact.now == (200_000 - 24) * 38
+    assert finding.message.startswith("Each row repeats about of 24 values of site in 10,000 rows read: 38 bytes a row")
+    assert '("site" text PRIMARY KEY, "about" text); of it, cpu needs only site.' in finding.fix
+    # A long one is no name.
+    (finding,) = run_rule(rule, _repeating(200_000, RepeatedColumns(columns, 24, ("about",)))).findings
+    assert finding.message.startswith("Each row repeats about and site, 24 combinations")
+
+
+def test_columns_that_depend_on_each_other() -> None:
+    rows = np.arange(1000)
+    codes = {"model": rows % 10, "device": rows % 20, "own": rows, "constant": rows * 0, "other": rows // 34}
+    found = list(repeated_together(codes, len(rows)))
+    assert [(one.names, one.combinations, one.keys) for one in found] == [
+        (("model", "device"), 20, ("device",)),
+        (("constant",), 1, ("constant",)),
+        (("other",), 30, ("other",)),
+    ]
+
+
+TAGS = """'{"site": "north", "model": "pump ' || i % 24 || '", "of": "' || repeat('x', 80) || '"}'"""
+
+
+def test_documents_when_read_from_postgresql(postgresql: Postgresql) -> None:
+    """Of any type, also of those without equality; not what differs beyond what is read, or is short."""
+    schema = new_name()
+    with postgresql.connect() as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"SET search_path = {schema}")
+        connection.execute(
+            "CREATE TABLE message (at TIMESTAMPTZ, j JSON, b JSONB, a TEXT[], x TEXT, host TEXT, v FLOAT, long TEXT)"
+        )
+        connection.execute(
+            "INSERT INTO message SELECT TIMESTAMPTZ '2026-03-30 06:00+00' + i * INTERVAL '40 s', "
+            f"CAST({TAGS} AS JSON), CAST({TAGS} AS JSONB), ARRAY['pump ' || i % 24, repeat('y', 60)], "
+            "md5(CAST(i AS TEXT)), 'h' || i % 24, i / 7.0, repeat('z', 1200) || i FROM generate_series(1, 2000) AS i"
+        )
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        connection.execute("ANALYZE message")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit")
+    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
+    (read,) = [m.row_bytes for m in profile.measurements]
+    assert read is not None
+    assert [(set(group.columns), group.combinations) for group in read.repeated] == [({"j", "b", "a"}, 24)]
+    assert 100 < read.columns["j"] < 140
+    assert read.columns["v"] == 8
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.impact is not None
+    assert 300 * 2000 < finding.impact.now < 450 * 2000
+    assert finding.impact.share is not None
+
+
+def test_texts_when_read_from_sqlite(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "t.db")
+    connection.execute("CREATE TABLE log (at TEXT, about, unit TEXT, note TEXT)")
+    rows = [
+        (f"2026-03-30 {i // 60:02}:{i % 60:02}:00", json.dumps({"site": "n" * 60, "of": i % 3}), "kWh", f"note {i}")
+        for i in range(600)
+    ]
+    connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    (finding,) = run_rule(rule, collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))).findings
+    assert finding.message.startswith("Each row repeats about, 3 distinct values in 600 rows read: 82 bytes a row")
+    assert '"about" TEXT' in finding.fix

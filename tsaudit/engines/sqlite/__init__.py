@@ -21,6 +21,7 @@ class Sqlite(FileEngine):
     measurement_bytes = 8_400
     measurement_price = "8.4 kB of disk for each table with an index: measured on SQLite 3.40"
     enforces_types = False
+    repeats_texts = True
     index_entry_bytes = 24.6
     index_price = "24.6 B for each row in an index on a short text: measured on SQLite 3.40"
     sql_types = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"}

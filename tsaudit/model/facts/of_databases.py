@@ -205,8 +205,8 @@ OF_DATABASES: Final = (
         "what the server counts of each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the whole "
         "table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds since "
         "1970, `figure` (`live_rows`, `dead_rows`; `columns_used`, dropped ones included; `vacuumed`, in seconds since "
-        "1970), and `order` with how far rows lie in the order of the column `name`, 0 to 1; what is not known has no "
-        "row",
+        "1970), `order` with how far rows lie in the order of the column `name`, 0 to 1, and `width` with its mean "
+        "bytes in a row; what is not known has no row",
         asked_with=OfMeasurements,
     ),
     Fact(

@@ -18,6 +18,7 @@ from tsaudit.model.profile.rows import (
     MeasureNames,
     PointSample,
     Repeats,
+    RowBytes,
     RowPatterns,
     RowsApart,
     StoredRows,
@@ -47,6 +48,8 @@ class Measurement:
     """None if the tag sets were not listed completely, or there was no history to compare them with."""
     row_patterns: RowPatterns | None = None
     """None if no rows were read."""
+    row_bytes: RowBytes | None = None
+    """None if no rows were read, or the engine keeps a repeated text only once."""
     rhythms: Rhythms | None = None
     """None if no rows, or no times of them, were read."""
     point_sample: PointSample | None = None

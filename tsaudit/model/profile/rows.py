@@ -108,6 +108,35 @@ class PointSample:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatedColumns:
+    """Texts or documents that depend on each other, with few combinations in the rows read."""
+
+    columns: Mapping[str, str]
+    """Column to its type, most bytes first."""
+    combinations: int
+    """Distinct ones among the rows read."""
+    keys: tuple[str, ...] = ()
+    """Columns that have a value of their own for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowBytes:
+    """What the columns of a row take."""
+
+    columns: Mapping[str, float]
+    """Column to its mean bytes in a row, nulls included: as stored if the server tells, otherwise as read."""
+    repeated: tuple[RepeatedColumns, ...]
+    rows: int
+    """All rows read."""
+    source: Source
+
+    @property
+    def total(self) -> float:
+        """Mean bytes of all columns in a row, without what the engine adds."""
+        return sum(self.columns.values())
+
+
+@dataclass(frozen=True, slots=True)
 class Activity:
     """Operations on a collection, as counted by the connected server."""
 

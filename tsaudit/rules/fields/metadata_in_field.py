@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
@@ -14,9 +15,9 @@ from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
-from tsaudit.model.profile import SERIES_KINDS, Field, Measurement
+from tsaudit.model.profile import Field, Measurement, RepeatedColumns, TableKind
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import count, listed, many, number, percent
+from tsaudit.text import count, listed, many, number, percent, size
 
 _ID_NAME: Final = re.compile(r"(^|_)id$|Id$")
 _PASSING_NAME: Final = re.compile(
@@ -44,8 +45,7 @@ _MOSTLY_CONSTANT: Final = 0.5
     costs={Currency.BYTES, Currency.ANSWERS},
     guidelines=("C1",),
     requires={"field_types", "field_values"},
-    uses={"row_count", "row_patterns", "null_counts", "options", "indexes"},
-    kinds=SERIES_KINDS,
+    uses={"row_count", "row_patterns", "null_counts", "options", "indexes", "table_status", "row_estimate", "storage"},
     thresholds=(
         Threshold(
             "max_values", 100, "distinct values", "our default: with more values, a tag would cost more than it helps"
@@ -53,6 +53,7 @@ _MOSTLY_CONSTANT: Final = 0.5
         Threshold("min_rows", 100, "rows", "our default: fewer rows do not repeat values"),
         Threshold("min_rows_per_value", 10, "rows per value", "our default: this often is not a coincidence"),
         Threshold("min_constant_ratio", 0.95, "share of the series", "our default: exceptions are mistakes"),
+        Threshold("min_row_bytes", 32, "bytes a row", "our default: fewer are not worth a join in each query"),
     ),
 )
 def metadata_in_field(case: Case) -> Iterator[Finding]:
@@ -65,9 +66,15 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     index of tags: there, only names of sources that share a series are reported, because their rows overwrite each
     other.
 
-    On PostgreSQL, the cost is what the repeated texts of a source take: for each row the bytes of a value, by those
-    read, of which a reference would need four. Elsewhere the finding is a note: most engines keep a repeated text only
-    once, and whether anybody filters by it, the database does not say.
+    PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
+    texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
+    take `min_row_bytes` of each row: as stored, by the statistics of PostgreSQL, otherwise as read. The cost is their
+    bytes in all rows, without the four of a reference, or a shorter column that all others depend on; in what looks
+    like a queue, whose rows go when they are done, those of today. Values of a thousand characters, of which only the
+    beginning is read, and tables that TimescaleDB compresses are left out.
+
+    Elsewhere the finding is a note: most engines keep a repeated text only once (DuckDB 2.0 takes one to three bytes a
+    row for it), and whether anybody filters by it, the database does not say.
 
     ## Why it matters
 
@@ -78,13 +85,14 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     ## Example
 
     `airSensors` with `sensor_id` as a field: to find the temperature of one sensor, a query reads the rows of all
-    eight.
+    eight. Or `messages` with the tags of a device as JSON of 135 bytes in each of 28,800 rows a day, 1.4 GB a year:
+    there are 24 different ones.
 
     ## Fix
 
-    Write it as a tag. If it has one value per series, this adds no series. In PostgreSQL, keep the texts in a table of
-    their own, and refer to them. A finding that is only a note has no plan: whether the field is metadata depends on
-    what queries do with it.
+    Write it as a tag. If it has one value per series, this adds no series. In PostgreSQL and SQLite, keep the texts in
+    a table of their own, and refer to them. A finding that is only a note has no plan: whether the field is metadata
+    depends on what queries do with it.
 
     ## References
 
@@ -93,7 +101,11 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     """
     from tsaudit.analysis.tables.typed_values import typed_values
 
-    for measurement in case.measurements:
+    if case.engine.repeats_texts:
+        for measurement in case.measurements:
+            yield from _repeated(case, measurement)
+        return
+    for measurement in (m for m in case.measurements if m.has_series):
         rows = _rows_read(measurement)
         if rows < case.limit("min_rows", measurement).value:
             continue
@@ -201,7 +213,6 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         evidence.append(Evidence("series where it never changes", percent(constant.value)))
     return Finding(
         subject=subject_of(measurement, field.key),
-        impact=_repeated(case, measurement, field) if warned else None,
         basis=Basis.MEASURED,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),
@@ -219,23 +230,73 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
 
 
 _REFERENCE_BYTES: Final = 4
-_HEADER_BYTES: Final = 1
-"""Of a short text in PostgreSQL."""
 
 
-def _repeated(case: Case, measurement: Measurement, field: Field) -> Impact | None:
-    """The bytes of its texts beyond the first of each; None where a text that repeats takes hardly any, or its length
-    is not known.
-    """
-    rows = measurement.rows_total or measurement.rows
-    texts = [value for value in field.sample if value] if any(is_text(t) for t in field.types) else []
-    if not case.engine.repeats_texts or rows is None or field.distinct is None or not texts:
-        return None
-    width = _HEADER_BYTES + sum(len(text.encode()) for text in texts) / len(texts)
-    filled = rows.value * (1 - (field.null_ratio.value if field.null_ratio else 0.0))
-    saved = max(filled - field.distinct.value, 0) * max(width - _REFERENCE_BYTES, 0)
-    how = f"{number(round(filled))} rows with a text of {width:.3g} bytes, of which a reference would need 4"
-    return costs.of_bytes(case, measurement, saved, how=how)
+def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    """One finding for each group of texts and documents that rows repeat, if that takes a part of the table."""
+    read, count_ = measurement.row_bytes, measurement.rows_total or measurement.rows
+    is_compressed = (measurement.options or {}).get("timescaledb.compress") == "true"
+    if read is None or count_ is None or read.rows < case.limit("min_rows", measurement).value or is_compressed:
+        return
+    least = case.limit("min_row_bytes", measurement).value
+    for group in read.repeated:
+        # A short name that has one of each of the others is what they can be found by, and stays.
+        key = next((name for name in reversed(group.keys) if read.columns[name] < least), "")
+        width = sum(read.columns[name] for name in group.columns if name != key)
+        if width < least:
+            continue
+        rows, reference = count_.value, 0 if key else _REFERENCE_BYTES
+        impact = costs.of_bytes(
+            case,
+            measurement,
+            max(rows - group.combinations, 0) * (width - reference),
+            how=f"{number(rows)} rows with {width:.3g} bytes of them, of which a reference needs {reference}",
+        )
+        if measurement.kind is TableKind.QUEUE:
+            impact = replace(impact, per_day=0.0)
+        if impact.whole is None:
+            impact = replace(impact, whole=max(rows * read.total, impact.now))
+        if (impact.share or 0.0) >= case.harm.min_bytes_share:
+            yield _of_repeated(case, measurement, group, key, impact)
+
+
+def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, key: str, impact: Impact) -> Finding:
+    read = measurement.row_bytes
+    assert read is not None
+    names = [name for name in group.columns if name != key]
+    width = sum(read.columns[name] for name in names)
+    columns = {key: group.columns[key], **group.columns} if key else {"id": "INTEGER", **group.columns}
+    first, *others = (f"{case.quoted([name])} {kind or 'TEXT'}" for name, kind in columns.items())
+    own = case.quoted([f"{measurement.name}_{names[0]}"])
+    table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])});"
+    fix = f"Keep each once, in a table of its own: {table} " + (
+        f"of it, {measurement.name} needs only {key}." if key else f"and write its id into {measurement.name}."
+    )
+    if group.combinations == 1:
+        fix = "All rows read have the same: stop writing it, or keep it once, elsewhere."
+    depends = f" of {many(group.combinations, 'value')} of {key}" if key else f", {_distinct(group)}"
+    return Finding(
+        subject=subject_of(measurement, names[0]),
+        impact=impact,
+        basis=Basis.MEASURED,
+        message=f"Each row repeats {listed(names)}{depends} in {many(read.rows, 'row')} read: "
+        f"{width:.3g} bytes a row, {percent(impact.share or 0.0)} of the table.",
+        fix=f"{fix} A view that joins the two shows queries the same columns.",
+        observed=group.combinations,
+        unit="distinct values" if len(group.columns) == 1 else "combinations",
+        main_contributor=names[0],
+        evidence=(
+            *(Evidence(f"bytes of {name} in a row", f"{read.columns[name]:.3g}") for name in names),
+            Evidence("bytes of all columns in a row", f"{read.total:.3g}"),
+            Evidence("bytes that could be saved", size(round(impact.now))),
+        ),
+        facts=("field_values", "table_status", "row_estimate", "storage"),
+        source=read.source,
+    )
+
+
+def _distinct(group: RepeatedColumns) -> str:
+    return many(group.combinations, "distinct value" if len(group.columns) == 1 else "combination")
 
 
 def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Finding:
