@@ -186,7 +186,11 @@ def _librechat(dirty: bool) -> Dataset:
             messages.append(said | {"createdAt": at + timedelta(seconds=20 * turn)})
             parent = said["messageId"]
     sessions = [
-        {"refreshTokenHash": f"{noise.getrandbits(256):064x}", "user": noise.choice(people), "expiration": at}
+        {
+            "refreshTokenHash": f"{noise.getrandbits(256):064x}",
+            "user": noise.choice(people),
+            "expiration": at + timedelta(days=7),
+        }
         for at in times(120, timedelta(hours=1))
     ]
     return Dataset(

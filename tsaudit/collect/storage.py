@@ -118,6 +118,7 @@ def _index(parts: list[Row]) -> Index:
         valid=row.get("is_valid", True),
         sorting=sorting if any(sorting) else (),
         rows_read=row.get("rows_read"),
+        expires_s=row.get("expires_s"),
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
 from tests.collecting import collected
-from tests.databases import Greptime, write
+from tests.databases import Collection, Dataset, Greptime, times, write
 from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
 from tests.servers import Postgresql
 from tsaudit.model.finding import Finding, Outcome, Severity
@@ -28,12 +28,18 @@ from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_
 POSTGRESQL = frozenset({"postgresql"})
 DUCKDB = frozenset({"duckdb"})
 GREPTIMEDB = frozenset({"greptimedb"})
-ORDERED = rule.engines - POSTGRESQL - DUCKDB - GREPTIMEDB
+MONGODB = frozenset({"mongodb"})
+ORDERED = rule.engines - POSTGRESQL - DUCKDB - GREPTIMEDB - MONGODB
 """Engines whose indexes are sorted, and whose uses are not counted."""
 
 
 def _cpu(*indexes: tuple[str, ...]) -> Any:
     return dataset(table("cpu", hosts(2, region="eu"), indexes=indexes))
+
+
+def _riders(*indexes: tuple[str, ...]) -> Dataset:
+    documents = [{"rider": f"r{n % 20}", "at": at, "km": n / 7} for n, at in enumerate(times(400))]
+    return Dataset(collections=[Collection("trips", documents, indexes=indexes)])
 
 
 def _greptime(**indexes: str) -> Any:
@@ -46,6 +52,12 @@ CASES = (
         keeps=_cpu(("host", "time")),
         subject=Subject("", "cpu"),
         engines=ORDERED,
+    ),
+    Case(
+        breaks=_riders(("rider",), ("rider", "at")),
+        keeps=_riders(("rider", "at"), ("at",)),
+        subject=Subject("", "trips"),
+        engines=MONGODB,
     ),
     Case(  # the key starts with the time
         breaks=_cpu(("time",)),
@@ -480,3 +492,32 @@ def test_the_only_index_by_time_is_kept_though_unused() -> None:
     other = an_index("by_time_too", "time", "host", scans=3, counted_since=SINCE)
     (finding,) = run_rule(rule, _profile(on_time, other, engine="postgresql")).findings
     assert finding.message.startswith("Index by_time on (time) is not needed")
+
+
+def test_index_by_which_documents_expire_is_needed() -> None:
+    """It may be the start of another one, and is not used once: it removes documents."""
+    own = Index("at_1", "btree", ("at",), unique=False, constraint=False, partial=False, scans=0, size_bytes=900)
+    wider = dataclasses.replace(own, name="at_1_km_1", columns=("at", "km"), scans=7)
+    for expires_s, outcome in ((None, Outcome.FAIL), (0, Outcome.PASS)):
+        index = dataclasses.replace(own, expires_s=expires_s, counted_since=NOW - timedelta(days=90))
+        measurement = a_measurement("trips", tags=(), indexes=(index, wider))
+        assert run_rule(rule, a_profile(measurement, engine="mongodb")).outcome is outcome
+
+
+def test_start_of_another_index_is_priced_at_the_rate_of_its_documents() -> None:
+    """4 MB in three days are 490 MB in a year."""
+    narrow = Index("rider_1", "btree", ("rider",), unique=False, constraint=False, partial=False, size_bytes=4_000_000)
+    wider = dataclasses.replace(narrow, name="rider_1_at_1", columns=("rider", "at"), size_bytes=6_000_000)
+    measurement = a_measurement(
+        "trips",
+        tags=(),
+        indexes=(narrow, wider),
+        rows=a_count(200_000),
+        storage=Storage(20_000_000, 10_000_000),
+        first_time=NOW - timedelta(days=3),
+        last_time=NOW,
+    )
+    (finding,) = run_rule(rule, a_profile(measurement, engine="mongodb")).findings
+    assert finding.severity is Severity.WARNING
+    assert finding.impact is not None
+    assert finding.impact.after(365) == pytest.approx(4e6 * (1 + 365 / 3))

@@ -33,7 +33,7 @@ _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSON
 
 
 def _table(fact: str, rows: Sequence[Row]) -> pa.RecordBatch:
-    columns = FACTS[fact].columns
+    columns = (*FACTS[fact].columns, *(["expires_s"] if fact == "indexes" else []))
     return pa.record_batch([pa.array([row[c] for row in rows]) for c in columns], names=list(columns))
 
 
@@ -122,6 +122,7 @@ def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
             "size_bytes": size,
             "scans": None,
             "counted_since": None,
+            "expires_s": int(spec["expireAfterSeconds"]) if "expireAfterSeconds" in spec else None,
         }
 
 

@@ -183,8 +183,9 @@ OF_DATABASES: Final = (
         "order (operator class, collation); is_constraint if a primary key or a unique constraint needs it; "
         "scans None if uses are not counted, otherwise the number of uses since; an engine that may have "
         "unfinished indexes that no query uses adds a column `is_valid`, one that sorts columns in "
-        "several ways `sorting`: desc, desc nulls last, or nulls first, empty for ascending, and one with indexes of "
-        "ranges of pages `rows_read`: the rows of the pages that they led to",
+        "several ways `sorting`: desc, desc nulls last, or nulls first, empty for ascending, one with indexes of "
+        "ranges of pages `rows_read`: the rows of the pages that they led to, and one whose indexes remove old "
+        "documents `expires_s`",
         asked_with=OfMeasurements,
     ),
     Fact(

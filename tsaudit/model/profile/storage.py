@@ -54,6 +54,8 @@ class Index:
     """Of an index of ranges of pages (BRIN): the rows of all pages that it led to since `counted_since`. None for
     others, and if it is not known.
     """
+    expires_s: int | None = None
+    """After how long documents are removed by it; None for an index that removes none."""
 
     def finds_ranges_of(self, column: str) -> bool:
         """Whether it finds rows between two values of the column without reading all rows."""

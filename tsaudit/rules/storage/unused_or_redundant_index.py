@@ -68,7 +68,7 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - on GreptimeDB, an index on the first column of the key;
     - an index on a tag with fewer than `min_values` values in a table of `min_rows`.
 
-    Indexes of a primary key or unique constraint are never reported.
+    Indexes of a primary key or unique constraint are never reported, nor those by which documents expire.
 
     The cost is the bytes of those that are certainly not needed, now and at the horizon at the rate of the rows. Where
     the engine does not report them, it is the rows at a measured price each: 24.6 bytes on SQLite, 64 on DuckDB; on
@@ -101,12 +101,15 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - When to use an index, GreptimeDB:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
-    for measurement in case.measurements:
-        if case.engine.has_given_columns(measurement):
-            continue
-        found = (_evaluate(case, measurement, index) for index in measurement.indexes or ())
-        if unneeded := [one for one in found if one]:
-            yield _finding(case, measurement, unneeded)
+    yield from case.once_for_family(lambda measurement: _found(case, measurement))
+
+
+def _found(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    if case.engine.has_given_columns(measurement):
+        return
+    found = (_evaluate(case, measurement, index) for index in measurement.indexes or ())
+    if unneeded := [one for one in found if one]:
+        yield _finding(case, measurement, unneeded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class _Unneeded:
 
 def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
     """Why the index is not needed; None if it may be."""
-    if index.constraint:
+    if index.constraint or index.expires_s is not None:
         return None
     if not index.valid:
         return _Unneeded(index, _UNFINISHED)

@@ -1,0 +1,173 @@
+"""DOC012."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from tsaudit.model.change import Change, ChangeType
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.profile import Field, Index, Measurement
+from tsaudit.rule import Case, rule, subject_of
+from tsaudit.text import listed, many, number
+
+_GRACE: Final = timedelta(hours=1)
+"""The server looks for expired documents each minute."""
+_FEW: Final = 0.02
+"""Share of the documents read: fewer expired ones are about to be removed."""
+_READ: Final = frozenset({"date", "array"})
+"""Types that may contain a date."""
+
+
+@rule(
+    code="DOC012",
+    title="A TTL index removes nothing",
+    costs={Currency.MECHANISM},
+    guidelines=("H3",),
+    requires={"indexes", "documents"},
+)
+def ineffective_expiry(case: Case) -> Iterator[Finding]:
+    """TTL indexes by which the server removes no documents, although they are due.
+
+    Reported are indexes on a field that contains no date in any document read, but numbers or texts; indexes on a field
+    that no document has, while another one has nearly the same name; and documents that are still there an hour after
+    they were due, which shows that the server does not remove them, or not fast enough. If no document has the field,
+    and none a similar one, it is a note: there may be none to remove yet.
+
+    ## Why it matters
+
+    The owner believes that old documents go by themselves. The server skips, without an error, each document whose
+    field is not a date, so the collection grows until somebody looks at the disk.
+
+    ## Example
+
+    `{ createdAt: 1 }` with `expireAfterSeconds: 604800`, where a program writes `createdAt: Date.now()`, a number.
+
+    ## Fix
+
+    Write the time as a date, and convert what is stored. A number of milliseconds converts as
+    `{ $toDate: { $toLong: "$createdAt" } }`, one of seconds after it is multiplied by 1,000.
+
+    ## References
+
+    - TTL indexes: https://www.mongodb.com/docs/manual/core/index-ttl/
+    """
+    yield from case.once_for_family(lambda measurement: _evaluate(case, measurement))
+
+
+def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    for index in measurement.indexes or ():
+        column = index.columns[0]
+        if index.expires_s is None or len(index.columns) > 1 or column is None or measurement.documents is None:
+            continue
+        keep, field = timedelta(seconds=index.expires_s), next((f for f in measurement.fields if f.key == column), None)
+        if column == measurement.time_column:
+            yield from _overdue(case, measurement, index, keep, [measurement.first_time])
+        elif field is None or not field.types:
+            yield _missing(measurement, index, column)
+        elif _READ.isdisjoint(field.types):
+            yield _of_another_type(measurement, index, field)
+        elif field.types == ("date",):
+            # One that is out of range is a number.
+            times = [datetime.fromisoformat(value) for value in field.sample if "T" in value]
+            yield from _overdue(case, measurement, index, keep, times)
+
+
+def _overdue(
+    case: Case, measurement: Measurement, index: Index, keep: timedelta, times: Sequence[datetime | None]
+) -> Iterator[Finding]:
+    """`times`: some of those in the field, or only the oldest one."""
+    known = [one if one.tzinfo else one.replace(tzinfo=UTC) for one in times if one is not None]
+    due = [one for one in known if one < case.profile.window.end - keep - _GRACE]
+    # What a partial index leaves out stays.
+    if index.partial or not due or len(due) < _FEW * len(known):
+        return
+    late = case.profile.window.end - keep - min(due)
+    yield _finding(
+        measurement,
+        index,
+        f"documents are still there {_period(late)} after they were due",
+        fix="See whether the parameter ttlMonitorEnabled is true, and how metrics.ttl of serverStatus grows. If the "
+        "server is behind, remove the oldest documents in batches.",
+    )
+
+
+def _of_another_type(measurement: Measurement, index: Index, field: Field) -> Finding:
+    is_text = field.types == ("string",) and all(_is_time(value) for value in field.sample)
+    return _finding(
+        measurement,
+        index,
+        f"{field.key} contains {listed(field.types)} and no date in "
+        f"{many(measurement.documents.read if measurement.documents else 0, 'document')} read, so nothing is removed",
+        fix=f"Write {field.key} as a date. What is stored is removed only once it is converted.",
+        changes=(ChangeType(subject_of(measurement, field.key), field.key, "time"),) if is_text else (),
+        samples=field.sample[:3],
+    )
+
+
+def _is_time(value: str) -> bool:
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return not value.isdigit()
+
+
+def _missing(measurement: Measurement, index: Index, column: str) -> Finding:
+    alike = [f.key for f in measurement.fields if _plain(f.key) == _plain(column)]
+    if not alike and measurement.time_column and _plain(measurement.time_column) == _plain(column):
+        alike = [measurement.time_column]
+    instead = f"no document has {column}, but {listed(alike)}, so nothing is removed"
+    return _finding(
+        measurement,
+        index,
+        instead
+        if alike
+        else f"none of {many(measurement.documents.read if measurement.documents else 0, 'document')} "
+        f"read has {column}",
+        fix=f"Index {alike[0]} instead." if alike else "Ignore this if the field marks documents to be removed.",
+        basis=Basis.MEASURED if alike else Basis.INFERRED,
+    )
+
+
+def _plain(name: str) -> str:
+    """The last part of the path without case and separators."""
+    return "".join(character for character in name.rpartition(".")[2].lower() if character.isalnum())
+
+
+def _finding(
+    measurement: Measurement,
+    index: Index,
+    what: str,
+    *,
+    fix: str,
+    basis: Basis = Basis.MEASURED,
+    changes: tuple[Change, ...] = (),
+    samples: tuple[str, ...] = (),
+) -> Finding:
+    keep = timedelta(seconds=index.expires_s or 0)
+    after = f"{_period(keep)} after {index.columns[0]}" if keep else f"at {index.columns[0]}"
+    held = measurement.rows.value if measurement.rows else None
+    return Finding(
+        subject=subject_of(measurement, index.columns[0] or ""),
+        impact=Impact(Currency.MECHANISM, how="the index, and the documents read"),
+        basis=basis,
+        message=f"TTL index {index.name} is to remove documents {after}, but {what}.",
+        fix=fix,
+        changes=changes,
+        observed=held,
+        unit="" if held is None else "documents",
+        samples=samples,
+        evidence=(
+            Evidence("index", f"{index.name}, expireAfterSeconds {number(index.expires_s or 0)}"),
+            *([Evidence("documents", number(held))] if held is not None else []),
+        ),
+        facts=("indexes", "documents"),
+    )
+
+
+def _period(span: timedelta) -> str:
+    hours = span / timedelta(hours=1)
+    return many(round(hours / 24), "day") if hours >= 48 else many(round(hours, 1), "hour")
