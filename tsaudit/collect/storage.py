@@ -167,7 +167,7 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
         return m
     since = named("since").get("")
     began = None if since is None else datetime.fromtimestamp(since, UTC)
-    return replace(m, status=TableStatus(named("counter"), named("figure"), named("order"), named("width"), began))
+    return replace(m, status=TableStatus(named("counter"), named("figure"), named("order"), began, named("width")))
 
 
 def _retention(m: Measurement, rows: list[Row]) -> Measurement:

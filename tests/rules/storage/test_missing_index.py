@@ -21,7 +21,7 @@ from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Index, Measurement, Partitioning, Profile, Storage, TableStatus
+from tsaudit.model.profile import Index, Measurement, Partitioning, Profile, Storage, TableKind, TableStatus
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.missing_index import missing_index as rule
@@ -210,7 +210,8 @@ def test_counters_of_unknown_beginning_need_an_audit_before() -> None:
 def test_tables_of_which_a_day_is_all_are_read_for_a_reason() -> None:
     young = _read(10**12, first_time=NOW - timedelta(hours=20))
     assert _found(young).severity is Severity.NOTE
-    assert _found(_read(10**12, first_time=None, last_time=None)).severity is Severity.NOTE
+    # Where nobody knows how much a day is, more full scans than reports make are counted.
+    assert _found(_read(10**12, first_time=None, last_time=None)).severity is Severity.WARNING
 
 
 def _brin(column: str, read: int = 0) -> Index:
@@ -219,7 +220,7 @@ def _brin(column: str, read: int = 0) -> Index:
 
 def test_brin_where_rows_lie_in_order() -> None:
     for order in ({"time": 0.5}, {"time": 0.98}, {}):
-        assert run_rule(rule, _read(10**12, _brin("time"), status=_status(10**12, order))).outcome is Outcome.PASS
+        assert run_rule(rule, _read(0, _brin("time"), status=_status(0, order))).outcome is Outcome.PASS
 
 
 def test_brin_on_a_time_in_whose_order_rows_do_not_lie() -> None:
@@ -293,3 +294,37 @@ def test_reads_that_a_server_counted(postgresql: Postgresql) -> None:
         assert finding.impact is not None
         # 12 searches, and the making of indexes. Of a day's range, a thirtieth is needed.
         assert 11 * 200_000 < finding.impact.now < 16 * 200_000, name
+
+
+# --- Whatever a table contains ---------------------------------------------------------------------------------------
+
+SCANNED = "Queries read the whole table all the time: no index finds what they select."
+
+
+@pytest.mark.parametrize("kind", [*TableKind, None])
+@pytest.mark.parametrize(
+    ("scans_a_day", "rows", "severity"),
+    [(99, BIG, None), (101, BIG, Severity.WARNING), (5_000, 100_000, Severity.WARNING), (5_000, 99_999, None)],
+)
+def test_full_scans_of_a_table_whose_time_has_an_index(
+    scans_a_day: float, rows: int, severity: Severity | None, kind: TableKind | None
+) -> None:
+    status = TableStatus({"rows_scanned": scans_a_day * rows * 10}, {"live_rows": rows}, {}, NOW - timedelta(days=10))
+    indexes = (an_index("cpu_pkey", "id", constraint=True, unique=True), an_index("cpu_time", "time"))
+    profile = _read(0, *indexes, status=status, kind=kind, rows=a_count(rows))
+    findings = run_rule(rule, profile).findings
+    assert [(f.message, f.severity, f.main_contributor) for f in findings] == [(SCANNED, severity, None)] * bool(
+        severity
+    )
+    assert all("pg_stat_statements" in f.fix and not f.changes for f in findings)
+    # Without a time, or where the time is not what rows are read by, nobody knows the column either.
+    timeless = _read(0, *indexes[:1], status=status, kind=kind, time_column=None, rows=a_count(rows))
+    assert len(run_rule(rule, timeless).findings) == bool(severity)
+
+
+@pytest.mark.parametrize("kind", [*TableKind, None])
+def test_full_scans_of_a_smaller_table_whose_time_has_no_index(kind: TableKind | None) -> None:
+    status = TableStatus({"rows_scanned": 20 * 300_000}, {"live_rows": 300_000}, {}, NOW - timedelta(days=1))
+    findings = run_rule(rule, _read(0, status=status, kind=kind, rows=a_count(300_000))).findings
+    by_time = {TableKind.SERIES, TableKind.EVENTS, TableKind.QUEUE, TableKind.ATTRIBUTE_VALUE, TableKind.OTHER, None}
+    assert [f.main_contributor for f in findings] == ["time"] * (kind in by_time)

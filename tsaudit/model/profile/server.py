@@ -53,10 +53,10 @@ class TableStatus:
     """Now: `live_rows`, `dead_rows`, `columns_used` with dropped ones, and `vacuumed`, in seconds since 1970."""
     order: Mapping[str, float] = field(default_factory=dict)
     """Column to how far rows lie in its order, 0 to 1: the correlation that PostgreSQL estimates."""
-    widths: Mapping[str, float] = field(default_factory=dict)
-    """Column to its mean bytes in a row as stored, nulls included: what lies outside of the row does not count."""
     counted_since: datetime | None = None
     """None: not known."""
+    widths: Mapping[str, float] = field(default_factory=dict)
+    """Column to its mean bytes in a row as stored, nulls included: what lies outside of the row does not count."""
 
     def is_in_order(self, column: str) -> bool:
         """Whether neighboring pages have neighboring values of the column; so if that is not known. Otherwise most

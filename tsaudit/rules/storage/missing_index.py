@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,7 +10,7 @@ from tsaudit import costs
 from tsaudit.model.change import AddIndex, DropIndex
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import READ_BY_TIME, Index, Measurement
+from tsaudit.model.profile import READ_BY_TIME, Index, Measurement, TableKind
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number, size
 
@@ -31,17 +31,21 @@ _FEW_RANGES: Final = 10 * 128 * 8192
         "greptimedb": "it stores rows by time automatically",
         "mongodb": "documents are mostly found by other fields, and it does not count those that were read in vain",
     },
-    kinds=READ_BY_TIME,
     thresholds=(
         Threshold("min_rows", 1_000_000, "rows", "our default: a full scan of fewer takes well under a second"),
         Threshold("min_bytes", 100_000_000, "bytes", "our default: less data stays in memory"),
         Threshold(
             "min_scans", 10, "full scans a day", "our default: fewer are reports, dumps, and the making of indexes"
         ),
+        Threshold(
+            "max_scans", 100, "full scans a day", "our default: more than one each quarter of an hour is no report"
+        ),
+        Threshold("min_scanned", 100_000, "rows", "our default: whatever the index, smaller tables may be read whole"),
     ),
 )
 def missing_index(case: Case) -> Iterator[Finding]:
-    """Big tables without an index on the time column, and BRIN indexes on a column in whose order rows do not lie.
+    """Big tables without an index on the time column, BRIN indexes on a column in whose order rows do not lie, and
+    tables that queries read whole all the time.
 
     Big means at least `min_rows` rows, or `min_bytes` of data if the engine reports bytes. An index helps if it starts
     with the time column; a BRIN index helps if it contains it. Partitions by time help too. If the time column only
@@ -57,6 +61,9 @@ def missing_index(case: Case) -> Iterator[Finding]:
     case does not count, and neither do fewer than `min_scans` full scans a day. Other engines count nothing, and the
     finding is a note.
 
+    Whatever a table contains, from `min_scanned` rows on, more than `max_scans` full scans a day are reported even if
+    its time has an index, or it has no time. Which column the queries select by, these counters do not say.
+
     ## Why it matters
 
     Nearly every query of readings selects a time range. Without an index on the time column, its cost grows with all
@@ -69,23 +76,34 @@ def missing_index(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Create an index. Use a method that does not block writers if the engine has one. BRIN is only for columns in whose
-    order rows are written; for others use a B-tree, or rewrite the table in that order (`CLUSTER`).
+    Create an index on what queries select by: pg_stat_statements lists the queries. Use a method that does not block
+    writers if the engine has one. BRIN is only for columns in whose order rows are written; for others use a B-tree, or
+    rewrite the table in that order (`CLUSTER`).
 
     ## References
 
     - BRIN indexes: https://www.postgresql.org/docs/current/brin.html
     - The query planner and indexes, SQLite: https://www.sqlite.org/queryplanner.html
     """
-    for measurement in case.profile.measurements:
+    for measurement in case.measurements:
         if measurement.indexes is None:
             continue
-        useless = _useless(measurement)
-        time = measurement.time_column if case.evaluates(measurement) else None
-        if time is not None and _is_big(case, measurement) and _lacks_index(measurement, time, useless):
-            yield _without_index(case, measurement, time, useless)
+        useless, time = _useless(measurement), measurement.time_column
+        lacks = time is not None and _lacks_index(measurement, time, useless)
+        found = None
+        if time is not None and lacks and _is_read_by_time(measurement, READ_BY_TIME) and _is_big(case, measurement):
+            found = _without_index(case, measurement, time, useless)
         elif useless:
-            yield _with_useless(case, measurement, useless)
+            found = _with_useless(case, measurement, useless)
+        if found is None or found.impact is None:
+            is_read = lacks and _is_read_by_time(measurement, {*READ_BY_TIME, TableKind.OTHER})
+            found = _scanned(case, measurement, time if is_read else None) or found
+        if found is not None:
+            yield found
+
+
+def _is_read_by_time(measurement: Measurement, kinds: Collection[TableKind]) -> bool:
+    return measurement.kind is None or measurement.kind in kinds
 
 
 def _is_big(case: Case, measurement: Measurement) -> bool:
@@ -121,8 +139,12 @@ class _Read:
     evidence: tuple[Evidence, ...]
 
 
-def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed: float | None) -> _Read:
-    """`needed`: the share of the rows that queries have to read in any case, 0 to 1; None if that is not known."""
+def _read(
+    case: Case, measurement: Measurement, useless: Sequence[Index], needed: float, least: str = "min_scans"
+) -> _Read:
+    """`needed`: the share of the rows that queries have to read in any case, 0 to 1. `least`: the threshold of full
+    scans a day.
+    """
     names = {index.name for index in useless}
 
     def rows_read(at: Measurement) -> float | None:
@@ -139,16 +161,38 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
     words = (
         f"{number(float(f'{rate.per_day:.3g}'))} a day since {rate.since}, {number(round(scans, 1))} times the table"
     )
-    if needed is None or scans < case.limit("min_scans", measurement).value:
+    if scans < case.limit(least, measurement).value or rows < case.limit("min_scanned", measurement).value:
         return _Read(None, (Evidence("rows read in full scans", words),))
-    how = "rows of full scans, as the server counts them, without what a range of one day has to read"
+    how = "rows of full scans, as the server counts them" + (
+        ", without what a range of one day has to read" * (needed > 0)
+    )
     impact = Impact(Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, how=how)
     return _Read(impact, (Evidence("rows read in full scans", words),))
 
 
-def _without_index(case: Case, measurement: Measurement, time: str, useless: Sequence[Index]) -> Finding:
+def _a_day(case: Case, measurement: Measurement) -> float:
+    """The share of the rows that a range of one day has; 0 if that is not known."""
     days = costs.age_days(case, measurement)
-    read = _read(case, measurement, useless, None if days is None else min(1 / days, 1.0))
+    return min(1 / days if days else costs.rows_growth(case, measurement), 1.0)
+
+
+def _scanned(case: Case, measurement: Measurement, time: str | None) -> Finding | None:
+    """What the counters alone say, if it costs something. `time`: a column of times without an index."""
+    needed, least = (_a_day(case, measurement), "min_scans") if time else (0.0, "max_scans")
+    read = _read(case, measurement, (), needed, least)
+    if read.impact is None or read.impact.now < case.harm.min_reads:
+        return None
+    if time is not None:
+        return _without_index(case, measurement, time, ())
+    return replace(
+        _finding(measurement, "Queries read the whole table all the time: no index finds what they select.", "", read),
+        fix="The counters do not say by which column. Find the queries of the table in pg_stat_statements, the most "
+        "calls first, and create an index on what they select by.",
+    )
+
+
+def _without_index(case: Case, measurement: Measurement, time: str, useless: Sequence[Index]) -> Finding:
+    read = _read(case, measurement, useless, _a_day(case, measurement))
     on_time = [index for index in useless if time in index.columns]
     if on_time:
         message = f"{_does_not_help(measurement, on_time[0])}, so every time range needs a full scan."
@@ -193,7 +237,7 @@ def _finding(measurement: Measurement, message: str, column: str, read: _Read) -
         impact=read.impact,
         observed=measurement.rows.value if measurement.rows else None,
         unit="rows" if measurement.rows else "",
-        main_contributor=column,
+        main_contributor=column or None,
         evidence=(
             Evidence("indexes", listed(indexes)),
             *([Evidence("rows", count(measurement.rows))] if measurement.rows else []),
