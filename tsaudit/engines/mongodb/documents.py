@@ -13,6 +13,8 @@ from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.datetime_ms import DatetimeMS
 from bson.dbref import DBRef
 
+from tsaudit.engines.mongodb import arrays
+
 READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"
 )
@@ -31,6 +33,8 @@ _SCHEMA: Final = pa.schema(
         ("value", pa.string()),
         ("value_bytes", pa.int64()),
         ("items", pa.int64()),
+        ("first_item", pa.timestamp("us", "UTC")),
+        ("last_item", pa.timestamp("us", "UTC")),
     ]
 )
 
@@ -45,6 +49,9 @@ class Leaf(NamedTuple):
     value_bytes: int
     items: int | None
     """Number of items of an array."""
+    first_item: datetime | None
+    """The time of the first one; None if it has none."""
+    last_item: datetime | None
 
 
 def batch(first: int, documents: Iterable[bytes]) -> pa.RecordBatch:
@@ -73,7 +80,8 @@ def _leaf(path: str, value: Any) -> Leaf:
     # An element has its type, its name with a zero byte, and the value; the surrounding document takes five bytes more.
     size = len(bson.encode({"": value})) - 7
     kind, text = _described(value)
-    return Leaf(path, kind, text, size, len(value) if isinstance(value, list) else None)
+    items = value if isinstance(value, list) else ()
+    return Leaf(path, kind, text, size, len(items) if isinstance(value, list) else None, *arrays.ends(items))
 
 
 def _described(value: Any) -> tuple[str | None, str | None]:

@@ -17,6 +17,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import some_texts
+from tsaudit.engines.mongodb.arrays import DatedArray, growth
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -25,6 +26,7 @@ from tsaudit.model.profile import (
     Documents,
     Field,
     How,
+    ItemGrowth,
     Items,
     Ratio,
     Reason,
@@ -144,7 +146,7 @@ def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
     if exact:
         rows = Count(len(sample.bytes), source)
     sample.paths = _most_common(runner, draft, sample)
-    return _described(draft, sample, rows, source, options if of_series else {})
+    return _described(draft, sample, rows, source, options if of_series else {}, runner.window.end)
 
 
 @dataclass(slots=True)
@@ -156,6 +158,8 @@ class _Path:
     values: Counter[str] = field(default_factory=Counter)
     value_bytes: int = 0
     items: list[int] = field(default_factory=list)
+    dated: list[Mapping[str, Any]] = field(default_factory=list)
+    """The arrays of which the first and the last item have times."""
     documents: list[int] = field(default_factory=list)
     """Documents in which it has a value."""
 
@@ -166,6 +170,8 @@ class _Sample:
 
     bytes: dict[int, int] = field(default_factory=dict)
     paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
+    created: dict[int, datetime] = field(default_factory=dict)
+    """Document to when it was, if its ID tells."""
     beyond: int = 0
     """Values whose paths exceeded the limit."""
 
@@ -185,9 +191,32 @@ class _Sample:
             path.documents.append(row["document"])
             if row["items"] is not None:
                 path.items.append(row["items"])
+            if row["first_item"] is not None and row["last_item"] is not None:
+                path.dated.append(row)
+            if row["path"] == "_id" and row["data_type"] == "objectId":
+                self.created[row["document"]] = created_at(row["value"])
+
+    def growth_of(self, path: _Path, now: datetime) -> ItemGrowth | None:
+        """How the arrays of the path grow; None if that is not known."""
+        return growth(
+            (
+                DatedArray(
+                    row["bytes"],
+                    row["value_bytes"],
+                    row["items"],
+                    row["first_item"],
+                    row["last_item"],
+                    self.created.get(row["document"]),
+                )
+                for row in path.dated
+            ),
+            now,
+        )
 
 
-def _described(draft: Draft, sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str]) -> Draft:
+def _described(
+    draft: Draft, sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str], now: datetime
+) -> Draft:
     """The draft with what the documents show.
 
     `options`: of a time series, which declares its time and the field that names the source; otherwise empty.
@@ -206,7 +235,9 @@ def _described(draft: Draft, sample: _Sample, rows: Count | None, source: Source
         last_time=last,
         tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
         fields=tuple(
-            _field(key, path, len(sizes), source) for key, path in paths.items() if key not in naming and key != name
+            _field(key, path, len(sizes), source, sample.growth_of(path, now))
+            for key, path in paths.items()
+            if key not in naming and key != name
         ),
         row_patterns=_patterns({k: p for k, p in paths.items() if k != name}, len(sizes), source),
     )
@@ -252,8 +283,13 @@ def _ends(paths: Mapping[str, _Path], name: str | None) -> tuple[datetime | None
     if name is not None and name in paths:
         times = [datetime.fromisoformat(v) for v in paths[name].values if "T" in v]
     elif "_id" in paths and paths["_id"].types == {"objectId"}:
-        times = [datetime.fromtimestamp(int(v[:8], 16), UTC) for v in paths["_id"].values]
+        times = [created_at(v) for v in paths["_id"].values]
     return (min(times), max(times)) if times else (None, None)
+
+
+def created_at(document_id: str) -> datetime:
+    """The time in an ObjectId."""
+    return datetime.fromtimestamp(int(document_id[:8], 16), UTC)
 
 
 def _share(part: int, read: int, source: Source) -> Ratio:
@@ -272,7 +308,7 @@ def _tag(key: str, path: _Path, read: int, source: Source) -> Tag:
     )
 
 
-def _field(key: str, path: _Path, read: int, source: Source) -> Field:
+def _field(key: str, path: _Path, read: int, source: Source, growth: ItemGrowth | None) -> Field:
     present = len(path.documents)
     return Field(
         key,
@@ -282,7 +318,7 @@ def _field(key: str, path: _Path, read: int, source: Source) -> Field:
         distinct=Count(len(path.values), source),
         sample=some_texts(path.values),
         value_bytes=path.value_bytes / present if present else None,
-        items=Items(statistics.fmean(path.items), max(path.items)) if path.items else None,
+        items=Items(statistics.fmean(path.items), max(path.items), growth) if path.items else None,
     )
 
 

@@ -99,9 +99,10 @@ OF_MEASUREMENTS: Final = (
         "documents",
         Scope.MEASUREMENT,
         CostLevel.SCAN,
-        ("document", "bytes", "path", "data_type", "value", "value_bytes", "items"),
+        ("document", "bytes", "path", "data_type", "value", "value_bytes", "items", "first_item", "last_item"),
         "random documents, a row for each of their leaves: its dotted path, type, value as text, and, for an "
-        "array, its number of items; data_type None for null",
+        "array, its number of items, and the times of its first and last item, None if they have none; data_type "
+        "None for null",
         asked_with=OfDocuments,
     ),
     Fact(

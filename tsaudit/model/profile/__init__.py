@@ -5,6 +5,7 @@ from tsaudit.model.profile.database import POLICY_SEPARATOR, Database
 from tsaudit.model.profile.fields import (
     Field,
     FieldRhythm,
+    ItemGrowth,
     Items,
     NumbersBy,
     PartingTag,
@@ -109,6 +110,7 @@ __all__ = [
     "Gap",
     "How",
     "Index",
+    "ItemGrowth",
     "Items",
     "JointDependency",
     "Listed",

@@ -8,11 +8,24 @@ from tsaudit.model.profile.figures import Count, Ratio, Source
 
 
 @dataclass(frozen=True, slots=True)
+class ItemGrowth:
+    """How the array grows that will soon make the largest document, by the times of its first and last item."""
+
+    document_bytes: int
+    bytes_per_day: float
+    items_per_day: float
+    days: float
+    """Which its items span."""
+
+
+@dataclass(frozen=True, slots=True)
 class Items:
     """The number of items in the arrays of a field, among the values read."""
 
     mean: float
     most: int
+    growth: ItemGrowth | None = None
+    """None if the items have no times, or no array grows without bound."""
 
 
 @dataclass(frozen=True, slots=True)

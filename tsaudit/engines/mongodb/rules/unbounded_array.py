@@ -9,7 +9,7 @@ from tsaudit.engines.mongodb.kinds import ItemsToDocuments
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Documents, Field, Measurement
+from tsaudit.model.profile import Documents, Field, ItemGrowth, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, size
 
@@ -34,8 +34,10 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
     """Arrays with `max_items` items or more in a document, and documents of more than half the maximum size.
 
     What counts is how near the largest document is to `max_document_bytes`, at which the server rejects writes, and
-    when it gets there: at the rate since the previous audit, if both the largest document and the mean have grown.
-    Arrays with the same length in all documents do not grow: vectors, for example.
+    when it gets there: at the rate at which an array got its items, if they have times or ObjectIds, else at the rate
+    since the previous audit, if both the largest document and the mean have grown. Arrays with the same length in all
+    documents do not grow: vectors, for example, and arrays of which the oldest items are removed. Where as many arrays
+    are finished as get new items, each document is one of a period, and the rate says nothing.
 
     ## Why it matters
 
@@ -66,14 +68,28 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     limit = case.limit("max_items", measurement).value
     long = [f for f in measurement.fields if f.items and f.items.most >= limit and not _is_fixed(measurement, f)]
     if long:
-        yield _finding(case, measurement, max(long, key=lambda f: f.items.mean if f.items else 0.0))
+        yield _finding(case, measurement, max(long, key=_how_bad))
     elif documents.max_bytes >= _LARGE * case.limit("max_document_bytes", measurement).value:
         yield _large(case, measurement, documents)
 
 
-def _impact(case: Case, measurement: Measurement, documents: Documents) -> Impact:
-    """How near the largest document is to the size that the server rejects."""
+def _how_bad(field: Field) -> tuple[float, float]:
+    assert field.items is not None
+    return field.items.growth.bytes_per_day if field.items.growth else 0.0, field.items.mean
+
+
+def _impact(case: Case, measurement: Measurement, documents: Documents, growth: ItemGrowth | None = None) -> Impact:
+    """How near a document is to the size that the server rejects: the one that grows, or else the largest."""
     limit, per_day, since = case.limit("max_document_bytes", measurement), 0.0, ""
+    if growth is not None and (left := limit.value - growth.document_bytes) > 0:
+        return costs.toward_limit(
+            growth.document_bytes,
+            limit.value,
+            limit.unit,
+            per_day=growth.bytes_per_day,
+            days_left=left / growth.bytes_per_day,
+            how=f"the times of the items of the array, which span {many(round(growth.days, 1), 'day')}; {limit.source}",
+        )
     before = case.timeline.previous
     of_before = next((m.documents for m in before.measurements if _is_same(m, measurement)), None) if before else None
     if before is not None and of_before is not None and (days := (case.profile.day - before.day).days) > 0:
@@ -97,24 +113,32 @@ def _is_same(one: Measurement, other: Measurement) -> bool:
 
 
 def _is_fixed(measurement: Measurement, field: Field) -> bool:
-    """Whether all arrays have the same length. A single document does not show that."""
+    """Whether all arrays have the same length, and none is known to grow. A single document does not show that."""
     assert field.items is not None
     assert measurement.documents is not None
+    if field.items.growth is not None:
+        return False
     absent = field.null_ratio.value if field.null_ratio else 0.0
-    return field.items.mean == field.items.most and round((1 - absent) * measurement.documents.read) > 1
+    return (
+        field.items.growth is None
+        and field.items.mean == field.items.most
+        and round((1 - absent) * measurement.documents.read) > 1
+    )
 
 
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     assert field.items is not None
     assert measurement.documents is not None
     limit, largest = case.limit("max_items", measurement), case.limit("max_document_bytes", measurement)
+    growth = field.items.growth
+    rate = f"; {number(round(growth.items_per_day))} more a day, {size(growth.bytes_per_day)}" if growth else ""
     huge = measurement.documents.max_bytes >= _LARGE * largest.value
     return Finding(
         subject=subject_of(measurement, field.key),
-        impact=_impact(case, measurement, measurement.documents),
+        impact=_impact(case, measurement, measurement.documents, growth),
         message=(
             f"{field.key} contains {number(round(field.items.mean))} items on average and up to "
-            f"{number(field.items.most)}; the largest document has {size(measurement.documents.max_bytes)}."
+            f"{number(field.items.most)}; the largest document has {size(measurement.documents.max_bytes)}{rate}."
         ),
         changes=(ItemsToDocuments(subject_of(measurement), field.key),),
         observed=float(measurement.documents.max_bytes if huge else field.items.most),

@@ -1,0 +1,98 @@
+"""How arrays grow, by the times in their items."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import bson
+
+from tsaudit.analysis.columns.time_columns import time_names
+from tsaudit.model.profile import ItemGrowth
+
+_EPOCHS: Final = ((1.2e9, 2.2e9, 1.0), (1.2e12, 2.2e12, 1e-3))
+"""Least and most of a number that counts seconds since 1970, or milliseconds, and what turns it into seconds: from 2008
+to 2039.
+"""
+_LEAST_SPAN: Final = timedelta(hours=1)
+"""Rates from less are chance."""
+_LATE: Final = 0.1
+"""Share of the time that the items span, after which one that got no more is finished, but a day at least."""
+_AHEAD_DAYS: Final = 90
+"""Which document matters most is decided by what it will be then."""
+
+
+def ends(items: Sequence[Any]) -> tuple[datetime | None, datetime | None]:
+    """The times of the first and of the last item of an array, to which items are appended; None for one without."""
+    return (_time_of(items[0]), _time_of(items[-1])) if items else (None, None)
+
+
+def _time_of(item: Any) -> datetime | None:
+    """A date in the item, else a number named like a time, else the time in an ID of its own."""
+    if isinstance(item, datetime):
+        return item
+    if isinstance(item, list):
+        return _time_of(item[0]) if item and not isinstance(item[0], list) else None
+    if not isinstance(item, Mapping):
+        return None
+    dates = (value for value in item.values() if isinstance(value, datetime))
+    counted = (_from_epoch(value) for key, value in item.items() if str(key).lower() in time_names())
+    own = item.get("_id")
+    created = own.generation_time if isinstance(own, bson.ObjectId) else None
+    return next((found for found in (*dates, *counted, created) if found is not None), None)
+
+
+def _from_epoch(value: Any) -> datetime | None:
+    if not isinstance(value, int | float):
+        return None
+    seconds = next((value * unit for least, most, unit in _EPOCHS if least <= value <= most), None)
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class DatedArray:
+    """An array whose items have times."""
+
+    document_bytes: int
+    array_bytes: int
+    items: int
+    first: datetime
+    last: datetime
+    created: datetime | None
+    """When the document was; None if its ID does not tell."""
+
+    @property
+    def span(self) -> timedelta:
+        return self.last - self.first
+
+    @property
+    def bytes_per_day(self) -> float:
+        return self.array_bytes / (self.span / timedelta(days=1))
+
+
+def growth(arrays: Iterable[DatedArray], now: datetime) -> ItemGrowth | None:
+    """How the array grows that will make the largest document; None if none of them grows without bound.
+
+    They do not where as many are finished: then each document is one of a period.
+    """
+    # Times that are ahead are plans.
+    known = [one for one in arrays if one.span >= _LEAST_SPAN and one.last <= now + timedelta(days=1)]
+    lengths = Counter(one.items for one in known)
+    growing: list[DatedArray] = []
+    finished = 0
+    for one in known:
+        margin = max(_LATE * one.span, timedelta(days=1))
+        # An array of which the oldest items are removed is as long as others, and began after its document.
+        is_cut = lengths[one.items] > 1 and (one.created is None or one.first - one.created > margin)
+        if now - one.last > margin:
+            finished += 1
+        elif not is_cut:
+            growing.append(one)
+    if not growing or finished >= len(growing):
+        return None
+    worst = max(growing, key=lambda one: one.document_bytes + _AHEAD_DAYS * one.bytes_per_day)
+    days = worst.span / timedelta(days=1)
+    return ItemGrowth(worst.document_bytes, worst.bytes_per_day, worst.items / days, days)
