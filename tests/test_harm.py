@@ -36,6 +36,9 @@ def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
         (impact(Currency.REJECTED, 1, whole=1_000_000, goes_on=True), CRITICAL),
         (impact(Currency.OVERWRITTEN, 1, whole=1_000, goes_on=True), WARNING),
         (impact(Currency.OVERWRITTEN, 10, whole=1_000), CRITICAL),
+        # They may have been the same points again.
+        (impact(Currency.OVERWRITTEN, 900, whole=1_000, is_enforced=None), WARNING),
+        (impact(Currency.OVERWRITTEN, 9, whole=1_000, is_enforced=None), NOTE),
         (impact(Currency.LIMIT, 79, whole=100), NOTE),
         (impact(Currency.LIMIT, 80, whole=100), WARNING),
         (impact(Currency.LIMIT, 95, whole=100), CRITICAL),

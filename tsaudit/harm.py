@@ -147,6 +147,8 @@ def severity_of(impact: Impact, harm: Harm) -> Severity:
         case Currency.REJECTED:
             return _lost(impact, harm.max_rejected_share)
         case Currency.OVERWRITTEN:
+            if impact.is_enforced is None:
+                return _if((impact.share or 0.0) >= harm.max_overwritten_share)
             return _lost(replace(impact, goes_on=False), harm.max_overwritten_share)
         case Currency.LIMIT:
             return _toward_limit(impact, harm)

@@ -26,6 +26,7 @@ from tsaudit.model.profile import (
     DatabaseStorage,
     DeclaredColumn,
     How,
+    KeptPoints,
     Listed,
     Measurement,
     Profile,
@@ -162,6 +163,7 @@ def outline(
     declared = _declared_of(runner, name) if "declared_schema" in queried else None
     database = Database(
         name,
+        kept=_kept_of(runner, name) if "kept_points" in queried else None,
         series=series,
         policy_of=audited.policy_of,
         retention=retention,
@@ -337,6 +339,14 @@ def _declared_of(runner: QueryRunner, database: str) -> tuple[DeclaredColumn, ..
     columns = [row for row in rows if row["measurement"] is not None]
     found = (DeclaredColumn(r["measurement"], r["column"], r["type"], r["data_type"]) for r in columns)
     return tuple(sorted(found, key=lambda one: (one.measurement, one.column)))
+
+
+def _kept_of(runner: QueryRunner, database: str) -> KeptPoints | None:
+    """What is left of the points that the server accepted; None if it is not known."""
+    rows = rows_of(runner, "kept_points", OfDatabase(database=database))
+    if not rows:
+        return None
+    return KeptPoints(**rows[0] | {name: datetime.fromisoformat(rows[0][name]) for name in ("first", "last")})
 
 
 def _series_of(runner: QueryRunner, database: str) -> tuple[Count | None, Count | None]:

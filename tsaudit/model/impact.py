@@ -52,7 +52,9 @@ class Impact:
     days_left: float | None = None
     """Until a limit is reached, or a mechanism ends; None: not in sight, or not known."""
     is_enforced: bool | None = True
-    """Whether the server rejects what goes beyond a limit, or rows that nothing catches; None: not proven."""
+    """Whether the server rejects what goes beyond a limit, or rows that nothing catches; None: not proven, as it is not
+    of overwritten rows that may have been the same.
+    """
     goes_on: bool = False
     """It was so on the day before, too."""
     unit_bytes: float | None = None

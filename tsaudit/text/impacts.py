@@ -34,7 +34,8 @@ def consequence(impact: Impact, days: float) -> str:
         case Currency.REJECTED:
             return "Points keep being lost until the cause is gone."
         case Currency.OVERWRITTEN:
-            return "Rows keep overwriting each other, and what they held is lost."
+            is_lost = "and what they held is lost" if impact.is_enforced else "and what they held is lost if it differs"
+            return f"Rows keep overwriting each other, {is_lost}."
         case Currency.LIMIT:
             return _beyond_the_limit(impact)
         case Currency.MECHANISM:
@@ -72,7 +73,7 @@ def _amount(impact: Impact, value: float) -> str:
         case Currency.READS:
             return f"{number(rounded)} rows read in vain"
         case Currency.OVERWRITTEN:
-            return f"{many(value, 'row')} overwritten"
+            return f"{many(value, 'row')} overwritten{'' if impact.is_enforced else ', or sent again'}"
         case _:
             return f"{many(value, 'point')} rejected or dropped"
 
@@ -85,7 +86,7 @@ def _share(impact: Impact) -> list[str]:
 
 
 def _checked(impact: Impact) -> str:
-    return "written" if impact.currency is Currency.REJECTED else "read"
+    return "written" if impact.currency is Currency.REJECTED or impact.is_enforced is None else "read"
 
 
 def _limit(impact: Impact) -> str:

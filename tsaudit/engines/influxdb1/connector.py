@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -28,6 +28,7 @@ from tsaudit.engines.influxdb1.answers import (
     status_rows,
 )
 from tsaudit.engines.influxdb1.client import Address, Client
+from tsaudit.engines.influxdb1.kept_points import AcceptedShard, accepted_shards, kept, overwritten
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
@@ -39,6 +40,8 @@ _STREAMED: Final = frozenset({"series_listing", "row_sample", "row_slice"})
 """Facts whose rows are used as they arrive, or whose number of rows was requested."""
 _TAKES_POLICY: Final = (1, 6)
 """From this version on, a request may set the retention policy of its statement."""
+_COUNTING_S: Final = 10.0
+"""The longest that the server counts what is left of a shard, in seconds."""
 _LISTED_AS_ONE: Final = (
     "the index lists the series of all retention policies together (`inmem`; build `tsi1` with influx_inspect buildtsi)"
 )
@@ -106,6 +109,8 @@ class InfluxConnection:
         self.server_version = self._client.version
         self._shards: _AllShards | FactError | None = None
         """The shards, or why they are not known; None before they were queried."""
+        self._accepted: list[AcceptedShard] | None = None
+        """The same; empty if only administrators see when they begin."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connection.Connection`."""
@@ -270,6 +275,33 @@ class InfluxConnection:
             }
         )
 
+    def _kept_points(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """What the server accepted for the newest shard that is not too large, and what is left of it; no row if that
+        cannot be known, or takes too long.
+        """
+        rows: list[dict[str, Any]] = []
+        with suppress(FactError):
+            if self._accepted is None:
+                self._accepted = []
+                self._accepted = accepted_shards(self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows))
+            else:
+                ask.rows.statements = 0
+            about = ask.part.database, ask.part.takes
+            shard = next((one for one in self._accepted if one.database == about[0] and about[1](one.policy)), None)
+            if shard is not None:
+                path = queries.root() / _ENGINE / "_kept_values.influxql"
+                parameters = {"database": shard.database, "policy": shard.policy, "first": shard.first}
+                statement = queries.render_file(path, **parameters, last=shard.last)
+                ask.rows.statements += 1
+                held = kept(self._client.series(statement, min(ask.left_s, _COUNTING_S), ask.rows))
+                ask.rows.statement = statement
+                measurement, lost = overwritten(shard.accepted, held)
+                rows = [{"measurement": measurement, "accepted": shard.accepted, "overwritten": lost}]
+                rows[0] |= {"first": shard.first, "last": shard.last}
+        text, number = pa.string(), pa.int64()
+        types = {"measurement": text, "first": text, "last": text, "accepted": number, "overwritten": number}
+        yield pa.record_batch({name: pa.array([row[name] for row in rows], kind) for name, kind in types.items()})
+
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The shards and their bytes, from statistics that are queried once for all databases."""
         if self._shards is None:
@@ -355,5 +387,6 @@ _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.Rec
     "series_listing": InfluxConnection._series_listing,
     "database_bytes": InfluxConnection._database_bytes,
     "server_status": InfluxConnection._server_status,
+    "kept_points": InfluxConnection._kept_points,
 }
 """Facts that may need more than their own statement."""

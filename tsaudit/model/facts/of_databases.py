@@ -243,6 +243,16 @@ OF_DATABASES: Final = (
         "`shard_series`, a series counted in each shard that has it, None if not reported",
     ),
     Fact(
+        "kept_points",
+        Scope.DATABASE,
+        CostLevel.INDEX,
+        ("measurement", "first", "last", "accepted", "overwritten"),
+        "points that the server accepted since its start for one part of the database, the newest that is not too "
+        "large, and how many of them, at least, others with the same tags and time replaced; the beginning and the end "
+        "of the part, in UTC; measurement: the one that nearly all rows are of, empty if there is none; no row if this "
+        "is not known",
+    ),
+    Fact(
         "stored_bytes",
         Scope.DATABASE,
         CostLevel.METADATA,

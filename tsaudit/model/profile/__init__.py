@@ -48,7 +48,7 @@ from tsaudit.model.profile.rows import (
     SetApart,
     StoredRows,
 )
-from tsaudit.model.profile.server import ServerCounter, ServerStatus, TableStatus
+from tsaudit.model.profile.server import KeptPoints, ServerCounter, ServerStatus, TableStatus
 from tsaudit.model.profile.storage import (
     DEFAULT_PARTITION,
     MAX_PARTITIONS,
@@ -113,6 +113,7 @@ __all__ = [
     "ItemGrowth",
     "Items",
     "JointDependency",
+    "KeptPoints",
     "Listed",
     "MeasureName",
     "MeasureNames",

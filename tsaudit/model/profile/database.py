@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.model.profile.figures import Count
+from tsaudit.model.profile.server import KeptPoints
 from tsaudit.model.profile.storage import DatabaseStorage, DeclaredColumn, Retention
 
 POLICY_SEPARATOR: Final = "/"
@@ -34,6 +35,8 @@ class Database:
     """
     own_series: Count | None = None
     """The part of `series` in its own policy. None: there is no other policy with data, or it is not known."""
+    kept: KeptPoints | None = None
+    """None: not known."""
     policy_of: str = ""
     """The database of which this is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""
 

@@ -42,6 +42,22 @@ class ServerStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptPoints:
+    """What is left of the points that the server accepted for one part of a database."""
+
+    measurement: str
+    """The one that nearly all rows are of; empty if there is none."""
+    first: datetime
+    """The beginning of the part."""
+    last: datetime
+    """Its end."""
+    accepted: int
+    """Since the server's start."""
+    overwritten: int
+    """Of these, replaced by others with the same tags and time, at least."""
+
+
+@dataclass(frozen=True, slots=True)
 class TableStatus:
     """What the server counts of a table and all its partitions, as far as it does. A missing figure is not known."""
 

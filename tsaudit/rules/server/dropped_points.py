@@ -5,35 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Database, Measurement, ServerStatus
+from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.series_estimate import main_tag, series_limit, values_limit
 from tsaudit.text import day as written
-from tsaudit.text import listed, many, number, percent
+from tsaudit.text import instant, listed, many, number, percent
 
 _DROPPED, _FAILED, _WRITTEN = "points_dropped", "points_failed", "points_written"
 
 
 @rule(
     code="SRV001",
-    title="The server drops points",
-    costs={Currency.REJECTED},
+    title="The server drops points, or they overwrite each other",
+    costs={Currency.REJECTED, Currency.OVERWRITTEN},
     guidelines=("A1", "C7"),
     requires={"server_status"},
-    uses={"series_listing", "tag_values", "field_types"},
+    uses={"series_listing", "tag_values", "field_types", "kept_points"},
     not_applicable={
         "postgresql": "it rejects a whole statement, which its client sees, and counts none",
         "greptimedb": "it does not report over SQL, for all nodes, what it rejected",
     },
 )
 def dropped_points(case: Case) -> Iterator[Finding]:
-    """Points that the server dropped or refused since the audit before, by its own counters.
+    """Points that the server dropped or refused since the audit before, by its own counters, and accepted points that
+    others with the same tags and time replaced.
 
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
     `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache is full or the disk
@@ -47,6 +49,13 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
     fields with several types. Where no limit is near, a type is the likeliest reason.
 
+    Points with the same tags and time are one row. If the server accepted more points for a shard than it has rows,
+    the rest was overwritten, sent again, or deleted since; the counters do not tell which. So it is never critical, and
+    a note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents
+    write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these are not
+    counted as lost. The newest shard of at most 50 MB is counted, on InfluxDB 1 and for administrators, who alone see
+    when a shard begins.
+
     ## Why it matters
 
     Dropped points are lost. The writer gets an error, `partial write`, that many clients only log.
@@ -54,13 +63,15 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     ## Example
 
     A new firmware sends `status` as text instead of an integer: every point with it is dropped, with all its fields,
-    until a new shard begins.
+    until a new shard begins. A collector writes 20 flows with the same three tags in the same second: one is left.
 
     ## Fix
 
     Find the reason in the writer's log or the server's: `field type conflict`, `max-series-per-database limit
     exceeded`, or `max-values-per-tag limit exceeded`. Write the new type under another name, or stop the tag that makes
     the series. If all sources are honest, raise the limit.
+
+    If points overwrite each other, add the tag that tells them apart, or write times as precisely as they are known.
 
     ## References
 
@@ -70,10 +81,51 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     status = case.profile.server
     if status is None:
         return
-    for database in case.profile.wholes:
-        lost = _lost(case, status, database.name)
-        if lost is not None and lost.points > 0:
-            yield _finding(case, database, lost)
+    losing = [(d, lost) for d in case.profile.wholes if (lost := _lost(case, status, d.name)) and lost.points > 0]
+    yield from (_finding(case, database, lost) for database, lost in losing)
+    for database in case.profile.databases:
+        kept, is_reported = database.kept, database in [one for one, _ in losing]
+        if kept and kept.overwritten > _REPEATED * kept.accepted and (kept.measurement or not is_reported):
+            yield _overwritten(database, kept)
+
+
+def _overwritten(database: Database, kept: KeptPoints) -> Finding:
+    """Fewer rows than points."""
+    points = kept.accepted / (kept.accepted - kept.overwritten)
+    is_doubled = abs(points - 2) <= _DOUBLED
+    impact = Impact(
+        Currency.OVERWRITTEN,
+        now=kept.overwritten,
+        whole=kept.accepted,
+        is_enforced=None,
+        how="the server's counter writePointsOk of the shard, and the values in it",
+    )
+    did = f"{number(kept.overwritten)} of {many(kept.accepted, 'accepted point')}"
+    return Finding(
+        subject=Subject(database.name, kept.measurement),
+        message=f"At least {did} ({percent(kept.overwritten / kept.accepted)}) are not in the shard that begins on "
+        f"{written(kept.first.date())}: others with the same tags and time overwrote them"
+        f"{', or two agents write the same' if is_doubled else ', or they were sent again'}.",
+        headline=f"At least {did} were overwritten or sent again",
+        impact=None if is_doubled else impact,
+        fix="Have the writer send a copy to a file, such as with Telegraf's outputs.file, and look for lines with the "
+        "same tags and time. If their fields differ, add the tag that tells the points apart, or write times as "
+        "precisely as they are known. If the lines are equal, find what sends them again, or leave it.",
+        observed=kept.overwritten,
+        unit="points",
+        evidence=(
+            Evidence("shard", f"from {instant(kept.first)} to {instant(kept.last)}"),
+            Evidence("points accepted", number(kept.accepted)),
+            Evidence("rows that they can be, at most", number(kept.accepted - kept.overwritten)),
+        ),
+        facts=("server_status", "kept_points"),
+    )
+
+
+_REPEATED: Final = 0.001
+"""Share of the points that is not worth a note: clients send some again."""
+_DOUBLED: Final = 0.1
+"""How far from two the points for each row may be where two agents write each of them."""
 
 
 @dataclass(frozen=True, slots=True)
