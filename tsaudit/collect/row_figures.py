@@ -15,6 +15,7 @@ from tsaudit.analysis.rows import coincidence, rhythm
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
 from tsaudit.analysis.rows.repeated_columns import repeated_together
 from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared
+from tsaudit.analysis.values.turnover import turnover_of
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     SAMPLE_SIZE,
@@ -40,6 +41,7 @@ from tsaudit.model.profile import (
     TagChanges,
     TagSets,
     TimeLag,
+    Turnover,
     Window,
 )
 
@@ -497,6 +499,21 @@ def idle_hours(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
     """
     last = pc.max(times.filter(column.is_valid())).as_py()
     return None if last is None else (pc.max(times).as_py() - last) / (3600 * _US_PER_SECOND)
+
+
+def turnover(
+    tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, key: str, by: tuple[str, ...], source: Source
+) -> Turnover | None:
+    """How values of one tag come and go for sources with the same values of the tags in `by`. `times`: in microseconds,
+    null for rows to leave out. None if no source has rows enough.
+    """
+    both = times.is_valid()
+    at = times.filter(both).to_numpy()
+    if not len(at):
+        return None
+    codes = _codes(tags[key].filter(both))
+    others = series_of_rows([tags[other].filter(both) for other in by], len(at))
+    return turnover_of(codes, others, at, by=by, measured=source)
 
 
 def time_lag(column: pa.ChunkedArray, times: pa.ChunkedArray) -> TimeLag | None:

@@ -32,6 +32,7 @@ from tsaudit.collect.row_figures import (
     series_of_rows,
     tag_changes,
     time_lag,
+    turnover,
 )
 from tsaudit.collect.series import interval, scope
 from tsaudit.model.facts.given import OfNullCounts
@@ -181,6 +182,7 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
         all_rows=is_complete(runner, draft),
     )
     changes = tag_changes(tags, times, source)
+    others = _other_tags(draft)
     known = replace(
         draft.measurement,
         tags=tuple(
@@ -190,6 +192,8 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
                 recurring=recurring(tags[tag.key], times_us),
                 reports=reports(tags[tag.key], times_us),
                 idle_hours=idle_hours(tags[tag.key], times_us),
+                # Rows of a few series do not show what else a source wrote.
+                turnover=None if draft.sampled_series else turnover(tags, times_us, tag.key, others[tag.key], source),
             )
             for tag in draft.tags
         ),
@@ -215,6 +219,13 @@ def _row_bytes(draft: Draft, source: Source) -> RowBytes:
     }
     stored = draft.measurement.status.widths if draft.measurement.status else {}
     return row_bytes(columns, texts, stored, LONGEST, source)
+
+
+def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:
+    """For each tag, all others that do not go with it: a series keeps them when it is left out."""
+    sets, keys = draft.measurement.tag_sets, [tag.key for tag in draft.tags]
+    gone = {one.tag: {one.tag, *one.together_with} for one in sets.contributions} if sets else {}
+    return {key: tuple(other for other in keys if other not in gone.get(key, {key})) for key in keys}
 
 
 def _apart(

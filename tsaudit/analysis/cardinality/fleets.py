@@ -22,6 +22,13 @@ _RECURRING: Final = 0.8
 
 _LASTING: Final = 0.5
 """Share of the values that report for an hour or more: of what is used once, none does."""
+_SHORTEST_H: Final = 6
+"""Of rows that show that values recur: sessions and containers often live for hours."""
+_FEW_NEW: Final = 0.2
+"""Values that begin in the last third of the rows read, as a share of those in the first: fewer are leveling off."""
+_MANY_NEW: Final = 0.5
+_FEWEST_NEW: Final = 10
+"""New values that are no coincidence."""
 
 
 def names_device(key: str) -> bool:
@@ -37,6 +44,8 @@ def is_fleet(tag: Tag) -> bool:
     """
     if tag.over_time is not None and tag.over_time.kind != "unknown":
         return tag.over_time.kind == "bounded"
+    if recurs(tag):
+        return True
     return tag.recurring >= _RECURRING if tag.recurring is not None else names_device(tag.key)
 
 
@@ -45,7 +54,31 @@ def is_churn(tag: Tag) -> bool:
 
     How many there are at a time says what a server is there for; what is written once or twice does not.
     """
-    return not is_fleet(tag) and tag.reports is not None and tag.reports.lasting_ratio >= _LASTING
+    # Of a value that many sources share, the rows of whole sources show how long each of them had it.
+    seen = tag.turnover or tag.reports
+    return not is_fleet(tag) and seen is not None and seen.lasting_ratio >= _LASTING
+
+
+def recurs(tag: Tag) -> bool:
+    """Whether sources that are read whole have its values again, and hardly a new one: there will be no more series.
+
+    False also if no whole sources were read, or for too short a time.
+    """
+    seen = tag.turnover
+    if seen is None or seen.hours < _SHORTEST_H:
+        return False
+    return seen.again >= _RECURRING * seen.first > 0 and seen.new <= _FEW_NEW * seen.first
+
+
+def keeps_coming(tag: Tag) -> bool:
+    """Whether sources that are read whole go on to new values in the end, and have few of the first ones again.
+
+    False also if no whole sources were read.
+    """
+    seen = tag.turnover
+    if seen is None or seen.new < _FEWEST_NEW:
+        return False
+    return seen.new >= _MANY_NEW * seen.first and seen.again <= (1 - _MANY_NEW) * seen.first
 
 
 def is_source(tag: Tag) -> bool:

@@ -1,21 +1,24 @@
 """Rows of all series from a short part of the window, where rows were read of a few series only: which of them share
-their time, and so how many would overwrite another one without a tag.
+their time, and so how many would overwrite another one without a tag. And rows of a few whole sources: whether values
+of a tag come and go for them. Of a thousand series that a source left behind, rows of a few series miss nearly all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.cardinality import fleets
+from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.row_figures import likely_drops, rows_apart
-from tsaudit.collect.rows import is_complete
+from tsaudit.collect.row_figures import likely_drops, rows_apart, turnover
+from tsaudit.collect.rows import epoch_us, is_complete
 from tsaudit.model.facts.given import OfRowSlice
-from tsaudit.model.profile import How, Role, Tag, Window
+from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
 from tsaudit.text import duration, instant, many
 
 if TYPE_CHECKING:
@@ -31,6 +34,13 @@ _AIM: Final = 0.8
 _LONGER: Final = 100
 _SHORTEST: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
+_FEWEST_SERIES: Final = 300
+"""Fewer cost nothing, and their newest rows show most of them."""
+_TAGS: Final = 3
+"""Those that contribute most to the series are examined."""
+_LEAST_GAIN: Final = 0.1
+"""Share of the series that are gone without the tag."""
+_SOURCES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +55,82 @@ class _Plan:
 
 
 def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
-    """Compare rows of all series, if rows of a few were read."""
+    """Compare rows of all series, if rows of a few were read, and those of whole sources, if not all were."""
     found = slice_of(runner, draft) if draft.sampled_series and draft.tags else None
-    if found is None:
+    if found is not None:
+        draft = _compared(draft, found)
+    sets = draft.measurement.tag_sets
+    if sets is None or sets.series < _FEWEST_SERIES or draft.sample is None:
         return draft
+    if draft.sampled_series or not is_complete(runner, draft):
+        for one in _causes(sets):
+            if not any(fleets.keeps_coming(tag) for tag in draft.tags if tag.key == one.tag):
+                draft = _with_sources(runner, draft, one, sets.series)
+    return draft
+
+
+def _compared(draft: Draft, found: RowSlice) -> Draft:
     sets = likely_drops(draft.measurement.tag_sets)
     apart = rows_apart(found.tags, found.times, found.source, sets, whole=found.whole, within=found.within)
-    known = replace(draft.measurement, rows_apart=apart)
-    return replace(draft, measurement=known).sent("row_slice", found.statement)
+    draft = replace(draft, measurement=replace(draft.measurement, rows_apart=apart)).sent("row_slice", found.statement)
+    for one in _causes(draft.measurement.tag_sets) if draft.measurement.tag_sets else ():
+        if found.within not in (one.tag, *one.together_with):
+            draft = _with_turnover(draft, one, found.tags, found.times, found.source)
+    return draft
+
+
+def _causes(sets: TagSets) -> list[Contribution]:
+    """The tags that contribute most, each with those that are interchangeable with it; the most first."""
+    said = {(one.determinant, one.dependent) for one in sets.dependencies}
+    known: set[str] = set()
+    found = []
+    for one in sets.contributions:
+        # By itself, a tag that another one determines adds no series.
+        is_free = one.tag not in known and all((one.tag, other) in said for other in one.together_with)
+        if is_free and sets.series - one.series_left >= _LEAST_GAIN * sets.series:
+            known |= {one.tag, *one.together_with}
+            found.append(one)
+    return found[:_TAGS]
+
+
+def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, series: int) -> Draft:
+    """Add what the newest rows of a few sources show: of all series that are equal but for these tags."""
+    most = min(_SOURCES, int(MOST_SERIES * max(without.series_left, 1) / series))
+    sources = list(_sources(draft, _others(draft, without)))[:most]
+    window = draft.measurement.own_window or runner.window
+    limit = runner.target.budget.max_rows
+    within = [one for one in sources if one]
+    read = _read(runner, draft, fullest_field(draft), window, limit, within, newest=True) if sources else None
+    if read is None or not read[0].num_rows:
+        return draft
+    source = runner.source("row_slice", How.SAMPLED, f"the newest rows of {many(len(sources), 'source')}")
+    columns = {tag.key: read[0].column(1 + place) for place, tag in enumerate(draft.tags)}
+    return _with_turnover(draft, without, columns, read[0].column(0), source)
+
+
+def _with_turnover(
+    draft: Draft, without: Contribution, columns: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
+) -> Draft:
+    at = epoch_us(times, TimeKind.NANOSECONDS)
+    found = turnover(columns, at, without.tag, _others(draft, without), source)
+    gone = {without.tag, *without.together_with}
+    tags = tuple(replace(tag, turnover=found) if tag.key in gone else tag for tag in draft.tags)
+    return replace(draft, measurement=replace(draft.measurement, tags=tags))
+
+
+def _others(draft: Draft, without: Contribution) -> tuple[str, ...]:
+    gone = {without.tag, *without.together_with}
+    return tuple(sorted(tag.key for tag in draft.tags if tag.key not in gone))
+
+
+def _sources(draft: Draft, by: tuple[str, ...]) -> Iterator[dict[str, str | None]]:
+    """Those of the series kept from the listing, each once."""
+    known = set()
+    for tags in draft.some_series:
+        source = {key: tags.get(key) for key in by}
+        if (values := tuple(source.values())) not in known:
+            known.add(values)
+            yield source
 
 
 def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> RowSlice | None:
@@ -67,11 +145,11 @@ def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> R
     whole = window.end - window.start
     expected = plan.per_second * whole.total_seconds()
     part = _part(window, draft.measurement.last_time, whole if expected <= limit else whole * (_AIM * limit / expected))
-    read = _read(runner, draft, plan, part, limit)
+    read = _read(runner, draft, plan.key, part, limit, [plan.within] if plan.within else ())
     if read is not None and read[0].num_rows < _ENOUGH * limit and part != window:
         factor = min(_AIM * limit / max(read[0].num_rows, 1), _LONGER)
         part = _part(window, draft.measurement.last_time, (part.end - part.start) * factor)
-        read = _read(runner, draft, plan, part, limit)
+        read = _read(runner, draft, plan.key, part, limit, [plan.within] if plan.within else ())
     if read is None or not read[0].num_rows:
         return None
     return _sliced(runner, draft, *read, plan, part)
@@ -101,7 +179,7 @@ def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | N
         span = window.end - window.start
     series, read = draft.measurement.series.value, draft.sampled_series or draft.measurement.series.value
     rows = draft.sample.num_rows * series / max(read, 1)
-    name = max(draft.fields, key=lambda one: _filled(draft, one.key)).key
+    name = fullest_field(draft)
     per_second = rows / max(span.total_seconds(), 1.0)
     if series <= MOST_SERIES:
         return _Plan(name, per_second)
@@ -125,9 +203,14 @@ def _dividing(draft: Draft, series: int, gone: Collection[str]) -> Tag | None:
     return max(able, key=lambda tag: (left.get(tag.key, 0), tag.key), default=None)
 
 
-def _filled(draft: Draft, key: str) -> int:
-    column = draft.read(Role.FIELD, key)
-    return int(len(column) - column.null_count)
+def fullest_field(draft: Draft) -> str:
+    """The field that most of the rows read have."""
+
+    def filled(key: str) -> int:
+        column = draft.read(Role.FIELD, key)
+        return int(len(column) - column.null_count)
+
+    return max(draft.fields, key=lambda one: filled(one.key)).key
 
 
 def _has_all(draft: Draft, key: str) -> bool:
@@ -135,14 +218,25 @@ def _has_all(draft: Draft, key: str) -> bool:
     return bool(draft.read(Role.FIELD, key).null_count == 0)
 
 
-def _read(runner: QueryRunner, draft: Draft, plan: _Plan, part: Window, limit: int) -> tuple[pa.Table, str] | None:
+def _read(
+    runner: QueryRunner,
+    draft: Draft,
+    field: str,
+    part: Window,
+    limit: int,
+    within: Sequence[Mapping[str, str | None]],
+    *,
+    newest: bool = False,
+) -> tuple[pa.Table, str] | None:
     """The time and the tags of the rows, by position, and the statement; None if the query failed."""
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
     about = draft.about(runner.window)
-    about["start"], about["end"], about["fields"] = part.start, part.end, [plan.key]
-    statement = runner.query("row_slice", batches.append, OfRowSlice(**about, limit=limit, within=plan.within))
+    about["start"], about["end"], about["fields"] = part.start, part.end, [field]
+    statement = runner.query(
+        "row_slice", batches.append, OfRowSlice(**about, limit=limit, within=within, newest=newest)
+    )
     if statement is None:
         return None
     types = [pa.timestamp("ns", "UTC"), *(pa.string() for _ in draft.tags)]

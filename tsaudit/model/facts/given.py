@@ -140,10 +140,10 @@ class OfRowSlice(OfMeasurement):
     """`row_slice`."""
 
     limit: int = field(metadata=_is("maximum number of rows to return"))
-    within: Mapping[str, str | None] = field(
-        default_factory=dict,
-        metadata=_is("a tag with the value whose rows are wanted, None for rows without the tag; empty for all rows"),
+    within: Sequence[Mapping[str, str | None]] = field(
+        default=(), metadata=_is("the values of some tags, each by tag, whose rows are wanted; empty for all rows")
     )
+    newest: bool = field(default=False, metadata=_is("whether the newest rows are wanted first"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,7 @@ from tsaudit.model.profile.tags import (
     Tag,
     TagChanges,
     TagSets,
+    Turnover,
     ValuesKind,
     ValuesOverTime,
 )
@@ -155,6 +156,7 @@ __all__ = [
     "TagChanges",
     "TagSets",
     "TimeLag",
+    "Turnover",
     "UnusedSetting",
     "ValuesKind",
     "ValuesOverTime",

@@ -137,6 +137,30 @@ class Reports:
 
 
 @dataclass(frozen=True, slots=True)
+class Turnover:
+    """Whether values of a tag come and go for the same sources, or recur.
+
+    Each source is cut in three parts with as many instants, so that it does not matter how long it was there.
+    """
+
+    by: tuple[str, ...]
+    """The tags that identify a source: all others that do not go with the tag. None: all rows belong to one."""
+    sources: int
+    """With rows at enough instants to be cut in three."""
+    first: int
+    """Pairs of a source and a value that are there in its first part."""
+    again: int
+    """Of these, the ones that are there in its last part, too."""
+    new: int
+    """Pairs that begin in the last part."""
+    lasting_ratio: float
+    """Share of all pairs with rows at three instants or more that are an hour or more apart, 0 to 1."""
+    hours: float
+    """From the first row read to the last."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Tag:
     """A column that identifies the source of a row; the tags together form the series."""
 
@@ -162,6 +186,8 @@ class Tag:
     """None if no rows with times were read, or none has the tag."""
     idle_hours: float | None = None
     """From the newest row with the tag to the newest row read. None if no rows with times were read, or none has it."""
+    turnover: Turnover | None = None
+    """None if no rows of whole sources were read, or none has enough instants."""
     label_of: str = ""
     """The column of label sets that contains it, as the label after its name and a dot; empty for a column."""
     metrics: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
 from tsaudit.rules.series_estimate import MAX_VALUES, series_evidence, values_limit
-from tsaudit.text import count, many, number, over_time, percent, values_of
+from tsaudit.text import count, listed, many, number, over_time, percent, values_of
 
 
 @rule(
@@ -50,6 +50,7 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
             "share of the values",
             "our default: half of the sources that report twice at random do so in both halves of the time read",
         ),
+        Threshold("min_coming", 20, "values", "our default: fewer cost nothing, whatever becomes of them"),
         MAX_VALUES,
     ),
 )
@@ -63,10 +64,11 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     Third, there are more than `max_values_per_row` values per row, unless the listings show that the tag is bounded or
     its values are addresses of devices. Fourth, there are more than `max_short_lived` values, and fewer than
     `min_recurring` of them occur in both halves of the time read: each is replaced after a while, whatever it looks
-    like. Fifth, it is near the engine's own limit on the values of a tag. IDs that are scoped, few, and reused, such as
-    sensor IDs, are not reported. Neither are those of a fleet, which may report
-    seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a device
-    or its serial number. Listings of a week or more overrule both.
+    like. Fifth, new values keep coming for the same sources, which leave the others behind; for that, rows are read of
+    whole sources, and a source is what all other tags say. Sixth, it is near the engine's own limit on the values of a
+    tag. IDs that are scoped, few, and reused, such as sensor IDs, are not reported. Neither are those of a fleet, which
+    may report seldom: values that occur again in both halves of the time read or, if too little was read, tags named
+    like a device or its serial number. Listings of a week or more overrule both.
 
     Three findings are notes. If the listings show no new values for much longer than ever before, whatever wrote them
     has been fixed. Values that report for an hour or more before others take their place, such as pods, are sources:
@@ -189,6 +191,8 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
             values,
             limit,
         )
+    if fleets.keeps_coming(tag) and ends != "bounded" and values > case.limit("min_coming", measurement).value:
+        return f"{said}{looks}, and {_coming(tag)}", values, case.limit("min_coming", measurement)
     limit = values_limit(case, measurement)
     if limit.value and values >= case.harm.limit_warning * limit.value:
         return f"{values_of(tag.values)}, {percent(values / limit.value)} of the maximum for one tag", values, limit
@@ -198,6 +202,17 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
 def _is_replaced(case: Case, measurement: Measurement, tag: Tag) -> bool:
     """Whether most values are gone before the next ones come."""
     return tag.recurring is not None and tag.recurring < case.limit("min_recurring", measurement).value
+
+
+def _coming(tag: Tag) -> str:
+    seen = tag.turnover
+    assert seen is not None
+    same = f" for the same {listed(seen.by)}" if seen.by else ""
+    again = number(seen.again) if seen.again else "none"
+    return (
+        f"new ones keep coming{same}: in the last third of the rows read, {number(seen.new)} appear for the first time "
+        f"and {again} of the {number(seen.first)} in the first third again"
+    )
 
 
 def _recurring(tag: Tag) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tsaudit import costs
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
@@ -54,8 +55,9 @@ def log_text_tag(case: Case) -> Iterator[Finding]:
 
     This is based on a sample of the distinct values, for tags with at least `min_values` of them, or `min_url_values`
     for URLs and `min_mixed_values` if less than 80% of the values read like text. It is only a note if listings
-    of a week or more show that the tag is bounded: then the texts are a list, even if a wordy one. It is also
-    a note if no new values have appeared for much longer than ever before: then whatever wrote them has been fixed.
+    of a week or more show that the tag is bounded, or if the rows read have the same texts again and again: then they
+    are a list, even if a wordy one. It is also a note if no new values have appeared for much longer than ever before:
+    then whatever wrote them has been fixed.
 
     ## Why it matters
 
@@ -116,7 +118,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         endless = f" {ended_words(case, newest)}"
     return Finding(
         subject=subject_of(measurement, tag.key),
-        impact=None if newest else costs.of_series(case, measurement, [tag.key]),
+        # A list of texts, however wordy, costs what it lists.
+        impact=None if newest or fleets.recurs(tag) else costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} contains {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,

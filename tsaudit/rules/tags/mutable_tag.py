@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit import costs
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
@@ -62,7 +63,8 @@ def mutable_tag(case: Case) -> Iterator[Finding]:
     with the most values. A tag is reported if it has one value per source at a time, if the value changes later in at
     least `min_changing_ratio` of the sources, and if it changes far less often than randomly ordered values would
     (`max_change_ratio`). Tags that identify things, in parallel or one after the other, are not reported. Changes
-    before the oldest row read are not visible.
+    before the oldest row read are not visible. It is a note where sources only go back and forth between the values
+    they had before, as a virtual machine does among its hosts: then no more series come.
 
     ## Why it matters
 
@@ -124,7 +126,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         evidence.append(Evidence("series without it", f"{number(left)} instead of {number(sets.series)}"))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        impact=costs.of_series(case, measurement, [tag.key]),
+        # What sources go back and forth between is no growth.
+        impact=None if fleets.recurs(tag) else costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
         fix=f"Then each {source} keeps one series.",
