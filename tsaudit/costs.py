@@ -74,6 +74,10 @@ def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str
     """What could be saved of a table's bytes. `is_row_data`: it grows with the rows."""
     storage = measurement.storage
     whole = None if storage is None or storage.data_bytes is None else storage.data_bytes + (storage.index_bytes or 0)
+    rows = measurement.rows_total or measurement.rows
+    if whole is None and rows is not None and measurement.row_bytes is not None:
+        # Without the indexes, and what the engine adds to a row.
+        whole = round(rows.value * measurement.row_bytes.total)
     return Impact(
         Currency.BYTES,
         now=avoidable,

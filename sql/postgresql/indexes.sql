@@ -1,5 +1,5 @@
 -- fact: indexes
--- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid, sorting, rows_read
+-- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid, sorting, rows_read, is_as_old
 -- cost: catalog, counters, and the sizes of the files; the index of a partitioned table stands for those of its parts
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
@@ -87,13 +87,17 @@ counted AS (
     CASE WHEN NOT pg_is_in_recovery() THEN CAST(sum(s.idx_scan) AS BIGINT) END AS scans,
     -- BRIN counts ten entries for each page that it leads to.
     CAST(sum(s.idx_tup_read / 10.0 * greatest(of_table.reltuples, 0) / greatest(of_table.relpages, 1)) AS BIGINT)
-      AS rows_read
+      AS rows_read,
+    -- Each row that is written reads a block of the index at least.
+    sum(io.idx_blks_hit + io.idx_blks_read) >= sum(t.n_tup_ins) AND sum(t.n_tup_ins) > 0 AS is_as_old
 {% if timescaledb %}
   FROM (TABLE index_tree UNION ALL TABLE chunk_indexes) AS index_tree
 {% else %}
   FROM index_tree
 {% endif %}
   LEFT JOIN pg_stat_all_indexes AS s ON s.indexrelid = index_tree.relation
+  LEFT JOIN pg_statio_all_indexes AS io ON io.indexrelid = index_tree.relation
+  LEFT JOIN pg_stat_all_tables AS t ON t.relid = index_tree.of_table
   LEFT JOIN pg_class AS of_table ON of_table.oid = index_tree.of_table
   CROSS JOIN LATERAL (
     SELECT
@@ -134,7 +138,8 @@ SELECT
   CASE WHEN member.position <= i.indnkeyatts
     THEN (ARRAY['', 'desc nulls last', 'nulls first', 'desc'])[1 + (i.indoption[member.position - 1] & 3)]
   END AS sorting,
-  CASE WHEN am.amname = 'brin' THEN counted.rows_read END AS rows_read
+  CASE WHEN am.amname = 'brin' THEN counted.rows_read END AS rows_read,
+  coalesce(counted.is_as_old, FALSE) AS is_as_old
 FROM tables
 JOIN pg_index AS i ON i.indrelid = tables.oid AND i.indislive
 -- One that is being built right now is neither used nor a failure. Of other users' sessions, not even that is visible.

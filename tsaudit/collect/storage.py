@@ -118,6 +118,7 @@ def _index(parts: list[Row]) -> Index:
         valid=row.get("is_valid", True),
         sorting=sorting if any(sorting) else (),
         rows_read=row.get("rows_read"),
+        is_as_old=bool(row.get("is_as_old")),
         expires_s=row.get("expires_s"),
     )
 
@@ -167,7 +168,9 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
         return m
     since = named("since").get("")
     began = None if since is None else datetime.fromtimestamp(since, UTC)
-    return replace(m, status=TableStatus(named("counter"), named("figure"), named("order"), began, named("width")))
+    return replace(
+        m, status=TableStatus(named("counter"), named("figure"), named("order"), began, named("width"), named("common"))
+    )
 
 
 def _retention(m: Measurement, rows: list[Row]) -> Measurement:

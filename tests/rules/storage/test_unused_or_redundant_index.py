@@ -12,15 +12,16 @@ import duckdb
 import psycopg
 import pytest
 
-from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_count, a_measurement, a_profile, a_source, a_tag
 from tests.collecting import collected
 from tests.databases import Collection, Dataset, Greptime, times, write
 from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
 from tests.servers import Postgresql
+from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Index, Partitioning, Profile, Retention, Storage
+from tsaudit.model.profile import Index, Partitioning, Profile, Retention, RowBytes, Storage, TableStatus
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
@@ -301,15 +302,70 @@ def test_no_price_where_nobody_measured_one() -> None:
     assert (impact.now, impact.whole) == (150 * MB, 1_200 * MB)
 
 
-def test_wider_index_that_takes_more_to_read() -> None:
+def test_start_of_a_wider_index_is_priced_by_its_own_bytes() -> None:
     narrow = an_index("narrow", "host", size_bytes=200 * MB)
-    for bytes_, cost in ((400 * MB, 200 * MB), (401 * MB, None)):
+    for bytes_ in (400 * MB, 4_000 * MB):
         (finding,) = run_rule(rule, _profile(narrow, an_index("wide", "host", "time", size_bytes=bytes_))).findings
-        assert (finding.impact.now if finding.impact else None) == cost
-        assert ("though it takes more to read" in finding.message) is (cost is None)
-    # Another one that is as narrow counts all the same.
-    both = an_index("wide", "host", "time", size_bytes=401 * MB), an_index("a", "host", size_bytes=200 * MB)
-    assert _impact(_profile(narrow, *both)) is not None
+        assert _bytes_of(finding) == 200 * MB
+
+
+def test_wide_values_take_more_where_no_bytes_are_reported() -> None:
+    columns = {"url": 120.0, "time": 20.0, "v": 8.0}
+    indexes = an_index("i", "url", sorting=("desc",)), an_index("wide", "url", "time")
+    read = RowBytes(columns, (), 1000, a_source())
+    (finding,) = run_rule(rule, _profile(*indexes, rows=a_count(60_000), row_bytes=read)).findings
+    assert _bytes_of(finding) == 60_000 * 134
+    assert finding.severity is Severity.WARNING
+    assert finding.impact is not None
+    assert finding.impact.whole == 60_000 * 148
+
+
+def test_unused_on_the_first_audit_if_it_was_written_with_all_rows() -> None:
+    unused = an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000, is_as_old=True)
+    assert _bytes_of(run_rule(rule, _profile(unused)).findings[0]) == 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("share", "changes", "found"),
+    [
+        (0.9995, {}, 1),
+        (0.998, {}, 0),
+        (0.9995, {"partial": True}, 0),
+        (0.9995, {"unique": True}, 0),
+        (0.9995, {"kind": "brin"}, 0),
+        (0.9995, {"columns": ("host", "time")}, 0),
+    ],
+)
+def test_index_on_a_column_that_has_one_value(share: float, changes: dict[str, Any], found: int) -> None:
+    index = dataclasses.replace(an_index("i", "host", scans=7, size_bytes=200 * MB), **changes)
+    status = TableStatus(common={"host": share})
+    findings = run_rule(rule, _profile(index, engine="postgresql", status=status)).findings
+    assert len(findings) == found
+    for finding in findings:
+        assert _bytes_of(finding) == pytest.approx(200 * MB * share)
+        assert finding.severity is Severity.WARNING
+        assert not finding.changes
+        assert 'CREATE INDEX ON "main"."cpu" ("host") WHERE "host" <>' in finding.fix
+
+
+def test_figures_of_indexes_when_read_from_postgresql(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(
+        "CREATE TABLE reading (at TIMESTAMPTZ, state TEXT, gone INT, v FLOAT)",
+        "CREATE INDEX early ON reading (state)",
+        "INSERT INTO reading SELECT now() - i * INTERVAL '1 s', CASE WHEN i % 2500 = 0 THEN 'bad' ELSE 'ok' END, "
+        "NULL, i FROM generate_series(1, 5000) AS i",
+        "CREATE INDEX late ON reading (gone)",
+        "SELECT pg_stat_force_next_flush()",
+        "ANALYZE reading",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    profile = collected(target)
+    assert profile.gaps == ()
+    (measurement,) = profile.measurements
+    assert measurement.status is not None
+    assert measurement.status.common["state"] == pytest.approx(0.9996)
+    assert measurement.status.common["gone"] == 1.0
+    assert {index.name: index.is_as_old for index in measurement.indexes or ()} == {"early": True, "late": False}
 
 
 def test_few_values_when_the_table_is_large() -> None:

@@ -184,7 +184,8 @@ OF_DATABASES: Final = (
         "scans None if uses are not counted, otherwise the number of uses since; an engine that may have "
         "unfinished indexes that no query uses adds a column `is_valid`, one that sorts columns in "
         "several ways `sorting`: desc, desc nulls last, or nulls first, empty for ascending, one with indexes of "
-        "ranges of pages `rows_read`: the rows of the pages that they led to, and one whose indexes remove old "
+        "ranges of pages `rows_read`: the rows of the pages that they led to, one that counts what it reads for "
+        "writes `is_as_old`, true if the index was written with all rows since then, and one whose indexes remove old "
         "documents `expires_s`",
         asked_with=OfMeasurements,
     ),
@@ -206,8 +207,9 @@ OF_DATABASES: Final = (
         "what the server counts of each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the whole "
         "table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds since "
         "1970, `figure` (`live_rows`, `dead_rows`; `columns_used`, dropped ones included; `vacuumed`, in seconds since "
-        "1970), `order` with how far rows lie in the order of the column `name`, 0 to 1, and `width` with its mean "
-        "bytes in a row; what is not known has no row",
+        "1970), and by column `order` with how far rows lie in its order, 0 to 1, `width` with its mean bytes in a "
+        "row, and `common` with the share of the rows that have its most common value, or null; what is not known has "
+        "no row",
         asked_with=OfMeasurements,
     ),
     Fact(

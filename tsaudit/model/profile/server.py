@@ -73,6 +73,8 @@ class TableStatus:
     """None: not known."""
     widths: Mapping[str, float] = field(default_factory=dict)
     """Column to its mean bytes in a row as stored, nulls included: what lies outside of the row does not count."""
+    common: Mapping[str, float] = field(default_factory=dict)
+    """Column to the share of the rows that have its most common value, or null if those are more, 0 to 1."""
 
     def is_in_order(self, column: str) -> bool:
         """Whether neighboring pages have neighboring values of the column; so if that is not known. Otherwise most

@@ -54,6 +54,10 @@ class Index:
     """Of an index of ranges of pages (BRIN): the rows of all pages that it led to since `counted_since`. None for
     others, and if it is not known.
     """
+    is_as_old: bool = False
+    """Whether it was there as long as uses were counted: it was written with all rows since `counted_since`. False if
+    that is not known.
+    """
     expires_s: int | None = None
     """After how long documents are removed by it; None for an index that removes none."""
 

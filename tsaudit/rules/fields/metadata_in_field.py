@@ -254,8 +254,6 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
         )
         if measurement.kind is TableKind.QUEUE:
             impact = replace(impact, per_day=0.0)
-        if impact.whole is None:
-            impact = replace(impact, whole=max(rows * read.total, impact.now))
         if (impact.share or 0.0) >= case.harm.min_bytes_share:
             yield _of_repeated(case, measurement, group, key, impact)
 

@@ -12,8 +12,8 @@ from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Index, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import listed, many, number, size
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import listed, many, number, percent, size
 
 _ORDERED: Final = frozenset({"btree"})
 """Kinds that store rows in the order of their columns, so that the leading columns can be searched alone."""
@@ -23,10 +23,8 @@ _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 _UNFINISHED: Final = "it is not valid, because building it failed, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
-_ALIKE: Final = 2
-"""Up to how many times its bytes a wider index may have to be read as fast: PostgreSQL keeps equal entries of a narrow
-one only once, so that it may have a quarter of the pages.
-"""
+_OVERHEAD_BYTES: Final = 14
+"""Of an entry in an index, beside its values, where the engine does not report the size of an index."""
 
 
 @rule(
@@ -35,7 +33,7 @@ one only once, so that it may have a quarter of the pages.
     costs={Currency.BYTES, Currency.MECHANISM},
     guidelines=("A9", "E8"),
     requires={"indexes"},
-    uses={"options", "tag_values", "null_counts"},
+    uses={"options", "tag_values", "null_counts", "table_status", "field_values"},
     thresholds=(
         Threshold("min_days", 30, "days", "our default: long enough for a monthly report to have run"),
         Threshold(
@@ -51,6 +49,7 @@ one only once, so that it may have a quarter of the pages.
             },
         ),
         Threshold("min_rows", 100_000, "rows", "our default: a small table may still get more values"),
+        Threshold("max_common_ratio", 0.999, "of the rows", "our default: who looks for these reads the table"),
     ),
 )
 def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
@@ -62,6 +61,8 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
       B-tree), whatever their direction: a B-tree is read both ways;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
+    - an index of PostgreSQL on one column of which `max_common_ratio` of the rows have the same value, or none, by its
+      statistics: a partial index on the others is enough;
     - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
     - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
     - on DuckDB, an index on several columns, which no query uses;
@@ -71,13 +72,13 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     Indexes of a primary key or unique constraint are never reported, nor those by which documents expire.
 
     The cost is the bytes of those that are certainly not needed, now and at the horizon at the rate of the rows. Where
-    the engine does not report them, it is the rows at a measured price each: 24.6 bytes on SQLite, 64 on DuckDB; on
-    GreptimeDB nobody measured one, and the finding is a note. An index that is not valid is a mechanism that fails,
-    whatever its bytes. Without a cost, and so a note, is what may have its use: an index of which a wider one starts
-    with the same columns but takes more than twice the bytes, an index on a tag with few values, because it may be
-    there for the rare ones, and an unused index that the previous audit did not see, because it may be new. The fix
-    drops the indexes that are certainly redundant, and the others only after those are gone. Tables that GreptimeDB
-    creates itself, for traces and metrics, have built-in indexes and are left out.
+    the engine does not report them, it is the rows at a measured price each: 24.6 bytes on SQLite, more for wide
+    values, and 64 on DuckDB; on GreptimeDB nobody measured one, and the finding is a note. An index that is not valid
+    is a mechanism that fails, whatever its bytes. Without a cost, and so a note, is what may have its use: an index on
+    a tag with few values, because it may be there for the rare ones, and an unused index that may be new, because the
+    previous audit did not see it, and PostgreSQL has not read its blocks as often as it wrote rows. The fix drops the
+    indexes that are certainly redundant, and the others only after those are gone. Tables that GreptimeDB creates
+    itself, for traces and metrics, have built-in indexes and are left out.
 
     ## Why it matters
 
@@ -118,6 +119,8 @@ class _Unneeded:
     why: str
     sure: bool = True
     """False if it may be useful: then it costs nothing that could be saved for certain."""
+    share: float = 1.0
+    """Of its entries, those that are not needed."""
 
 
 def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
@@ -128,6 +131,8 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return _Unneeded(index, _UNFINISHED)
     if found := _served_otherwise(case.engine, measurement, index):
         return found
+    if one := _one_value(case, measurement, index):
+        return one
     if few := _few_values(case, measurement, index):
         return _Unneeded(index, few, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
@@ -150,8 +155,23 @@ def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
     return f"{tag.key} has only {many(tag.values.value, 'value')}, so a search for one reads much of the table"
 
 
+def _one_value(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
+    """The index with the entries of a value that nearly all rows have, or of null; None if there is no such value."""
+    column = index.columns[0] if len(index.columns) == 1 else None
+    status, least = measurement.status, case.limit("max_common_ratio", measurement).value
+    share = status.common.get(column, 0.0) if status and column else 0.0
+    if share < least or index.unique or index.partial or index.kind not in _SEARCHED or index.scans is None:
+        return None
+    why = f"{percent(share)} of the rows have the same {column}, or none, and no query finds these by it"
+    return _Unneeded(index, why, share=share)
+
+
 def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
-    """Whether the previous audit knew it: an index that was created today has had no time to be used."""
+    """Whether it has had time to be used: the server counts that it was written with all rows since the counters began,
+    or the previous audit knew it.
+    """
+    if index.is_as_old:
+        return True
     before = case.before(measurement)
     known = (before.indexes or ()) if before else ()
     return any(index.name == i.name and index.columns == i.columns for i in known)
@@ -160,9 +180,11 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
 def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> _Unneeded | None:
     """What does the index's work without it; None if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
-    others = sorted((i for i in indexes if _replaces(i, index)), key=lambda other: not _reads_as_fast(other, index))
-    if others:
-        return _replaced(others[0], index)
+    other = next((i for i in indexes if _replaces(i, index)), None)
+    if other is not None:
+        verb = "has" if other.columns == index.columns else "starts with"
+        same = f"{verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
+        return _Unneeded(index, f"{other.name} ({_columns(other)}) {same}")
     if why := engine.index_unused(index, on_time=on_time):
         return _Unneeded(index, why)
     if index.kind in _ON_DEMAND:
@@ -171,19 +193,6 @@ def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) ->
         if [*index.columns] == [i.columns[0] for i in indexes if i.kind == "primary"]:
             return _Unneeded(index, "rows are sorted by this column, the first of the key")
     return None
-
-
-def _replaced(other: Index, index: Index) -> _Unneeded:
-    verb = "has" if other.columns == index.columns else "starts with"
-    same = f"{other.name} ({_columns(other)}) {verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
-    if _reads_as_fast(other, index):
-        return _Unneeded(index, same)
-    return _Unneeded(index, f"{same}, though it takes more to read", sure=False)
-
-
-def _reads_as_fast(other: Index, index: Index) -> bool:
-    """Whether a search in `other` reads about as many pages; so if the engine does not report bytes."""
-    return not index.size_bytes or other.size_bytes is None or other.size_bytes <= _ALIKE * index.size_bytes
 
 
 def _replaces(other: Index, index: Index) -> bool:
@@ -225,37 +234,53 @@ def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]
     waiting = f"; {listed(doubtful)} may not be needed either" if doubtful else ""
     return Finding(
         subject=subject_of(measurement),
-        impact=_impact(case, measurement, [n.index for n in reported if n.sure]),
+        impact=_impact(case, measurement, [n for n in reported if n.sure]),
         basis=Basis.DECLARED,
         message=f"{_summary(reported)}{waiting}.",
-        changes=tuple(_drop(measurement, n.index) for n in reported),
-        fix="Drop them one at a time." if len(reported) > 1 else "",
+        changes=tuple(_drop(measurement, n.index) for n in reported if n.share == 1),
+        fix=" ".join(
+            [*(_made_partial(case, measurement, n.index) for n in reported if n.share < 1)]
+            + ["Drop them one at a time."] * (len(reported) > 1)
+        ),
         observed=len(reported),
         unit="redundant or unused index" if len(unneeded) == 1 else "redundant or unused indexes",
         evidence=(
             Evidence("indexes", number(len(measurement.indexes or ()))),
             *(Evidence(n.index.name, f"({_columns(n.index)}): {n.why}{_bytes(n.index)}") for n in unneeded),
         ),
-        facts=("indexes", "tag_values"),
+        facts=("indexes", "tag_values", "table_status"),
     )
 
 
-def _impact(case: Case, measurement: Measurement, indexes: Sequence[Index]) -> Impact | None:
+def _impact(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]) -> Impact | None:
     """What they cost together; None if that is not known, or there are none."""
-    if any(not index.valid for index in indexes):
+    if any(not one.index.valid for one in unneeded):
         return Impact(Currency.MECHANISM, is_enforced=None, how="the catalog says that it is not valid")
-    if not indexes:
+    if not unneeded:
         return None
-    sizes = [index.size_bytes for index in indexes if index.size_bytes is not None]
-    if len(sizes) == len(indexes):
+    sizes = [one.index.size_bytes * one.share for one in unneeded if one.index.size_bytes is not None]
+    if len(sizes) == len(unneeded):
         return costs.of_bytes(case, measurement, sum(sizes), how="bytes of the indexes, as the engine reports them")
     price, rows = case.engine.index_entry_bytes, measurement.rows_total or measurement.rows
     if price is None or rows is None:
         each = costs.index_share(measurement)
         how = "index bytes of the table, as the engine reports them, divided equally among its indexes"
-        return None if each is None else costs.of_bytes(case, measurement, len(indexes) * each, how=how)
-    how = f"{number(rows.value)} rows in {many(len(indexes), 'index')}; {case.engine.index_price}"
-    return costs.of_bytes(case, measurement, rows.value * len(indexes) * price, how=how)
+        return None if each is None else costs.of_bytes(case, measurement, len(unneeded) * each, how=how)
+    how = (
+        f"{number(rows.value)} rows in {many(len(unneeded), 'index')}; {case.engine.index_price}, more for wide values"
+    )
+    widths = measurement.row_bytes.columns if measurement.row_bytes else {}
+    entries = (sum(widths.get(c or "", 0.0) for c in one.index.columns) + _OVERHEAD_BYTES for one in unneeded)
+    return costs.of_bytes(case, measurement, rows.value * sum(max(price, entry) for entry in entries), how=how)
+
+
+def _made_partial(case: Case, measurement: Measurement, index: Index) -> str:
+    column = index.columns[0] or ""
+    return (
+        f"Replace {index.name} by one of the other rows: CREATE INDEX ON {case.quoted([table_of(measurement)])} "
+        f"({case.quoted([column])}) WHERE {case.quoted([column])} <> '...', with the value that nearly all have, or IS "
+        "NOT NULL."
+    )
 
 
 def _summary(unneeded: Sequence[_Unneeded]) -> str:
