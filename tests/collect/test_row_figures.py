@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tests.examples import examples
-from tsaudit.collect.row_figures import filled_in, is_float, numbers_by, series_of_rows
+from tsaudit.collect.row_figures import busiest, filled_in, idle_hours, is_float, numbers_by, series_of_rows
 from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
 SOURCE = a_source()
@@ -122,3 +122,33 @@ def test_what_stands_for_no_value_is_no_text(others: list[str], share: float) ->
     nothing = _described(["-", "N/A"], kind="VARCHAR").number_ratio
     assert nothing is not None
     assert nothing.value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["a", "b", "b", None], ("b", 0.5)),
+        (["b", "a"], ("a", 0.5)),
+        (["a", "a", None], None),
+        ([None, None], None),
+        ([3, 3, 4], ("3", 2 / 3)),
+        (["x" * 2_000, "y", "x" * 2_000], ("x" * TEXT_KEPT, 2 / 3)),
+    ],
+)
+def test_value_with_most_rows(values: list[object], expected: tuple[str, float] | None) -> None:
+    found = busiest(pa.chunked_array([pa.array(values)]).cast(pa.string()), SOURCE)
+    assert (found and (found.value, found.share)) == (expected and (expected[0], pytest.approx(expected[1])))
+
+
+@pytest.mark.parametrize(
+    ("values", "hours"),
+    [
+        (["a", "a", "a"], 0.0),
+        (["a", "a", None], 1.0),
+        (["a", None, None], 3.0),
+        ([None, None, None], None),
+    ],
+)
+def test_hours_since_a_column_was_written(values: list[str | None], hours: float | None) -> None:
+    times = pa.chunked_array([pa.array([0, 2 * 3_600_000_000, 3 * 3_600_000_000], pa.int64())])
+    assert idle_hours(pa.chunked_array([pa.array(values, pa.string())]), times) == hours

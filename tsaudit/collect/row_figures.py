@@ -20,6 +20,7 @@ from tsaudit.model.profile import (
     MAX_PATTERNS,
     SAMPLE_SIZE,
     TEXT_KEPT,
+    Busiest,
     Count,
     Field,
     FieldRhythm,
@@ -491,6 +492,15 @@ def reports(column: pa.ChunkedArray, times: pa.ChunkedArray) -> Reports | None:
     lasting = (instants >= _LASTING_INSTANTS) & (hours >= _LASTING_H)
     read = float(at.max() - at.min()) / (3600 * _US_PER_SECOND)
     return Reports(float(instants.mean()), read, float(lasting.mean()))
+
+
+def busiest(column: pa.ChunkedArray, source: Source) -> Busiest | None:
+    """The value with the most rows, the first of several; None for fewer than two values."""
+    counts = pc.value_counts(as_text(column.drop_null()))
+    if len(counts) < 2:
+        return None
+    most, value = min((-one["counts"], one["values"]) for one in counts.to_pylist())
+    return Busiest(value[:TEXT_KEPT], -most / len(column), source)
 
 
 def idle_hours(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:

@@ -17,6 +17,7 @@ from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import (
+    busiest,
     filled_in,
     idle_hours,
     likely_drops,
@@ -157,7 +158,18 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         replace(field, numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags)) for field in fields
     )
     patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
-    known = replace(draft.measurement, fields=fields, row_patterns=patterns, rhythms=own_rhythms, rows_apart=None)
+    known = replace(
+        draft.measurement,
+        tags=tuple(
+            # Rows of a few series do not show which others write more.
+            replace(tag, busiest=None if draft.sampled_series else busiest(tags[tag.key], source))
+            for tag in draft.tags
+        ),
+        fields=fields,
+        row_patterns=patterns,
+        rhythms=own_rhythms,
+        rows_apart=None,
+    )
     if runner.engine.repeats_texts:
         known = replace(known, row_bytes=_row_bytes(draft, source))
     draft = replace(draft, measurement=known)

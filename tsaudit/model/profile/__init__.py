@@ -64,6 +64,7 @@ from tsaudit.model.profile.storage import (
 from tsaudit.model.profile.tags import (
     Arrivals,
     Bucketing,
+    Busiest,
     Contribution,
     Dependency,
     JointDependency,
@@ -97,6 +98,7 @@ __all__ = [
     "Arrivals",
     "Bucketing",
     "Buckets",
+    "Busiest",
     "Contribution",
     "Cost",
     "Count",

@@ -161,6 +161,16 @@ class Turnover:
 
 
 @dataclass(frozen=True, slots=True)
+class Busiest:
+    """The value of a tag with the most of the rows read."""
+
+    value: str
+    share: float
+    """Of all rows read, 0 to 1."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Tag:
     """A column that identifies the source of a row; the tags together form the series."""
 
@@ -184,6 +194,8 @@ class Tag:
     """
     reports: Reports | None = None
     """None if no rows with times were read, or none has the tag."""
+    busiest: Busiest | None = None
+    """None if no rows were read, only those of some series, or rows with one value."""
     idle_hours: float | None = None
     """From the newest row with the tag to the newest row read. None if no rows with times were read, or none has it."""
     turnover: Turnover | None = None
