@@ -104,10 +104,30 @@ def _aliases() -> Dataset:
     return Dataset([Table("interface", ("port", "alias"), fields, [*rows(False), *rows(True)])])
 
 
+def _trades() -> Dataset:
+    """9,000 trades of six hours, each with its ID as a tag: 719 share their millisecond and pair with others."""
+    noise = random.Random("trades")
+    instants = sorted(noise.sample(range(6 * 3_600_000), 8_281))
+    start = NOW - timedelta(hours=6)
+    # The first 719 instants have two trades each.
+    all_trades = sorted([*instants, *instants[:719]])
+    rows = [
+        Row(
+            start + timedelta(milliseconds=instant),
+            {"pair": "BTC-EUR", "side": "buy", "trade_id": str(80_000_000 + n)},
+            {"price": round(noise.uniform(60_000, 61_000), 2), "amount": round(noise.uniform(0, 2), 6)},
+        )
+        for n, instant in enumerate(all_trades)
+    ]
+    fields = {"price": "float", "amount": "float"}
+    return Dataset([Table("trades", ("pair", "side", "trade_id"), fields, rows)], retention=_YEAR)
+
+
 REPORTS: Final = (
     Report("path", _paths, frozenset({"filestat.path"})),
     Report("position", _positions, frozenset({"buses.lat", "buses.lon"})),
     Report("alias", _aliases, noted=frozenset({"interface.alias"})),
+    Report("trade ID", _trades, frozenset({"trades.trade_id"})),
 )
 
 

@@ -117,11 +117,12 @@ _TOMORROW = "; whether they occur again will show with the next audit"
 
 def _is_too_early(case: Case, tag: Tag) -> bool:
     """Whether nothing read can show that the values do not come again: fewer than two reports of each in a few hours,
-    and neither their shape nor an earlier listing that shows it.
+    and neither their shape, nor whole sources, nor an earlier listing that shows it.
     """
+    from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import shapes
 
-    if shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS:
+    if shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS or fleets.keeps_coming(tag):
         return False
     read, known = tag.reports, tag.over_time
     if read is None or read.hours >= _SHORTEST_H or read.per_value >= _REPORTS:
