@@ -46,6 +46,8 @@ class Daily:
     expected: Callable[[int], Expected]
     dropped: str = ""
     """On `FIXED`, the series with this tag are dropped."""
+    max_series: int | None = None
+    """The limit that the owner declares."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,24 @@ def of_leak(tag: str, until: int = DAYS) -> Callable[[int], Expected]:
     return expected
 
 
+MAX_SERIES: Final = 12_000
+"""1,200 series and 500 a day more are there in 21 days; 14 are left on the eighth day of the leak."""
+
+
+def of_limit(day: int) -> Expected:
+    """Critical once two weeks are left, and a day earlier or later where the rate is not yet certain."""
+    if day >= EVENT + 9:
+        return Expected(frozenset({"CAR004"}), "critical")
+    return Expected(severity="critical") if day >= EVENT + 6 else of_leak("session")(day)
+
+
 HISTORIES: Final = (
     Daily("a fleet that grows", fleet, lambda day: NOTHING),
     Daily("pods replaced daily", pods, lambda day: NOTHING),
     Daily("a tag renamed", renamed, of_rename),
     Daily("a leak", leaking, of_leak("session")),
     Daily("a leak in an old tag", leaking_path, of_leak("path")),
+    Daily("a leak toward a limit", leaking, of_limit, max_series=MAX_SERIES),
     Daily(
         "a leak, fixed and dropped",
         lambda day: leaking(day, FIXED),

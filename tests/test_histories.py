@@ -26,7 +26,8 @@ def audited(daily: Daily, server: Influxd, folder: Path, days: int) -> Iterator[
     database = new_name()
     influxql(server.url, f"CREATE DATABASE {database}")
     write_lines(server.url, database, lines(daily, 0, on=-1))
-    target = Target(name="month", engine="influxdb1", url=server.url, databases=(database,))
+    limits = {"high-series-cardinality.max_series": daily.max_series} if daily.max_series else {}
+    target = Target(name="month", engine="influxdb1", url=server.url, databases=(database,), limits=limits)
     settings = Settings(
         history=SecretStr("sqlite:///unused.db"),
         incidents=Incidents(open_after=1, resolve_after=1),
