@@ -23,6 +23,7 @@ from tsaudit.analysis.shapes.shapes import (
     redact,
     split_composite,
 )
+from tsaudit.analysis.shapes.texts import is_text
 
 R = random.Random(20261121)
 SERVICES = ["api", "auth", "billing", "cart", "checkout", "core", "feed", "gateway", "mail", "search", "store", "user"]
@@ -307,3 +308,16 @@ def test_redact_never_gives_a_value_away(value):
         assert shown != value
         assert value not in shown
     assert not any(unicodedata.category(c)[0] == "C" for c in shown)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("Backup of DB1 failed (ERR)", True),
+        ("Nightly Backup DB1 failed (ERR)", False),
+        ("Backup of DB1 failed", True),
+        ("Backup of NAS", False),
+    ],
+)
+def test_two_common_words_make_a_sentence(value: str, expected: bool) -> None:
+    assert is_text(value) is expected

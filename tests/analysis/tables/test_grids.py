@@ -99,6 +99,12 @@ def test_things_of_several_words_with_the_same_quantities() -> None:
     assert told["airflow_dag_crm_load_all_queued_duration"] == {"part_1": "crm_load_all", "part_2": "queued_duration"}
 
 
+def test_twelve_things_with_the_same_quantities_are_enough() -> None:
+    names = [f"airflow_dag_{task}_{what}" for task in THINGS[:12] for what in ("duration", "queued_duration")]
+    (found,) = quantities_of_things(names)
+    assert found.members == tuple(sorted(names))
+
+
 @pytest.mark.parametrize(
     "names",
     [
