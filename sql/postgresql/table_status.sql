@@ -13,7 +13,12 @@ leaves AS (
     c.relnamespace,
     c.relkind,
     c.relnatts,
-    greatest(c.reltuples, s.n_live_tup, 0) AS live_rows,
+    -- What was deleted since the last ANALYZE, only the counters know, if they began before the rows came.
+    CASE
+      WHEN s.n_tup_del > 0 AND s.n_tup_ins >= c.reltuples THEN s.n_live_tup
+      ELSE greatest(c.reltuples, s.n_live_tup, 0)
+    END AS live_rows,
+    CASE WHEN locked.relation IS NULL THEN pg_relation_size(c.oid) END AS heap_bytes,
     s.seq_tup_read,
     s.n_tup_ins,
     s.n_tup_upd,
@@ -23,6 +28,7 @@ leaves AS (
   FROM tree
   JOIN pg_class AS c ON c.oid = tree.relation
   LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid
+  LEFT JOIN locked ON locked.relation = c.oid
 ),
 sums AS (
   SELECT
@@ -34,6 +40,7 @@ sums AS (
     sum(n_tup_upd) AS rows_updated,
     sum(n_tup_del) AS rows_deleted,
     sum(n_dead_tup) AS dead_rows,
+    CASE WHEN bool_and(heap_bytes IS NOT NULL) THEN sum(heap_bytes) END AS heap_bytes,
     max(vacuumed) AS vacuumed
   FROM leaves
   GROUP BY measurement
@@ -83,6 +90,7 @@ CROSS JOIN LATERAL (
     ('counter', 'rows_deleted', CASE WHEN NOT pg_is_in_recovery() THEN sums.rows_deleted END),
     ('figure', 'dead_rows', CASE WHEN NOT pg_is_in_recovery() THEN sums.dead_rows END),
     ('figure', 'live_rows', CAST(sums.live_rows AS NUMERIC)),
+    ('figure', 'heap_bytes', sums.heap_bytes),
     ('figure', 'columns_used', sums.columns_used),
     ('figure', 'vacuumed', extract(EPOCH FROM sums.vacuumed)),
     ('since', '', extract(EPOCH FROM {% include "_counted_since.sql" %}))

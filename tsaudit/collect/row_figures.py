@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import coincidence, rhythm
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
@@ -278,6 +279,41 @@ def _number_ratio(column: pa.ChunkedArray) -> float | None:
     """The share of the texts that are numbers; None without values."""
     texts = as_text(column).drop_null()
     return number_share(texts) if len(texts) else None
+
+
+_SAME_ROWS: Final = 20
+_SAME_SHARE: Final = 0.95
+_ROUNDED: Final = 1e-3
+"""How far a converted number may be off, as a share of the range."""
+
+
+def also_in(field: Field, column: pa.ChunkedArray, numbers: Mapping[str, pa.ChunkedArray]) -> str:
+    """The column of numbers that holds what the texts say; empty if none. If they are called raw, in any unit: by one
+    factor and one offset for all rows.
+    """
+    if field.number_ratio is None or field.number_ratio.value < _SAME_SHARE:
+        return ""
+    said = _floats(column)
+    for name, other in numbers.items():
+        known = _floats(other)
+        both = np.isfinite(said) & np.isfinite(known)
+        if both.sum() < max(_SAME_ROWS, _SAME_SHARE * np.isfinite(said).sum()):
+            continue
+        x, y = said[both], known[both]
+        if np.ptp(x) > 0 and np.ptp(y) > 0:
+            factor, offset = np.polyfit(x, y, 1) if "raw" in words_of(field.key) else (1.0, 0.0)
+            if np.abs(factor * x + offset - y).max() <= _ROUNDED * np.ptp(y):
+                return name
+    return ""
+
+
+def _floats(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """NaN for what is no number."""
+    texts = as_text(column)
+    is_number = pc.fill_null(pc.match_substring_regex(texts, NUMBER), False)
+    trimmed = pc.utf8_trim_whitespace(pc.if_else(is_number, texts, None))
+    found: npt.NDArray[np.float64] = trimmed.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return found
 
 
 def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.ChunkedArray]) -> NumbersBy | None:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from tsaudit.analysis.columns.columns import UNITS, TimeKind
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
+from tsaudit.analysis.columns.types import is_number
 from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import (
+    also_in,
     busiest,
     filled_in,
     idle_hours,
@@ -154,8 +156,14 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     series = series_of_read(draft)
     fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields)
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
+    measured = {f.key: draft.read(Role.FIELD, f.key) for f in fields if f.types and all(map(is_number, f.types))}
     fields = tuple(
-        replace(field, numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags)) for field in fields
+        replace(
+            field,
+            numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags),
+            also_in=also_in(field, draft.read(Role.FIELD, field.key), measured),
+        )
+        for field in fields
     )
     patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
     known = replace(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import pyarrow as pa
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
+from tsaudit.collect.row_figures import also_in
 from tsaudit.model.change import ChangeType
-from tsaudit.model.finding import Finding, Outcome
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
@@ -176,3 +178,27 @@ def test_a_secret_among_the_attributes_is_not_shown() -> None:
     by = NumbersBy("attribute", ("flow",), ("tok-5f3a9c1e", "state"))
     mixed = dataclasses.replace(_text("1.5", "idle", "7"), numbers_by=by, number_ratio=a_ratio(0.8))
     assert "5f3a9c1e" not in repr(_finding(mixed))
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        ([i / 7 for i in range(100)], "v"),
+        # In another unit, rounded.
+        ([round(i / 7 * 1.8 + 32, 2) for i in range(100)], "v"),
+        # One that rises as well, and one that is hardly ever there.
+        ([i / 7 + i % 5 for i in range(100)], ""),
+        ([i / 7 if i % 10 == 0 else None for i in range(100)], ""),
+        ([3.5] * 100, ""),
+    ],
+)
+def test_raw_text_beside_the_converted_number(other: list[float | None], name: str) -> None:
+    field = a_field("raw", ("TEXT",), number_ratio=a_ratio(1.0), sample=tuple(f"{i / 7:.3f}" for i in range(60)))
+    raw = pa.chunked_array([pa.array([f"{i / 7:.3f}" for i in range(100)])])
+    numbers = {"v": pa.chunked_array([pa.array(other, pa.float64())])}
+    assert also_in(field, raw, numbers) == name
+    # Without that name, one that is proportional may be another figure.
+    same = dataclasses.replace(field, key="power")
+    assert also_in(same, raw, numbers) == (name if other[7] == 1.0 else "")
+    (finding,) = run_rule(rule, a_profile(a_measurement(fields=(dataclasses.replace(field, also_in=name),)))).findings
+    assert finding.severity is (Severity.NOTE if name else Severity.WARNING)

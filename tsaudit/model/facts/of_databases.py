@@ -206,10 +206,10 @@ OF_DATABASES: Final = (
         ("measurement", "kind", "name", "value"),
         "what the server counts of each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the whole "
         "table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds since "
-        "1970, `figure` (`live_rows`, `dead_rows`; `columns_used`, dropped ones included; `vacuumed`, in seconds since "
-        "1970), and by column `order` with how far rows lie in its order, 0 to 1, `width` with its mean bytes in a "
-        "row, and `common` with the share of the rows that have its most common value, or null; what is not known has "
-        "no row",
+        "1970, `figure` (`live_rows`, `dead_rows`; `heap_bytes`, those of the rows alone; `columns_used`, dropped ones "
+        "included; `vacuumed`, in seconds since 1970), and by column `order` with how far rows lie in its order, 0 to "
+        "1, `width` with its mean bytes in a row, and `common` with the share of the rows that have its most common "
+        "value, or null; what is not known has no row",
         asked_with=OfMeasurements,
     ),
     Fact(

@@ -74,6 +74,10 @@ class Field:
     """Share of the texts read that are numbers, without those that stand for no value, such as `-` and `N/A`; None for
     fields that are not text.
     """
+    also_in: str = ""
+    """Of a text with numbers: a column of numbers that holds the same in nearly all rows read; empty if there is
+    none.
+    """
     numbers_by: NumbersBy | None = None
     """None if no tag does, or the field does not contain both."""
     role_reason: str = ""

@@ -66,7 +66,9 @@ class TableStatus:
     `rows_deleted`.
     """
     figures: Mapping[str, float] = field(default_factory=dict)
-    """Now: `live_rows`, `dead_rows`, `columns_used` with dropped ones, and `vacuumed`, in seconds since 1970."""
+    """Now: `live_rows`, `dead_rows`, `heap_bytes` of the rows with what is free between them, `columns_used` with
+    dropped ones, and `vacuumed`, in seconds since 1970.
+    """
     order: Mapping[str, float] = field(default_factory=dict)
     """Column to how far rows lie in its order, 0 to 1: the correlation that PostgreSQL estimates."""
     counted_since: datetime | None = None

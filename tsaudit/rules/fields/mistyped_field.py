@@ -44,12 +44,13 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
     This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
-    have a fraction, or they are whole, many, far apart, and in another order as text. Whole numbers that follow each
-    other and numbers of one length are notes, and so is everything else: as text it takes hardly more bytes. Values of
-    a float field that are whole today may have a fraction tomorrow. Text with leading zeros, fields named like codes or
-    devices, whole numbers of one length that come again, phone numbers, versions, numbers with more than fifteen
-    digits, and states such as `on` and `off` are not reported. A text field with numbers for some attributes and texts
-    for others is reported if a tag names the attribute, and each source has several.
+    have a fraction, or they are whole, many, far apart, and in another order as text. It is a note where another
+    column holds the same as numbers, or, for a raw value, in another unit: then the text is kept as it came. Whole
+    numbers that follow each other and numbers of one length are notes, and so is everything else: as text it takes
+    hardly more bytes. Values of a float field that are whole today may have a fraction tomorrow. Text with leading
+    zeros, fields named like codes or devices, whole numbers of one length that come again, phone numbers, versions,
+    numbers with more than fifteen digits, and states such as `on` and `off` are not reported. A text field with numbers
+    for some attributes and texts for others is reported if a tag names the attribute, and each source has several.
 
     ## Why it matters
 
@@ -154,8 +155,8 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
 
 
 def _impact(field: Field, kind: str) -> Impact | None:
-    """Queries for sums and ranges of measured numbers get wrong answers, or none."""
-    if kind not in ("integer", "float") or not all(map(is_text, field.types)):
+    """Queries for sums and ranges of measured numbers get wrong answers, or none, unless they find them elsewhere."""
+    if kind not in ("integer", "float") or not all(map(is_text, field.types)) or field.also_in:
         return None
     distinct = field.distinct.value if field.distinct else len(field.sample)
     return costs.of_numbers_as_text(field.key, field.sample, distinct)
@@ -173,6 +174,7 @@ def _finding(measurement: Measurement, field: Field, kind: str) -> Finding:
         evidence=(
             Evidence("stored as", stored),
             Evidence("values are", _WORDS[kind]),
+            *([Evidence("the same as numbers", field.also_in)] if field.also_in else []),
             Evidence("distinct values read", count(field.distinct) if field.distinct else number(len(field.sample))),
             *(
                 [Evidence("of rows", field.distinct.source.scope)]

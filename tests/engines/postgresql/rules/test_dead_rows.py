@@ -24,12 +24,13 @@ GB = 1_000_000_000
 
 def _profile(dead: float, live: float = 1e6, **changes: Any) -> Profile:
     days = changes.pop("vacuumed_days", 3)
-    figures = {"dead_rows": dead, "live_rows": live}
+    figures = {"dead_rows": dead, "live_rows": live, "heap_bytes": changes.pop("heap", 0)}
+    widths, since = changes.pop("widths", {}), changes.pop("since", None)
     if days is not None:
         figures["vacuumed"] = (NOW - timedelta(days=days)).timestamp()
     counters = changes.pop("counters", {"rows_deleted": 0.0, "rows_updated": 1e6})
     server = ServerStatus(settings=changes.pop("settings", {"autovacuum": 1.0}))
-    settings = {"status": TableStatus(counters, figures), "storage": Storage(GB, 0)} | changes
+    settings = {"status": TableStatus(counters, figures, {}, since, widths), "storage": Storage(GB, 0)} | changes
     return a_profile(a_measurement(**settings), engine="postgresql", server=server, collected_at=NOW)
 
 
@@ -75,6 +76,47 @@ def test_why_nothing_frees_them(changes: dict[str, Any], why: str) -> None:
     assert _found(_profile(1e6, **changes)).message.endswith(why)
 
 
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({}, Severity.NOTE),
+        # 2.3 MB a day of 50-byte rows: 850 MB in a year.
+        ({"counters": {"rows_deleted": 1e6, "rows_updated": 0.0}}, Severity.WARNING),
+        ({"counters": {"rows_deleted": 1e6, "rows_updated": 0.0}, "vacuumed_days": 0.5}, Severity.NOTE),
+        ({"counters": {"rows_deleted": 1e6, "rows_updated": 0.0}, "vacuumed_days": None}, Severity.WARNING),
+    ],
+)
+def test_what_nothing_frees_grows_as_rows_are_deleted(changes: dict[str, Any], severity: Severity) -> None:
+    quiet = {"counters": {"rows_deleted": 100.0, "rows_updated": 0.0}} | changes
+    finding = _found(_profile(1e6, storage=Storage(90_000_000, 0), since=NOW - timedelta(days=20), **quiet))
+    assert finding.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("live", "changes", "found"),
+    [
+        (1e6, {}, 1),
+        # 100 bytes for each of them, and a fifth that may be dead.
+        (4.9e6, {}, 1),
+        (5.1e6, {}, 0),
+        (1e6, {"heap": 0}, 0),
+        (1e6, {"widths": {}}, 0),
+        (0, {"widths": {}}, 1),
+        (4e6, {"options": {"fillfactor": "70"}}, 0),
+        (1e6, {"options": {"timescaledb.compress": "true"}}, 0),
+    ],
+)
+def test_a_table_that_deletes_have_emptied(live: float, changes: dict[str, Any], found: int) -> None:
+    settings = {"heap": GB, "widths": {"time": 8.0, "note": 60.0}, "storage": Storage(GB, GB // 10)} | changes
+    findings = run_rule(rule, _profile(0, live, **settings)).findings
+    assert len(findings) == found
+    for finding in findings:
+        assert finding.severity is Severity.WARNING
+        assert finding.impact is not None
+        assert finding.impact.now == pytest.approx(GB - (1.2 * live + 50) * sum((32, *settings["widths"].values())))
+        assert "VACUUM FULL" in finding.fix
+
+
 def test_rows_deleted_by_their_age() -> None:
     deleted = {"rows_deleted": 3e6, "rows_updated": 1e3}
     assert "Partition the table by time" in _found(_profile(1e6, counters=deleted)).fix
@@ -96,6 +138,7 @@ def test_silence_when_nothing_is_counted() -> None:
 def test_rows_that_a_server_counted(postgresql: Postgresql) -> None:
     """After the same deletes: nothing was vacuumed, it was, few were deleted, and another transaction reads them."""
     names = ("left", "vacuumed", "few", "held")
+    # Of 20,000 rows, 4,000 are left.
     schema = postgresql.new_schema(
         *(f'CREATE TABLE "{name}" (ts TIMESTAMPTZ, host TEXT, v FLOAT)' for name in names),
         *(
@@ -126,7 +169,11 @@ def test_rows_that_a_server_counted(postgresql: Postgresql) -> None:
         profile = collected(target, now=now, day=now.date())
     assert profile.gaps == ()
     found = {f.subject.measurement: f for f in run_rule(rule, profile).findings}
+    # What a vacuum has freed is at the end of the file, which it gives back.
     assert set(found) == {"left", "held"}
+    figures = {m.name: m.status.figures for m in profile.measurements if m.status}
+    assert {name: of["live_rows"] for name, of in figures.items()} == {**dict.fromkeys(names, 4_000), "few": 19_000}
+    assert figures["vacuumed"]["heap_bytes"] < figures["left"]["heap_bytes"] / 3
     assert {f.observed for f in found.values()} == {16_000}
     assert all("Partition the table by time" in f.fix for f in found.values())
     assert "something may still read them" in found["held"].message

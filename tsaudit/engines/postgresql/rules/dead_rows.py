@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -34,15 +34,25 @@ _MOSTLY: Final = 0.5
             "times what autovacuum waits for",
             "our default: a vacuum that is due may wait for a free worker, and takes its time",
         ),
+        Threshold(
+            "max_free_ratio", 0.4, "of the table", "our default: widths are estimates, and some of it is filled again"
+        ),
+        Threshold("min_free_bytes", 10_000_000, "bytes", "our default: a small table has half-empty pages"),
     ),
 )
 def dead_rows(case: Case) -> Iterator[Finding]:
-    """Tables with more rows that were deleted or updated than autovacuum should let them have.
+    """Tables with more rows that were deleted or updated than autovacuum should let them have, or that are mostly
+    empty.
 
     PostgreSQL keeps deleted rows, and the old versions of updated ones, until a vacuum frees their space for new rows.
     Autovacuum begins at `autovacuum_vacuum_threshold` rows and `autovacuum_vacuum_scale_factor` of the table, 50 and a
     fifth by default, as set for the server or the table. A table with more than `max_overdue` times that many dead rows
-    is reported. The cost is their share of the table's bytes, as far as autovacuum would not let them have it.
+    is reported. The cost is their share of the table's bytes, as far as autovacuum would not let them have it; where
+    nothing has vacuumed it for a day, it grows as rows are deleted and updated.
+
+    A table is reported, too, if more than `max_free_ratio` of its bytes are neither of live rows, by their number and
+    the widths of the columns in PostgreSQL's statistics, nor of the dead ones that autovacuum lets there be. That is
+    what deletes have left: a vacuum keeps it for new rows.
 
     The finding says why nothing frees them: autovacuum is off, for the server or the table; it has not run; or a vacuum
     ended within a day, so that an open transaction, a prepared one, or a replication slot may hold them.
@@ -68,8 +78,11 @@ def dead_rows(case: Case) -> Iterator[Finding]:
     - Partitions: https://www.postgresql.org/docs/current/ddl-partitioning.html
     """
     for measurement in case.profile.measurements:
-        if (found := _dead(case, measurement)) is not None:
-            yield _finding(case, measurement, found)
+        dead, free = _dead(case, measurement), _free_bytes(case, measurement)
+        if dead is not None:
+            yield _finding(case, measurement, dead, free)
+        elif free is not None:
+            yield _emptied(case, measurement, free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +103,60 @@ def _dead(case: Case, measurement: Measurement) -> _Dead | None:
     dead, live = figures.get("dead_rows"), figures.get("live_rows")
     if not dead or live is None:
         return None
-    allowed = _setting(case, measurement, "vacuum_threshold", 50)
-    allowed += _setting(case, measurement, "vacuum_scale_factor", 0.2) * live
+    allowed = _allowed(case, measurement, live)
     if dead <= case.limit("max_overdue", measurement).value * allowed:
         return None
     return _Dead(dead, live, allowed)
+
+
+def _allowed(case: Case, measurement: Measurement, live: float) -> float:
+    """How many dead rows autovacuum lets there be."""
+    return _setting(case, measurement, "vacuum_threshold", 50) + live * _setting(
+        case, measurement, "vacuum_scale_factor", 0.2
+    )
+
+
+_ROW_BYTES: Final = 32
+"""Beside its values: a header of 24, a pointer of 4, and what alignment takes."""
+
+
+def _free_bytes(case: Case, measurement: Measurement) -> float | None:
+    """The bytes of neither live rows nor dead ones that autovacuum lets there be; None if they are not most of the
+    table, or not known.
+    """
+    status, options = measurement.status, measurement.options or {}
+    held, live = (status.figures.get(name) if status else None for name in ("heap_bytes", "live_rows"))
+    if status is None or not held or live is None or options.get("timescaledb.compress") == "true":
+        return None
+    if live and not status.widths:
+        return None
+    row = (_ROW_BYTES + sum(status.widths.values())) * 100 / float(options.get("fillfactor", 100))
+    free = held - (live + _allowed(case, measurement, live)) * row
+    least = max(case.limit("max_free_ratio", measurement).value * held, case.limit("min_free_bytes", measurement).value)
+    return free if free > least else None
+
+
+def _emptied(case: Case, measurement: Measurement, free: float) -> Finding:
+    figures = measurement.status.figures if measurement.status else {}
+    held, live = figures["heap_bytes"], figures["live_rows"]
+    of = "Drop whole partitions" if measurement.partitioning else "Partition the table by time, and drop partitions,"
+    how = "bytes of the table without those of its live rows, by the statistics of its columns"
+    return Finding(
+        subject=subject_of(measurement),
+        message=f"{percent(free / held)} of the table is empty: it has {size(round(held))} for {number(round(live))} "
+        "live rows.",
+        impact=costs.of_bytes(case, measurement, free, how=how, is_row_data=False),
+        fix="A plain VACUUM keeps that for new rows. VACUUM FULL, which locks the table, or pg_repack returns it to "
+        f"the disk. {of} instead of deleting rows by their age: that leaves nothing.",
+        observed=round(live),
+        unit="live rows",
+        evidence=(
+            Evidence("bytes of the table", size(round(held))),
+            Evidence("live rows", number(round(live))),
+            Evidence("bytes that could be returned", size(round(free))),
+        ),
+        facts=("table_status", "storage", "options", "server_status"),
+    )
 
 
 def _setting(case: Case, measurement: Measurement, name: str, default: float) -> float:
@@ -106,7 +168,7 @@ def _setting(case: Case, measurement: Measurement, name: str, default: float) ->
     return default if status is None else status.settings.get(f"autovacuum_{name}", default)
 
 
-def _finding(case: Case, measurement: Measurement, dead: _Dead) -> Finding:
+def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | None) -> Finding:
     status, storage = measurement.status, measurement.storage
     bytes_ = storage.data_bytes if storage else None
     why, fix = _why(case, measurement)
@@ -119,10 +181,14 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead) -> Finding:
         )
         fix += f" {of} instead of deleting rows by their age: that leaves no dead rows."
     how = "the share of dead rows in the table's bytes, beyond what autovacuum lets there be"
+    impact = None
+    if wasted is not None and bytes_ is not None:
+        impact = costs.of_bytes(case, measurement, max(wasted, free or 0.0), how=how, is_row_data=False)
+        impact = replace(impact, per_day=_dying(case, measurement) * bytes_ / (dead.rows + dead.live))
     return Finding(
         subject=subject_of(measurement),
         message=f"{number(dead.rows)} dead rows, {percent(dead.share)} of all: {why}.",
-        impact=None if wasted is None else costs.of_bytes(case, measurement, wasted, how=how, is_row_data=False),
+        impact=impact,
         fix=fix,
         observed=dead.rows,
         unit="dead rows",
@@ -135,6 +201,22 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead) -> Finding:
         ),
         facts=("table_status", "storage", "options", "server_status"),
     )
+
+
+def _dying(case: Case, measurement: Measurement) -> float:
+    """How many rows are deleted or updated a day, if nothing frees them; 0 if something may."""
+    at = measurement.status.figures.get("vacuumed") if measurement.status else None
+    began = measurement.status.counted_since if measurement.status else None
+    since = began if at is None else datetime.fromtimestamp(at, UTC)
+    if since is None or case.profile.collected_at - since <= _RECENT:
+        return 0.0
+
+    def died(one: Measurement) -> float | None:
+        counters = one.status.counters if one.status else {}
+        return counters.get("rows_deleted", 0.0) + counters.get("rows_updated", 0.0)
+
+    rate = costs.counted_a_day(case, measurement, died)
+    return rate.per_day if rate else 0.0
 
 
 def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
