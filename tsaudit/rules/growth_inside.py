@@ -19,7 +19,6 @@ from tsaudit.text import listed, many, number, percent
 
 _MAIN: Final = 0.5
 """Share of the growth from which on one measurement, one tag, or the new measurements are the cause."""
-_MOST_ASKED: Final = 50
 _ALIKE: Final = 0.2
 """How far the series of a measurement may differ from those of the one it replaces, as a share."""
 
@@ -110,7 +109,7 @@ def _of_new(subject: Subject, new: Sequence[_Part], growth: float, found: Cause)
 def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, found: Cause) -> Cause | None:
     """The tag that grows in most of the measurements."""
     by_tag: dict[str, list[float]] = defaultdict(list)
-    for part in parts[:_MOST_ASKED]:
+    for part in parts:
         cause = cause_of(case, part.measurement, part.before, onset) if part.before else None
         if cause is not None and cause.tag is not None and cause.share is not None:
             by_tag[cause.tag].append(part.added * cause.share)

@@ -24,6 +24,7 @@ from tsaudit.model.profile import (
     SeriesSince,
     ServerStatus,
     TagSets,
+    Turnover,
     ValuesKind,
     ValuesOverTime,
 )
@@ -285,6 +286,32 @@ def test_values_of_sources_that_others_replace_cost_nothing() -> None:
     pods = a_tag("pod", 1_500, recurring=0.0, reports=Reports(12.0, 96.0, lasting_ratio=0.9))
     (finding,) = run_rule(rule, a_profile(a_measurement("cpu", 1_500, tags=(pods,)), engine="influxdb1")).findings
     assert (finding.severity, finding.impact) == ("note", None)
+
+
+def _spread(measurements: int, values: int, *, shared: bool) -> Profile:
+    """A tag whose values come and go, a few in each of many measurements: the same in each, or others."""
+    seen = Turnover(("unit",), 1, first=4, again=0, new=4, lasting_ratio=0.0, hours=40.0, source=a_source())
+
+    def one(number: int) -> Measurement:
+        first = 0 if shared else number * values
+        words = tuple(f"{place * 7919 % 1_000_003}" for place in range(first, first + values))
+        return a_measurement(f"unit{number}", values, tags=(a_tag("seq", values, words, turnover=seen),))
+
+    return a_profile(*map(one, range(measurements)), engine="influxdb1")
+
+
+@pytest.mark.parametrize(
+    ("measurements", "shared", "expected"),
+    [(60, False, Severity.WARNING), (5, False, Severity.NOTE), (1, False, None), (60, True, None)],
+)
+def test_values_are_counted_in_all_measurements_that_have_the_tag(
+    measurements: int, shared: bool, expected: Severity | None
+) -> None:
+    """18 in each, and 4 new ones: too few to mean anything, but a thousand in all."""
+    found = run_rule(rule, _spread(measurements, 18, shared=shared)).findings
+    assert {finding.severity for finding in found} == ({expected} if expected else set())
+    if expected:
+        assert found[0].message.startswith(f"Tag seq has 18 of {18 * measurements:,} values in {measurements} measur")
 
 
 def _in_timestream(rows: int) -> Profile:

@@ -95,6 +95,9 @@ def _causes(sets: TagSets) -> list[Contribution]:
 
 def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, series: int) -> Draft:
     """Add what the newest rows of a few sources show: of all series that are equal but for these tags."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     most = min(_SOURCES, int(MOST_SERIES * max(without.series_left, 1) / series))
     sources = list(_sources(draft, _others(draft, without)))[:most]
     window = draft.measurement.own_window or runner.window
@@ -104,6 +107,9 @@ def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, seri
     if read is None or not read[0].num_rows:
         return draft
     source = runner.source("row_slice", How.SAMPLED, f"the newest rows of {many(len(sources), 'source')}")
+    oldest = pc.min(read[0].column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
+    known = replace(draft.measurement, first_time=min(draft.measurement.first_time or oldest, oldest))
+    draft = replace(draft, measurement=known)
     columns = {tag.key: read[0].column(1 + place) for place, tag in enumerate(draft.tags)}
     return _with_turnover(draft, without, columns, read[0].column(0), source)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
+from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
 from tsaudit.rules.series_estimate import MAX_VALUES, series_evidence, values_limit
@@ -94,8 +96,12 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     - IDs as tags, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
+    together = _together(case)
     for measurement in case.measurements:
-        reasons = {tag.key: _reason(case, measurement, tag) for tag in _evaluated(case, measurement)}
+        reasons = {
+            tag.key: _reason(case, measurement, tag, together[measurement.database, tag.key])
+            for tag in _evaluated(case, measurement)
+        }
         found = [tag for tag in measurement.tags if reasons.get(tag.key)]
         for tag in found:
             if reason := reasons[tag.key]:
@@ -110,6 +116,39 @@ def _evaluated(case: Case, measurement: Measurement) -> Iterator[Tag]:
             yield tag
 
 
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """A tag in all measurements of a database: what one writer adds to each of them."""
+
+    measurements: int
+    values: float
+    """Distinct ones in all of them, as far as the values read tell which they share."""
+    turnover: Turnover | None
+    """Of all of them; None if none is known."""
+
+
+def _together(case: Case) -> dict[tuple[str, str], _Together]:
+    """By database and tag key."""
+    found: dict[tuple[str, str], list[Tag]] = defaultdict(list)
+    for measurement in case.measurements:
+        for tag in _evaluated(case, measurement):
+            found[measurement.database, tag.key].append(tag)
+    return {at: _summed(tags) for at, tags in found.items()}
+
+
+def _summed(tags: Sequence[Tag]) -> _Together:
+    values, read = sum(tag.values.value for tag in tags if tag.values), sum(len(tag.sample) for tag in tags)
+    own = len({value for tag in tags for value in tag.sample}) / read if read and len(tags) > 1 else 1.0
+    seen = [tag.turnover for tag in tags if tag.turnover]
+    turnover = seen[0] if seen else None
+    if turnover and len(seen) > 1:
+        first, again, new = (sum(counts) for counts in zip(*((t.first, t.again, t.new) for t in seen), strict=True))
+        turnover = replace(turnover, first=first, again=again, new=new)
+    return _Together(len(tags), own * values, turnover)
+
+
+_SPREAD = 2
+"""Times the values of one measurement in all of them: fewer are mostly the same."""
 _SHORTEST_H = 6
 """Sources that report every few hours are seen twice in this time."""
 _TOMORROW = "; whether they occur again will show with the next audit"
@@ -151,13 +190,19 @@ def _is_written_once(case: Case, tag: Tag) -> bool:
     return read is not None and read.per_value < _REPORTS and not fleets.is_fleet(tag) and _keeps_coming(case, tag)
 
 
-def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
-    """Why the tag is reported, with the observed value and the limit; None if it is not reported."""
+def _reason(case: Case, measurement: Measurement, tag: Tag, together: _Together) -> tuple[str, float, Limit] | None:
+    """Why the tag is reported, with the observed value and the limit; None if it is not reported.
+
+    `together`: the tag in all measurements of the database, which together are as many as it takes.
+    """
     from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import kind_descriptions, shapes
 
     assert tag.values is not None
     values, said = tag.values.value, values_of(tag.values)
+    if together.values >= _SPREAD * values:
+        values = round(together.values)
+        said = f"{number(tag.values.value)} of {number(values)} values in {many(together.measurements, 'measurement')}"
     kind, known = shapes.classify(tag.sample).kind, tag.over_time
     ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
     looks = f" shaped like IDs ({kind_descriptions.of_kind(kind)})" if kind in shapes.IDENTIFIER_KINDS else ""
@@ -175,12 +220,12 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
         return f"{said}{looks}{guess}", values, limit
     limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value and not fleet:
-        ratio = values / rows.value
+        ratio = tag.values.value / rows.value
         if ratio > limit.value:
             each = number(round(1 / ratio))
             again = "hardly any is used again" if ratio > 0.5 else f"each in {each} of them on average"
             early = _TOMORROW if _is_too_early(case, tag) else ""
-            return f"{values_of(tag.values)} in {many(rows.value, 'row')}, {again}{early}", ratio, limit
+            return f"{said} in {many(rows.value, 'row')}, {again}{early}", ratio, limit
     limit = case.limit("min_values", measurement)
     if values >= limit.value and ends == "unknown" and known and _is_written_once(case, tag):
         new = number(known.new_values or 0)
@@ -192,9 +237,14 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
             values,
             limit,
         )
-    if fleets.keeps_coming(tag) and ends != "bounded" and values > case.limit("min_coming", measurement).value:
-        return f"{said}{looks}, and {_coming(tag)}", values, case.limit("min_coming", measurement)
-    limit = values_limit(case, measurement)
+    if (
+        fleets.keeps_coming(replace(tag, turnover=together.turnover))
+        and tag.turnover
+        and ends != "bounded"
+        and values > case.limit("min_coming", measurement).value
+    ):
+        return f"{said}{looks}, and {_coming(tag.turnover)}", values, case.limit("min_coming", measurement)
+    limit, values = values_limit(case, measurement), tag.values.value
     if limit.value and values >= case.harm.limit_warning * limit.value:
         return f"{values_of(tag.values)}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
@@ -205,9 +255,7 @@ def _is_replaced(case: Case, measurement: Measurement, tag: Tag) -> bool:
     return tag.recurring is not None and tag.recurring < case.limit("min_recurring", measurement).value
 
 
-def _coming(tag: Tag) -> str:
-    seen = tag.turnover
-    assert seen is not None
+def _coming(seen: Turnover) -> str:
     same = f" for the same {listed(seen.by)}" if seen.by else ""
     again = number(seen.again) if seen.again else "none"
     return (
