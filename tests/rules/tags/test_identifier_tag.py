@@ -314,6 +314,17 @@ def test_values_are_counted_in_all_measurements_that_have_the_tag(
         assert found[0].message.startswith(f"Tag seq has 18 of {18 * measurements:,} values in {measurements} measur")
 
 
+def test_measurement_in_which_the_values_recur_is_left_out_of_what_the_others_have() -> None:
+    """JMeter's threads have one transaction, `all`; its samples have one for each request."""
+    steady = Turnover(("unit",), 1, first=1, again=1, new=0, lasting_ratio=0.0, hours=40.0, source=a_source())
+    profile = _spread(60, 18, shared=False)
+    threads = a_measurement("threads", 1, tags=(a_tag("seq", 1, ("all",), turnover=steady),))
+    (finding,) = run_rule(rule, dataclasses.replace(profile, measurements=(*profile.measurements, threads))).findings
+    assert finding.subject.measurement != "threads"
+    assert "threads" not in finding.message
+    assert "59 more" in finding.message
+
+
 def _in_timestream(rows: int) -> Profile:
     """Records of 48 bytes, of which the ID takes 37."""
     measurement = a_measurement(

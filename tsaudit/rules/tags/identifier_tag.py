@@ -98,10 +98,10 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     """
     together = _together(case)
     for measurement in case.measurements:
-        reasons = {
-            tag.key: _reason(case, measurement, tag, together[measurement.database, tag.key])
-            for tag in _evaluated(case, measurement)
-        }
+        reasons = {}
+        for tag in _evaluated(case, measurement):
+            here = together[measurement.database, tag.key] if _comes_and_goes(tag) else _summed([tag])
+            reasons[tag.key] = _reason(case, measurement, tag, here)
         found = [tag for tag in measurement.tags if reasons.get(tag.key)]
         for tag in found:
             if reason := reasons[tag.key]:
@@ -131,9 +131,14 @@ def _together(case: Case) -> dict[tuple[str, str], _Together]:
     """By database and tag key."""
     found: dict[tuple[str, str], list[Tag]] = defaultdict(list)
     for measurement in case.measurements:
-        for tag in _evaluated(case, measurement):
+        for tag in filter(_comes_and_goes, _evaluated(case, measurement)):
             found[measurement.database, tag.key].append(tag)
     return {at: _summed(tags) for at, tags in found.items()}
+
+
+def _comes_and_goes(tag: Tag) -> bool:
+    """Whether its values may come and go in this measurement, whatever they do in others."""
+    return tag.turnover is None or 2 * tag.turnover.again <= tag.turnover.first
 
 
 def _summed(tags: Sequence[Tag]) -> _Together:
