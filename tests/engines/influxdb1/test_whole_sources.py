@@ -95,6 +95,22 @@ def test_statements_that_each_server_counts_are_a_list(influxd: Influxd) -> None
     assert found.get(("TAG001", "query")) is Severity.NOTE
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_fleet_on_its_first_day_is_judged_by_the_next_audit(influxd: Influxd, rounds: int) -> None:
+    """Its sensors report one after the other, so that each row of an area is of another one at first."""
+    rows = [
+        Row(
+            NOW - at * timedelta(minutes=30) - timedelta(seconds=1 + sensor / 2),
+            {"area": f"a{sensor % 9}", "sensor": f"web{sensor}"},
+            {"v": 1.0},
+        )
+        for at in range(rounds)
+        for sensor in range(3_000)
+    ]
+    _, found = audited(rows, influxd)
+    assert set(found.values()) <= {Severity.NOTE}
+
+
 @pytest.mark.parametrize("interval", [timedelta(minutes=15), timedelta(hours=12)])
 def test_fleet_is_no_finding(influxd: Influxd, interval: timedelta) -> None:
     """Whether it reports often or seldom."""

@@ -67,7 +67,15 @@ def recurs(tag: Tag) -> bool:
     seen = tag.turnover
     if seen is None or seen.hours < _SHORTEST_H:
         return False
-    return seen.again >= _RECURRING * seen.first > 0 and seen.new <= _FEW_NEW * seen.first
+    return seen.again >= _RECURRING * seen.first > 0 and levels_off(tag)
+
+
+def levels_off(tag: Tag) -> bool:
+    """Whether sources that are read whole have hardly a new value in the end, however few times they had each.
+
+    False also if no whole sources were read.
+    """
+    return tag.turnover is not None and tag.turnover.new <= _FEW_NEW * tag.turnover.first
 
 
 def keeps_coming(tag: Tag) -> bool:

@@ -154,6 +154,8 @@ def _summed(tags: Sequence[Tag]) -> _Together:
 
 _SPREAD = 2
 """Times the values of one measurement in all of them: fewer are mostly the same."""
+_WHOLE_H = 2
+"""Sources that report each hour are seen twice in this time."""
 _SHORTEST_H = 6
 """Sources that report every few hours are seen twice in this time."""
 _TOMORROW = "; whether they occur again will show with the next audit"
@@ -166,7 +168,10 @@ def _is_too_early(case: Case, tag: Tag) -> bool:
     from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import shapes
 
-    if shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS or fleets.keeps_coming(tag):
+    if shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS:
+        return False
+    # A fleet that reports each hour, one after the other, has each for the first time until the hour is over.
+    if fleets.keeps_coming(tag) and tag.turnover and tag.turnover.hours >= _WHOLE_H:
         return False
     read, known = tag.reports, tag.over_time
     if read is None or read.hours >= _SHORTEST_H or read.per_value >= _REPORTS:
@@ -226,7 +231,8 @@ def _reason(case: Case, measurement: Measurement, tag: Tag, together: _Together)
     limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value and not fleet:
         ratio = tag.values.value / rows.value
-        if ratio > limit.value:
+        # What is used a few times leaves room for others, up to the last rows read.
+        if ratio > limit.value and not fleets.levels_off(tag):
             each = number(round(1 / ratio))
             again = "hardly any is used again" if ratio > 0.5 else f"each in {each} of them on average"
             early = _TOMORROW if _is_too_early(case, tag) else ""
