@@ -109,5 +109,6 @@ def _beyond_the_limit(impact: Impact) -> str:
 def _without_it(impact: Impact) -> str:
     if impact.days_left is None:
         return "It stays broken until somebody fixes it."
-    then = "rows are rejected" if impact.is_enforced else "rows land where they do not belong"
-    return f"In {_in_days(impact.days_left)}, {then}."
+    then = "rows land where they do not belong" if impact.is_enforced is False else "rows are rejected"
+    unless = ", unless somebody makes room for them" if impact.is_enforced is None else ""
+    return f"In {_in_days(impact.days_left)}, {then}{unless}."

@@ -50,9 +50,11 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     What fails is a mechanism that the database declares, and costs more than a note:
 
     - The last range of time ends within 14 days, or has ended, and rows still come, or came until it did. Without a
-      default partition, later rows are rejected. Where the previous audit saw an earlier end, somebody makes
-      partitions, and nothing is reported. Where two ranges fit into the 14 days, a job or a trigger has to make them:
-      then it is reported when less than two are left, and an audit, longer ago than one takes, saw the same end.
+      default partition, later rows are rejected. That is critical once rows stopped where the range ended: before, the
+      program that writes may make the next partition with its first row, and nothing in the catalog tells. Where the
+      previous audit saw an earlier end, somebody makes partitions, and nothing is reported. Where two ranges fit into
+      the 14 days, a job or a trigger has to make them: then it is reported when less than two are left, and an audit,
+      longer ago than one takes, saw the same end.
     - The default partition of a table by time contains rows, and more of them than the previous audit saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
 
@@ -143,7 +145,12 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         return
     later = f"later rows go to the default partition {rest.name}" if rest else "nothing takes later rows"
     ended = "ended" if left < 0 else "ends"
-    fails = replace(_FAILS, days_left=max(left, 0.0), is_enforced=rest is None)
+    # The program that writes may make the next one with its first row: until rows stop where the last range ended,
+    # nothing shows that any is rejected.
+    stopped = _stopped(measurement, end) and left < 0
+    fails = replace(
+        _FAILS, days_left=max(left, 0.0), is_enforced=None if rest is None and not stopped else rest is None
+    )
     yield _Trouble(
         f"the last partition {ended} on {end.date()}, and {later}",
         "Make partitions ahead of time, best by a job that runs long before the last one ends.",
@@ -177,7 +184,13 @@ def _is_written(case: Case, measurement: Measurement, end: datetime) -> bool:
     last = measurement.last_time
     if last is None or case.profile.window.end - last <= timedelta(days=_QUIET_DAYS):
         return True
-    return timedelta() <= end - last <= timedelta(days=1)
+    return _stopped(measurement, end)
+
+
+def _stopped(measurement: Measurement, end: datetime) -> bool:
+    """Whether the last row came shortly before this."""
+    last = measurement.last_time
+    return last is not None and timedelta() <= end - last <= timedelta(days=1)
 
 
 def _rest_of(cut: Partitioning) -> Partition | None:
