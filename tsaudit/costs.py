@@ -5,6 +5,7 @@ Only avoidable cost counts: what would not be there if the writer did right. A s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -159,34 +160,79 @@ def database_series(case: Case, measurement: Measurement) -> int | None:
 
 def of_family(case: Case, database: str, names: Collection[str]) -> Impact | None:
     """What a family of measurements costs, of which one would do; None where they cost nothing worth counting."""
-    engine = case.engine
+    engine, members = case.engine, [m for m in case.profile.measurements if m.database == database and m.name in names]
+    per_day = _names_a_day(case, database, names)
+    if per_day is None:
+        per_day = 0.0 if engine.has_series_index else _begun_a_day(case, members)
     if engine.has_costly_measurements:
-        how = "measurements, each of which takes memory in every shard, and which no query reads together"
-        kept = next(kept_days(case, m) for m in case.profile.measurements if m.database == database)
-        unit, per_day = f"{engine.words.measurement}s", _names_a_day(case, database, names)
-        return Impact(Currency.FAMILY, now=len(names), per_day=per_day, kept_days=kept, unit=unit, how=how)
-    if engine.measurement_bytes is None:
+        return Impact(
+            Currency.FAMILY,
+            now=len(names),
+            per_day=per_day,
+            kept_days=next((kept_days(case, m) for m in members), None),
+            unit=f"{engine.words.measurement}s",
+            how=engine.measurement_price,
+        )
+    if engine.measurement_bytes is None or not members:
         return None
-    whole = _database_bytes(case, database)
-    avoidable = (len(names) - 1) * engine.measurement_bytes
+    indexes = sum(1 if m.indexes is None else len(m.indexes) for m in members) / len(members)
+    each, whole = engine.measurement_bytes + indexes * (engine.index_bytes or 0.0), _database_bytes(case, database)
+    avoidable = (len(names) - 1) * each
     return Impact(
         Currency.BYTES,
         now=avoidable,
         whole=None if whole is None else max(whole, avoidable),
+        per_day=per_day * each,
         how=engine.measurement_price,
     )
 
 
-def _names_a_day(case: Case, database: str, names: Collection[str]) -> float:
-    """How many of the names are new since the previous audit, a day; 0 if there was none."""
+def _names_a_day(case: Case, database: str, names: Collection[str]) -> float | None:
+    """How many of the names are new since the previous audit, a day; None if there was none."""
     previous = case.timeline.previous
     if previous is None or not previous.all_listed(database):
-        return 0.0
+        return None
     before = {m.name for m in previous.measurements if m.database == database}
     if not before:
-        return 0.0
+        return None
     new = sum(name not in before for name in names)
     return _rate(new, case.profile.collected_at - previous.collected_at, "").per_day
+
+
+_FOUNDERS: Final = 0.1
+"""Part of the time in which those begin that were there from the beginning, as far as is known."""
+_FEWEST_ROWS: Final = 10
+"""Rows, in the mean time between which the first one is late: a table that began before would have had some."""
+
+
+def _begun_a_day(case: Case, members: Sequence[Measurement]) -> float:
+    """How many measurements of a family are added each day, by their first rows: those of the last weeks count. 0 for
+    periods, of which the oldest may be dropped.
+    """
+    from tsaudit.analysis.shapes.periods import period_families
+
+    firsts = {m.name: m.first_time for m in members if m.first_time is not None}
+    if not firsts or any(m.retention or any(i.expires_s is not None for i in m.indexes or ()) for m in members):
+        return 0.0
+    end = case.profile.window.end
+    if any(period_families([m.name for m in members], now=end)):
+        return 0.0
+    start = max(min(firsts.values()), end - timedelta(days=_SLOPE_OF_DAYS))
+    days = max((end - start) / timedelta(days=1), 1.0)
+    begun = [
+        m
+        for m in members
+        if m.first_time is not None and (m.first_time - start) / timedelta(days=1) > max(_FOUNDERS * days, _gap_days(m))
+    ]
+    return len(begun) / len(firsts) * len(members) / ((1 - _FOUNDERS) * days)
+
+
+def _gap_days(measurement: Measurement) -> float:
+    """For how long a measurement may be without a row."""
+    first, last, rows = measurement.first_time, measurement.last_time, measurement.rows
+    if first is None or last is None or rows is None or rows.value < _FEWEST_ROWS:
+        return math.inf
+    return _FEWEST_ROWS * ((last - first) / timedelta(days=1)) / rows.value
 
 
 def _database_bytes(case: Case, database: str) -> float | None:

@@ -255,11 +255,13 @@ class Engine:
     has_shards: bool = False
     """Whether it keeps a database in files by time, each of which takes memory: a fact `database_bytes` counts them."""
     has_costly_measurements: bool = False
-    """Each measurement takes memory in an index, so that a family of a thousand is a cost."""
+    """Each measurement takes memory, or open files, so that a family of a thousand is a cost."""
     measurement_bytes: float | None = None
     """Bytes on disk of a measurement with hardly any rows; None if it takes none worth counting."""
+    index_bytes: float | None = None
+    """Bytes on disk of an index of such a measurement."""
     measurement_price: str = ""
-    """What `measurement_bytes` rests on."""
+    """What a measurement costs by itself, and what that rests on."""
     repeats_texts: bool = False
     """Each row stores the whole text, however many others have the same."""
     row_bytes: float | None = None

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import Row, Table, times
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, planned, run_rule, table
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import MeasureName, MeasureNames, Profile, TableKind
+from tsaudit.model.profile import Index, MeasureName, MeasureNames, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name as rule
@@ -368,3 +368,79 @@ def test_names_that_are_added_every_day_are_judged_by_what_they_will_be(
     )
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=earlier)).findings
     assert finding.severity is severity
+
+
+def _begun(engine: str, days: Sequence[float], rows: int = 500, **settings: Any) -> Profile:
+    """Tables or collections named by an ID, whose first rows are so many days old."""
+    members = [
+        a_measurement(
+            f"shipment_{name}",
+            rows=a_count(rows),
+            first_time=NOW - timedelta(days=ago),
+            last_time=NOW - timedelta(days=ago / 9),
+            **settings,
+        )
+        for name, ago in zip(_containers(len(days), "{}"), days, strict=True)
+    ]
+    return a_profile(*members, engine=engine)
+
+
+STEADILY = [2 * n / 225 for n in range(1, 226)]
+"""225 in two days."""
+
+
+@pytest.mark.parametrize(
+    ("days", "rows", "expected"),
+    [
+        (STEADILY, 500, Severity.WARNING),
+        ([90 * ago for ago in STEADILY], 500, Severity.NOTE),
+        # All at once, two days ago.
+        ([2.0 - n / 10_000 for n in range(225)], 500, Severity.NOTE),
+        # They may have been empty for longer.
+        (STEADILY, 8, Severity.NOTE),
+    ],
+)
+def test_names_that_are_added_are_judged_on_the_first_audit(days: list[float], rows: int, expected: Severity) -> None:
+    (finding,) = run_rule(rule, _begun("mongodb", days, rows)).findings
+    assert finding.severity is expected
+    assert finding.impact is not None
+    assert finding.impact.unit == "collections"
+    if days is STEADILY and rows > 10:
+        assert finding.impact.per_day == pytest.approx(112, rel=0.02)
+
+
+def test_first_rows_say_nothing_of_periods() -> None:
+    """The oldest may be dropped, each day."""
+    began = {f"visits_{NOW - timedelta(days=ago):%Y_%m_%d}": NOW - timedelta(days=ago) for ago in range(60)}
+    tables = [
+        a_measurement(name, rows=a_count(500), first_time=at, last_time=at + timedelta(hours=23))
+        for name, at in began.items()
+    ]
+    (finding,) = run_rule(rule, a_profile(*tables, engine="duckdb")).findings
+    assert finding.impact is not None
+    assert finding.impact.per_day == 0
+
+
+def test_first_documents_say_nothing_where_older_ones_expire() -> None:
+    ttl = Index("at_1", "btree", ("at",), unique=False, constraint=False, partial=False, expires_s=172_800)
+    (finding,) = run_rule(rule, _begun("mongodb", STEADILY, indexes=(ttl,))).findings
+    assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    ("days", "keys", "expected"),
+    [
+        # 225 x (266 + 262) kB.
+        ([9.0] * 225, 1, Severity.WARNING),
+        ([9.0] * 225, 0, Severity.NOTE),
+        (STEADILY, 0, Severity.WARNING),
+    ],
+)
+def test_tables_are_priced_with_their_keys_and_at_the_rate_of_their_number(
+    days: list[float], keys: int, expected: Severity
+) -> None:
+    key = Index("pk", "art", ("time",), unique=True, constraint=True, partial=False)
+    (finding,) = run_rule(rule, _begun("duckdb", days, indexes=(key,) * keys)).findings
+    assert finding.severity is expected
+    assert finding.impact is not None
+    assert finding.impact.now == 224 * (266_000 + keys * 262_000)

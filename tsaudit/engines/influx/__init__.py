@@ -22,6 +22,7 @@ class InfluxEngine(Engine):
     has_series_index = True
     has_costly_series = True
     has_costly_measurements = True
+    measurement_price = "measurements, each of which takes memory in every shard, and which no query reads together"
     has_shards = True
     series_price = (
         "600 B of heap for each series, 110 B for each further tag, 300 B if it differs in nearly all series: measured "

@@ -19,8 +19,9 @@ class Postgresql(SqlEngine):
     """PostgreSQL and TimescaleDB."""
 
     name = "postgresql"
-    measurement_bytes = 26_000
-    measurement_price = "26 kB of disk for each table with an index, 4 files: measured on PostgreSQL 15"
+    measurement_bytes = 16_000
+    index_bytes = 10_000
+    measurement_price = "16 kB of disk for each table, and 10 kB for each index: measured on PostgreSQL 15"
     example_url = "postgresql://tsaudit@localhost:5432/{name}"
     extra = "postgresql"
     keywords = ("postgresql/keywords.txt",)

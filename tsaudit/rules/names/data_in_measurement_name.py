@@ -63,9 +63,10 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     In SQL databases, at least `min_names` tables of series or events are reported if they have the same columns, and
     names that differ only in a period, or several measured values and names that differ only in data or in one word,
     such as a table per site. Tables of the same readings at several resolutions are not. More than `max_family` tables
-    are reported whatever their columns are. A family costs memory on InfluxDB 1 and 2, and space for each table in SQL
-    databases. Families that contain the same data count together, and with the names that are added until the horizon
-    at the rate since the audit before.
+    are reported whatever their columns are. A family costs memory on InfluxDB 1 and 2, open files on MongoDB, and space
+    for each table and its indexes in SQL databases. Families that contain the same data count together, and with the
+    names that are added until the horizon at the rate since the audit before; before there is one, at the rate at which
+    the first rows of the tables, or documents of the collections, were written.
 
     ## Why it matters
 
