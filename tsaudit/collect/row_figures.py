@@ -441,16 +441,28 @@ _MOST_COUNTED: Final = 8
 
 
 def repeats(
-    tags: Mapping[str, pa.ChunkedArray], fields: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
+    tags: Mapping[str, pa.ChunkedArray],
+    fields: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray,
+    source: Source,
+    times_us: pa.ChunkedArray | None = None,
 ) -> Repeats:
-    """The number of rows that duplicate another one. Rows without a time are left out."""
+    """The number of rows that duplicate another one, and what was lost of them. Rows without a time are left out.
+
+    `times_us`: the times in microseconds, if they are known.
+    """
+    from tsaudit.analysis.rows.collisions import lost_ratio
+
     timed = times.is_valid()
     key = [column.filter(timed) for column in (times, *tags.values())]
     rest = [column.filter(timed) for column in fields.values()]
     rows = len(key[0])
     keys = len(np.unique(series_of_rows(key, rows)))
     whole = len(np.unique(series_of_rows([*key, *rest], rows)))
-    return Repeats(rows, rows - keys, rows - whole, source)
+    lost = None
+    if times_us is not None and keys == rows:
+        lost = lost_ratio(series_of_rows(key[1:], rows), times_us.filter(timed).fill_null(1).to_numpy())
+    return Repeats(rows, rows - keys, rows - whole, source, lost)
 
 
 def rows_apart(

@@ -222,7 +222,7 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
             for field in draft.fields
         ),
         point_sample=sampled_points,
-        repeats=repeats(tags, values, times, source),
+        repeats=repeats(tags, values, times, source, times_us),
         rows_apart=_apart(runner, draft, times, times_us, source),
     )
     return replace(draft, measurement=known)

@@ -137,6 +137,22 @@ def loss(measurement: Measurement, *, is_certain: bool = True) -> Impact | None:
     return Impact(Currency.OVERWRITTEN, now=lost, whole=stored.rows if is_certain else None, how=how)
 
 
+_RANDOM_LOSS: Final = 0.05
+"""Share of the rows that were overwritten, by the odds: less may be because they did not come quite at random."""
+
+
+def loss_by_odds(measurement: Measurement) -> Impact | None:
+    """The rows that others of the same second overwrote in memory, where nothing is left of them; for a table of
+    events. None if it is not likely. How many of how many are gone, nobody knows exactly.
+    """
+    found, rows = measurement.repeats, measurement.rows
+    if found is None or found.lost_ratio is None or found.lost_ratio < _RANDOM_LOSS or rows is None:
+        return None
+    lost = rows.value * found.lost_ratio / (1 - found.lost_ratio)
+    how = "the share of the seconds that have a row, if events come at random: at least as many had more than one"
+    return Impact(Currency.OVERWRITTEN, now=round(lost), how=how)
+
+
 def primary_key(measurement: Measurement) -> tuple[str, ...]:
     """Its columns in its order; by name where the order is not known."""
     key = next((i for i in measurement.indexes or () if i.kind == "primary"), None)

@@ -166,6 +166,10 @@ class Repeats:
     identical: int
     """Of these, the rows that are the same in all other columns, too."""
     source: Source
+    lost_ratio: float | None = None
+    """Share of the rows written, 0 to 1, that others of the same second overwrote, if they are events that come at
+    random; see `analysis.rows.collisions`. None if times are finer than seconds, or rows do not come like that.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 import random
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from tests.builders import NOW, a_count, a_field, a_source, a_tag
-from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings, stored
+from tests.planning.places import Place
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unnecessary_deduplication import unnecessary_deduplication as rule
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.impact import Currency
-from tsaudit.model.profile import FieldRhythm, How, Measurement, Ratio, Rhythms
+from tsaudit.model.profile import FieldRhythm, How, Measurement, Ratio, Repeats, Rhythms
 from tsaudit.model.subject import Subject
 
 
@@ -136,3 +140,40 @@ def test_addresses_of_clients_show_events_unless_each_source_has_its_own() -> No
     for constant, count in ((0.0, 1), (1.0, 0)):
         address = dataclasses.replace(a_text("peer", addresses), constant_ratio=Ratio(constant, a_source()))
         assert len(findings(rule, _table(1_250_000, fields=(address,)))) == count
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(None, Severity.NOTE), (0.049, Severity.NOTE), (0.05, Severity.WARNING)]
+)
+def test_severity_where_only_the_odds_tell_what_was_lost(share: float | None, expected: Severity) -> None:
+    seen = Repeats(3_000, 0, 0, a_source(), share)
+    for in_files in (None, 1_000_000):
+        finding = _one(_table(in_files, repeats=seen))
+        assert finding.severity is expected
+        assert (finding.impact is None) is (expected is Severity.NOTE)
+    if share == 0.05:
+        assert "about 52,632 rows of the same key and second must have been overwritten" in finding.message
+
+
+def _lines(dirty: bool) -> Dataset:
+    """8,000 lines of two services in 20 minutes: their times are whole seconds, and a row replaces another one."""
+    chance = random.Random(6)
+    start = NOW - timedelta(minutes=20)
+    rows = {}
+    for number in range(8_000):
+        at = start + timedelta(seconds=chance.randrange(1_200), milliseconds=0 if dirty else number % 1_000)
+        service = chance.choice(("shop", "blog"))
+        rows[at, service] = Row(at, {"service": service}, {"message": LINES[number % len(LINES)]})
+    return dataset(Table("lines", ("service",), {"message": "string"}, list(rows.values()), key=("time", "service")))
+
+
+@pytest.mark.parametrize(("dirty", "lost"), [(True, 5_600), (False, None)])
+def test_lines_that_were_overwritten_in_memory(greptimedb: Any, dirty: bool, lost: int | None) -> None:
+    _, result = Place(write(_lines(dirty), "greptimedb", greptimedb)).audited()
+    (finding,) = (found for rule, found in result.findings() if rule.code == "STO009")
+    if lost is None:
+        assert finding.impact is None
+    else:
+        assert finding.severity is Severity.WARNING
+        assert finding.impact is not None
+        assert finding.impact.now == pytest.approx(lost, rel=0.1)

@@ -9,6 +9,7 @@ from tsaudit.engines.greptimedb.tables import (
     deduplicates,
     event_columns,
     loss,
+    loss_by_odds,
     option,
     overwritten,
     sources_outside_key,
@@ -27,7 +28,7 @@ from tsaudit.text import listed, many, number, percent
     costs={Currency.OVERWRITTEN},
     guidelines=("E2", "E9"),
     requires={"options", "columns"},
-    uses={"field_values", "stored_rows", "null_counts"},
+    uses={"field_values", "stored_rows", "null_counts", "repeats"},
     # These say why rows of one key and time were written.
     follows_from={"STO009": Reach.SUBJECT, "STO011": Reach.SUBJECT},
     thresholds=(
@@ -44,8 +45,8 @@ def overwritten_rows(case: Case) -> Iterator[Finding]:
     stored rows were overwritten by others with the same key and time.
 
     Rows are lost if files contain rows that a query does not return, which `information_schema.ssts_manifest` shows
-    from version 1.0 on. Rows that other rows overwrote in memory, before they reached a file, leave no trace. Until a
-    loss has been counted, the finding is a note.
+    from version 1.0 on. Rows that other rows overwrote in memory, before they reached a file, leave no trace; but of
+    events whose times are whole seconds, the odds tell how many there were. Without either, the finding is a note.
 
     With a key, nothing shows whether the rows were the same ones, sent again, or corrections, or those of another
     source. If a text that is called like a device varies within the rows of one key, they are those of several sources:
@@ -120,7 +121,7 @@ def _finding(measurement: Measurement) -> Finding:
         evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
     return Finding(
         subject=subject_of(measurement),
-        impact=loss(measurement),
+        impact=loss(measurement) or (loss_by_odds(measurement) if events else None),
         message="The table has no key and is not append-only: rows with the same time overwrite each other"
         + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
         changes=_changes(measurement, source, bool(events), bool(lost)),
@@ -128,7 +129,7 @@ def _finding(measurement: Measurement) -> Finding:
         observed=lost or None,
         unit="rows" if lost else "",
         evidence=tuple(evidence),
-        facts=("options", "columns", "field_values", "stored_rows", "null_counts"),
+        facts=("options", "columns", "field_values", "stored_rows", "null_counts", "repeats"),
         source=measurement.rows.source if measurement.rows else None,
     )
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, lost_events, overwritten
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, loss, loss_by_odds, lost_events, overwritten
 from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import listed, number, percent
+from tsaudit.text import listed, many, number, percent
 
 _VALUES_PER_ROW: Final = 0.1
 """A lasting source has at least ten rows."""
@@ -24,7 +24,7 @@ _VALUES_PER_ROW: Final = 0.1
     costs={Currency.OVERWRITTEN},
     guidelines=("E9",),
     requires={"options", "field_values"},
-    uses={"stored_rows", "tag_values", "null_counts", "rhythms"},
+    uses={"stored_rows", "tag_values", "null_counts", "rhythms", "repeats"},
     thresholds=(
         Threshold(
             "max_overwritten_ratio",
@@ -41,8 +41,10 @@ def unnecessary_deduplication(case: Case) -> Iterator[Finding]:
     rows were overwritten, also by rows that come irregularly and of which several texts vary within a series, such as
     the lines of an access log; some of these may have been sent again, so that this is never critical. If files show
     that more than `max_overwritten_ratio` of the stored rows were written again, these rows are lost, and they are what
-    the finding costs. Otherwise it is a note: the comparison is useless, but nobody has published what it costs. Rows
-    that were written again and already merged are no longer visible: make sure that nothing sends updates.
+    the finding costs. Rows that were overwritten in memory, or already merged, are no longer visible. Where all times
+    are whole seconds, the odds tell how many there were: if half of the seconds have a row of a source, a quarter of
+    its events are gone. From a twentieth on, this is a warning. Otherwise it is a note: the comparison is useless, but
+    nobody has published what it costs.
 
     ## Why it matters
 
@@ -98,7 +100,12 @@ def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]
     lost, stored = overwritten(measurement), measurement.stored
     limit = case.limit("max_overwritten_ratio", measurement)
     ratio = None if lost is None or stored is None else lost / stored.rows
-    if ratio is None:
+    is_counted = ratio is not None and ratio > limit.value
+    odds = loss_by_odds(measurement) if is_certain and not is_counted else None
+    if odds is not None:
+        said = f"its times are whole seconds, and as many of them have a row that about {many(odds.now, 'row')} of the "
+        said += "same key and second must have been overwritten"
+    elif ratio is None:
         said = "each query compares its rows for duplicates; whether there are any was not measured"
     elif ratio <= limit.value:
         said = "each query compares its rows for duplicates, and their files contain almost none"
@@ -111,15 +118,15 @@ def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]
         )
     return Finding(
         subject=subject_of(measurement),
-        impact=loss(measurement, is_certain=is_certain) if ratio is not None and ratio > limit.value else None,
+        impact=loss(measurement, is_certain=is_certain) if is_counted else odds,
         message=f"The table contains events and is not append-only: {said}.",
         changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
         fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",
-        observed=ratio,
+        observed=None if odds else ratio,
         limit=limit,
         unit=limit.unit,
         samples=events[0].sample[:3],
         evidence=tuple(evidence),
-        facts=("options", "field_values", "stored_rows", "null_counts"),
+        facts=("options", "field_values", "stored_rows", "null_counts", "repeats"),
         source=measurement.rows.source if measurement.rows else None,
     )
