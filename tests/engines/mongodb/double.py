@@ -34,13 +34,13 @@ _ITERATIONS: Final = 4096
 _FREE: Final = frozenset(
     {"hello", "ismaster", "isMaster", "ping", "buildInfo", "saslStart", "saslContinue", "endSessions"}
 )
-_CLUSTER: Final = frozenset({"serverStatus", "top"})
+_CLUSTER: Final = frozenset({"hostInfo", "serverStatus", "top"})
 
 _READ: Final = frozenset({"find", "count", "aggregate", "listCollections", "listIndexes", "dbStats", "$collStats"})
 ROLES: Final[Mapping[str, frozenset[str]]] = {
     "read": _READ,
     "clusterMonitor": frozenset(
-        {"$collStats", "$indexStats", "dbStats", "listIndexes", "serverStatus", "top", "listDatabases"}
+        {"$collStats", "$indexStats", "dbStats", "listIndexes", "serverStatus", "hostInfo", "top", "listDatabases"}
     ),
     "readWrite": _READ | {"insert", "create", "createIndexes", "drop", "dropDatabase"},
 }
@@ -63,6 +63,8 @@ class MongoDB:
         self.started = datetime.now(UTC).replace(microsecond=0) - timedelta(days=30)
         self.delay_s: dict[str, float] = {}
         """Command to how long it takes."""
+        self.sections: dict[str, Any] = {}
+        """What serverStatus says besides how long the server has been running."""
         self.product: dict[str, Any] = {}
         """What it says of itself besides its version."""
         self.member: dict[str, Any] = {}
@@ -212,7 +214,12 @@ class MongoDB:
     def _serverstatus(self, command: Document, session: Session) -> Document:
         del command, session
         up = (datetime.now(UTC) - self.started).total_seconds()
-        return {"host": "stand-in", "version": self.version, "uptime": up, "localTime": datetime.now(UTC)}
+        about = {"host": "stand-in", "version": self.version, "uptime": up, "localTime": datetime.now(UTC)}
+        return about | self.sections
+
+    def _hostinfo(self, command: Document, session: Session) -> Document:
+        del command, session
+        return {"extra": {"maxOpenFiles": 64_000}}
 
     def _top(self, command: Document, session: Session) -> Document:
         del command, session

@@ -126,6 +126,7 @@ def test_few_collections_of_each_family_are_looked_into(before: tuple[Profile, A
         "aggregate",
         "count",
         "dbStats",
+        "hostInfo",
         "listCollections",
         "listDatabases",
         "listIndexes",

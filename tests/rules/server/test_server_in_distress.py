@@ -230,3 +230,25 @@ def test_what_loses_nothing_is_a_note() -> None:
     # Counters begin anew with the server.
     assert finding.message.endswith("2 requests failed and the server was restarted.")
     assert _since(before, _influxdb(server_errors=5)) is None, "what is not told has not risen"
+
+
+def _mongod(**changes: Any) -> Profile:
+    return a_profile(engine="mongodb", server=ServerStatus(**changes))
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [(499, None), (500, Severity.NOTE), (800, Severity.WARNING), (950, Severity.CRITICAL), (1_000, Severity.CRITICAL)],
+)
+@pytest.mark.parametrize("name", ["open_files", "connections"])
+def test_what_the_server_has_open(name: str, used: int, expected: Severity | None) -> None:
+    found = _found(_mongod(settings={name: 1_000.0}, counters=(ServerCounter(name, "", used),)))
+    assert (None if found is None else found.severity) is expected
+    assert _found(_mongod(counters=(ServerCounter(name, "", used),))) is None
+
+
+@pytest.mark.parametrize(("name", "said"), [("cache", "The cache is full"), ("expiry", "TTL indexes remove nothing")])
+def test_mechanism_of_mongodb_that_fails(name: str, said: str) -> None:
+    found = _found(_mongod(failures=(ServerCounter(name, "", 1),)))
+    assert found is not None
+    assert (found.severity, said in found.message) == (Severity.WARNING, True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import Engine, LocalServer, Statements, Words
+from tsaudit.engines.engine import Engine, Failure, LocalServer, Statements, Words
 from tsaudit.engines.language import Language
 
 if TYPE_CHECKING:
@@ -33,6 +33,22 @@ class Mongodb(Engine):
     local = LocalServer(27017, "/", re.compile("MongoDB over HTTP"), "mongodb://127.0.0.1:27017")
     measuring = "tsaudit.engines.mongodb.measuring"
     keeps_documents = True
+    has_costly_measurements = True
+    measurement_price = (
+        "each collection, and each of its indexes, is an open file: MongoDB advises against more than 10,000 on a "
+        "server, https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/"
+    )
+    failures = {
+        "cache": Failure(
+            "The cache is full, or a fifth of it is not written yet, so that reads and writes have to make room first",
+            "Look for what writes so much, or reads whole collections. Give the cache more memory, or the data a "
+            "faster disk.",
+        ),
+        "expiry": Failure(
+            "The server has not looked for expired documents since its start, so TTL indexes remove nothing",
+            "Set the parameter ttlMonitorEnabled to true, unless somebody stopped it for a while.",
+        ),
+    }
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
     statements = Statements(
         # Documents, or an index, of a collection that was not there.

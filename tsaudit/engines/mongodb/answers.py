@@ -13,6 +13,8 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 
 from tsaudit.engines import queries
+from tsaudit.engines.connection import FactError
+from tsaudit.engines.mongodb import server_status
 from tsaudit.engines.mongodb.commands import ENGINE, Query, Row
 from tsaudit.engines.mongodb.documents import as_text, batch
 from tsaudit.engines.mongodb.sampling import description, sample_size
@@ -161,6 +163,18 @@ def _activity(query: Query) -> Iterator[pa.RecordBatch]:
     yield _table("activity", rows)
 
 
+def _server_status(query: Query) -> Iterator[pa.RecordBatch]:
+    status, host = query.command(query.statement()), Row()
+    # What is not told, as by a service or a mongos, is not known.
+    with contextlib.suppress(FactError):
+        host = query.command(query.parsed(queries.render_file(queries.root() / ENGINE / "_host_info.json")))
+    rows = [
+        {"kind": kind, "name": name, "database": "", "value": value}
+        for kind, name, value in server_status.rows(status, host)
+    ]
+    yield _table("server_status", rows)
+
+
 def _database_storage(query: Query) -> Iterator[pa.RecordBatch]:
     stats = query.command(query.statement())
     # Each shard has its own disk; the fullest one is the first to stop.
@@ -227,6 +241,7 @@ READERS: Final[Mapping[str, Callable[[Query], Iterator[pa.RecordBatch]]]] = {
     "indexes": _indexes,
     "index_use": _index_use,
     "activity": _activity,
+    "server_status": _server_status,
     "database_storage": _database_storage,
     "documents": _documents,
     "buckets": _buckets,

@@ -22,7 +22,7 @@ from tsaudit.model.profile import Reason
 
 ENGINE: Final = "mongodb"
 
-_COUNTERS: Final = frozenset({"activity", "index_use"})
+_COUNTERS: Final = frozenset({"activity", "index_use", "server_status"})
 """Facts that each server counts for itself. Only the primary counts writes; on another member, everything would look
 unused.
 """
@@ -33,6 +33,7 @@ _MONITOR: Final = "grant it clusterMonitor on admin"
 _RIGHTS: Final = {
     "index_use": f"{_MONITOR} (action indexStats)",
     "activity": f"{_MONITOR} (actions top and serverStatus)",
+    "server_status": f"{_MONITOR} (action serverStatus)",
     "buckets": "grant it readAnyDatabase on admin (action find on system.buckets.*)",
 }
 _GONE: Final = frozenset({26, 166})

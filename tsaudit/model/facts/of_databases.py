@@ -33,7 +33,8 @@ OF_DATABASES: Final = (
         "are set (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; PostgreSQL's "
         "own names), `counter` with points of a database since the start (`points_written`, `points_dropped`, "
         "`points_failed`), with what failed on the server (`continuous_queries_failed`, `subscriptions_failed`, "
-        "`server_errors`), or with the age of its oldest transaction (`transaction_age`), `failure` with what fails at "
+        "`server_errors`), with what it has open of a setting of the same name (`open_files`, `connections`), or with "
+        "the age of its oldest transaction (`transaction_age`), `failure` with what fails at "
         "present and how often it has, and one of the kind `started` with the time of the start in seconds since 1970",
     ),
     Fact(

@@ -14,7 +14,7 @@ class ServerCounter:
 
     name: str
     """Of a database: `points_written`, `points_dropped`, `points_failed`, or `transaction_age`. Of the server:
-    `continuous_queries_failed`, `subscriptions_failed`, `server_errors`.
+    `continuous_queries_failed`, `subscriptions_failed`, `server_errors`, `open_files`, `connections`.
     """
     database: str
     """Empty for the server."""
@@ -26,8 +26,8 @@ class ServerStatus:
     """The server's limits and counters, as far as the user may see them."""
 
     settings: Mapping[str, float] = field(default_factory=dict)
-    """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; those of PostgreSQL by
-    its own names. A missing one is not known.
+    """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; `open_files` and
+    `connections` that it may have; those of PostgreSQL by its own names. A missing one is not known.
     """
     counters: tuple[ServerCounter, ...] = ()
     failures: tuple[ServerCounter, ...] = ()

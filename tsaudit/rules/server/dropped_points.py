@@ -30,6 +30,7 @@ _DROPPED, _FAILED, _WRITTEN = "points_dropped", "points_failed", "points_written
     uses={"series_listing", "tag_values", "field_types", "kept_points"},
     not_applicable={
         "postgresql": "it rejects a whole statement, which its client sees, and counts none",
+        "mongodb": "a write that fails is an error of its client, and the server does not count its documents",
         "greptimedb": "it does not report over SQL, for all nodes, what it rejected",
     },
 )

@@ -60,9 +60,12 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     - Continuous queries and subscriptions of InfluxDB that failed since the audit before: what they should have written
       or sent on is missing. In the same finding, and a note by themselves: requests that ended in an error of the
       server, and a restart.
-    - Mechanisms that fail now: archiving of the write-ahead log; a replication slot that nobody reads, for which more
-      log than `max_wal_size` is kept; a job of TimescaleDB whose last run failed; a region of GreptimeDB whose leader
-      has been down for a minute, which rejects writes now.
+    - Open files and connections of MongoDB: beyond what the system or its configuration allows, the server stops, or
+      refuses clients. Reported from half of it on.
+    - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
+      expired documents; archiving of the write-ahead log; a replication slot that nobody reads, for which more log than
+      `max_wal_size` is kept; a job of TimescaleDB whose last run failed; a region of GreptimeDB whose leader has been
+      down for a minute, which rejects writes now.
 
     ## Why it matters
 
@@ -94,6 +97,7 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
         yield from _locks(measurement, status)
     for failure in status.failures:
         yield _failing(case, failure)
+    yield from _near(status)
     yield from _risen(case, status)
 
 
@@ -151,6 +155,36 @@ def _locks(measurement: Measurement, status: ServerStatus) -> Iterator[Finding]:
             Evidence("max_locks_per_transaction", number(each)),
         ),
         facts=("server_status", "partitions", "indexes"),
+    )
+
+
+_ROOM: Final = {
+    "open_files": ("file", "Raise the limit of the process (LimitNOFILE), and merge collections of one kind."),
+    "connections": ("connection", "Let programs share a pool of connections, or raise maxIncomingConnections."),
+}
+"""What the server may have only so many of, by the name of both its counter and its setting."""
+
+
+def _near(status: ServerStatus) -> Iterator[Finding]:
+    """The limit that is nearest, of what the server has open."""
+    used = {name: (status.counted(name, ""), status.settings.get(name)) for name in _ROOM}
+    known = {name: (now, most) for name, (now, most) in used.items() if now is not None and most}
+    if not known:
+        return
+    name, (now, most) = max(known.items(), key=lambda one: one[1][0] / one[1][1])
+    thing, fix = _ROOM[name]
+    if now < _NOTED * most:
+        return
+    yield Finding(
+        subject=Subject(),
+        message=f"{many(now, thing)} of the server {'is' if now == 1 else 'are'} open, {percent(now / most)} of those "
+        "that it may have.",
+        impact=costs.toward_limit(now, most, f"{thing}s", how="the server's own state"),
+        fix=fix,
+        observed=now,
+        unit=f"{thing}s",
+        evidence=(Evidence(f"{thing}s that it may have", number(most)),),
+        facts=("server_status",),
     )
 
 
