@@ -54,7 +54,7 @@ def test_standby_tells_what_its_primary_does(primary: Postgresql, standby: Postg
     there, here = _cpu(primary), _cpu(standby)
     assert here.fingerprint == "", "whether rows were written is not known"
     uncounted = tuple(
-        dataclasses.replace(index, scans=None, scans_since=None, counted_since=own.counted_since)
+        dataclasses.replace(index, scans=None, scans_since=None, counted_since=own.counted_since, is_as_old=False)
         for index, own in zip(there.indexes or (), here.indexes or (), strict=True)
     )
     assert {index.scans is None for index in there.indexes or ()} == {False}
