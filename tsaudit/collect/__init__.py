@@ -62,7 +62,7 @@ def collect(
         stored = storage = status = None
         if outline.databases:
             # What the server itself says is wrong comes before anything that costs something.
-            status = catalog.server_status(runner) if "server_status" in queried else None
+            status = catalog.server_status(runner, queried)
             stored = catalog.stored_queries(runner) if "scheduled_queries" in queried else None
             storage = catalog.target_storage(runner) if "target_storage" in queried else None
 

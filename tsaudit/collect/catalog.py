@@ -294,9 +294,10 @@ def stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
     return tuple(sorted(found, key=lambda query: query.name))
 
 
-def server_status(runner: QueryRunner) -> ServerStatus | None:
+def server_status(runner: QueryRunner, queried: frozenset[str]) -> ServerStatus | None:
     """The limits and counters of the server; None if it tells the user none, or a gap was left."""
-    rows = rows_of(runner, "server_status", OfTarget())
+    fact = next((fact for fact in ("server_status", "server_counters") if fact in queried), None)
+    rows = rows_of(runner, fact, OfTarget()) if fact else None
     if not rows:
         return None
     started = next((row["value"] for row in rows if row["kind"] == "started"), None)

@@ -75,7 +75,7 @@ def _amount(impact: Impact, value: float) -> str:
         case Currency.OVERWRITTEN:
             return f"{many(value, 'row')} overwritten{'' if impact.is_enforced else ', or sent again'}"
         case _:
-            return f"{many(value, 'point')} rejected or dropped"
+            return f"{many(value, impact.unit or 'point')} rejected or dropped"
 
 
 def _share(impact: Impact) -> list[str]:

@@ -304,7 +304,7 @@ def test_bytes_and_counters_are_the_server_s_whoever_asks(influxd_auth: Influxd)
     assert noted.server.settings == {}
     for name, value in (("points_written", 5000), ("points_dropped", 0)):
         assert noted.server.counted(name, "held") == admin.server.counted(name, "held") == value
-    for name in ("continuous_queries_failed", "subscriptions_failed", "server_errors"):
+    for name in ("continuous_queries_failed", "subscriptions_failed", "server_errors", "compactions_failed"):
         assert noted.server.counted(name, "") == admin.server.counted(name, "") == 0
     assert _asked(noted) == 2
 

@@ -194,6 +194,42 @@ def test_metrics_are_read_once_for_all_buckets(double: Conversation) -> None:
     assert sum(asked.startswith("/metrics") for asked in double.asked) == 1
 
 
+def test_counters_are_those_of_the_buckets_that_the_token_sees(double: Conversation) -> None:
+    shard = 'bucket="{bucket}",engine="tsm1",id="{id}",path="/e/{id}",walPath="/w/{id}"'
+    page = "".join(
+        f"{metric}{{{shard.format(bucket=bucket, id=number)}}} {value}\n"
+        for metric, bucket, number, value in (
+            ("storage_shard_write_sum", "0a", 1, 1_000),
+            ("storage_shard_write_sum", "0a", 2, "2.5e+03"),
+            ("storage_shard_write_err_sum", "0a", 2, 100),
+            ("storage_shard_write_dropped_sum", "0a", 2, 7),
+            ("storage_shard_write_dropped_sum", "ff", 3, 99),
+            ("storage_compactions_failed", "ff", 3, 2),
+        )
+    )
+    page += 'influxdb_uptime_seconds{id="1"} 7200\n'
+    script(double, {"/metrics": Answer(200, {}, page.encode())})
+    with open_connection(_target(double)) as connection:
+        list(connection.query("databases", 5, filled("databases")))
+        (batch,) = connection.query("server_counters", 5, filled("server_counters"))
+    rows = {(row["kind"], row["name"], row["database"]): row["value"] for row in batch.to_pylist()}
+    started = rows.pop(("started", "", ""))
+    assert rows == {
+        ("counter", "points_written", "db"): 3_400,
+        ("counter", "points_failed", "db"): 100,
+        ("counter", "points_dropped", "db"): 7,
+        ("counter", "compactions_failed", ""): 2,
+    }
+    assert started % 60 == 0
+    assert 7_190 < time.time() - started < 7_400
+
+
+def test_counters_when_the_page_is_refused(double: Conversation) -> None:
+    script(double, {"/metrics": _json({}, 403)})
+    with open_connection(_target(double)) as connection, pytest.raises(FactError, match=r"read \(HTTP 403"):
+        list(connection.query("server_counters", 5, filled("server_counters")))
+
+
 def test_no_mapping_can_be_read(double: Conversation) -> None:
     """Then InfluxQL does not know the bucket, as far as can be told."""
     script(double, {"/api/v2/dbrps": _json({}, 403)})

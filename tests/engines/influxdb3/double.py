@@ -34,6 +34,22 @@ ADMIN: Final = "apiv3-admin"
 READER: Final = "apiv3-reader"
 """A token that reads every database but `_internal`."""
 
+METRICS: Final = """\
+# HELP influxdb3_write_lines_total track total number of lines written to the database
+# TYPE influxdb3_write_lines_total counter
+influxdb3_write_lines_total{{db="test"}} {lines}
+# HELP influxdb3_write_lines_rejected_total track total number of lines written to the database that were rejected
+# TYPE influxdb3_write_lines_rejected_total counter
+influxdb3_write_lines_rejected_total{{db="test"}} {rejected}
+# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.
+# TYPE process_start_time_seconds gauge
+process_start_time_seconds{{git_hash="4f2e",product_name="InfluxDB 3 Core",uuid="c1",version="3.6.0"}} {started}
+# HELP query_datafusion_query_execution_ooms_total Number of OOMs encountered by the query engine
+# TYPE query_datafusion_query_execution_ooms_total counter
+query_datafusion_query_execution_ooms_total {ooms}
+"""
+"""By the exporter in the source of 3.6: names, suffixes, and labels."""
+
 _TAG: Final = pa.dictionary(pa.int32(), pa.string())
 _TIME: Final = pa.timestamp("ns")
 _TYPES: Final = {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}
@@ -106,6 +122,8 @@ class InfluxDB3:
         self.file_limit = file_limit
         self.hides_columns = False
         """Whether it answers that tables have no columns."""
+        self.metrics = METRICS.format(lines=5_000, rejected=0, ooms=0, started=1.7e9).encode()
+        """The page of metrics; empty if it refuses it."""
         self.delay_s = 0.0
         """How long a statement takes before its first row."""
         self.statements: list[str] = []
@@ -431,10 +449,12 @@ class _Flight(flight.FlightServerBase):
 def _handler(server: InfluxDB3) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path != "/ping":
+            if self.path not in ("/ping", "/metrics"):
                 return self._say(404, b"not found")
             if self._token() not in (ADMIN, READER):
                 return self._say(401, b"", told=False)
+            if self.path == "/metrics":
+                return self._say(200 if server.metrics else 403, server.metrics)
             return self._say(200, json.dumps({"version": server.version}).encode())
 
         def do_POST(self) -> None:

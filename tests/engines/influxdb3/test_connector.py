@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ import urllib3
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
-from tests.engines.influxdb3.double import ADMIN, READER, InfluxDB3
+from tests.engines.influxdb3.double import ADMIN, METRICS, READER, InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server, need_stand_in
 from tests.query_parameters import filled
 from tsaudit.collect import probe
@@ -28,6 +28,8 @@ from tsaudit.engines.influx import jsonl
 from tsaudit.engines.influxdb3 import client
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import render
+from tsaudit.evaluation import evaluate
+from tsaudit.model.finding import Outcome
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.timeline import stored_bytes
@@ -97,7 +99,7 @@ def test_http_when_flight_does_not_come_through_gives_the_same_profile() -> None
     assert by_flight.server_version.startswith("Core 3.")
     assert by_flight.edition == by_http.edition == "Core"
     assert to_json(_comparable(by_flight)) == to_json(_comparable(by_http))
-    assert all(cost.bytes is None for cost in by_flight.costs)
+    assert all(cost.bytes is None for cost in by_flight.costs if cost.fact != "server_counters")
     assert all(cost.bytes for cost in by_http.costs)
 
 
@@ -437,6 +439,23 @@ def test_json_lines_without_types() -> None:
     (batch,) = jsonl.batches(lines, ("a",), as_text=True)
     assert batch.to_pydict() == {"a": ["1", "2.5", None]}
     assert list(jsonl.batches([], ("a",), as_text=True)) == []
+
+
+def test_counters_are_those_of_the_page_of_metrics() -> None:
+    with stand_in() as server:
+        target = write(Dataset([_table()], database="test"), "influxdb3", server)
+        server.metrics = METRICS.format(lines=900, rejected=40, ooms=2, started=1.7e9).encode()
+        status = collected(target).server
+        assert status is not None
+        assert (status.counted("points_written", "test"), status.counted("points_dropped", "test")) == (900, 40)
+        assert status.counted("queries_out_of_memory", "") == 2
+        assert status.started == datetime.fromtimestamp(1.7e9, UTC)
+        server.metrics = b""
+        refused = collected(target)
+    assert refused.server is None
+    assert [(gap.fact, gap.reason) for gap in refused.gaps] == [("server_counters", Reason.DENIED)]
+    outcomes = {result.code: result.outcome for result in evaluate(refused).results}
+    assert (outcomes["SRV001"], outcomes["SRV002"]) == (Outcome.OPEN, Outcome.OPEN)
 
 
 def test_bytes_are_those_of_all_files_each_once() -> None:

@@ -29,6 +29,8 @@ class Known:
     tables: dict[str, dict[str, Table]] | None = None
     """Database to name to table; None before the tables were queried."""
     limit: FileLimit = field(default_factory=FileLimit)
+    metrics_url: str = ""
+    """The server's page of metrics; empty if it is not known where that is."""
 
 
 class CatalogQueries:

@@ -26,7 +26,8 @@ def connect(
     timeout_s = float(options.get("connect_timeout_s", 10.0))
     transport = wire.Wire.to(address, timeout_s)
     try:
-        yield GreptimeConnection(transport, wire.server_version(transport, address, timeout_s))
+        known = Known(metrics_url=wire.metrics_url(address))
+        yield GreptimeConnection(transport, wire.server_version(transport, address, timeout_s), known)
     finally:
         transport.close()
 
@@ -48,7 +49,7 @@ class GreptimeConnection:
             return rows.reading(asked.stream(queries.render("greptimedb", fact), FACTS[fact].columns, [pa.string()]))
         if fact == "server_status":
             rows.statements = 0
-            return rows.reading(database_facts.server_status(asked))
+            return rows.reading(database_facts.server_status(asked, timeout_s))
         if parameters.get("measurement") is None:
             rows.statements = 0  # statements are counted when sent: most responses are already known from another fact
             return rows.reading(database_facts.answer(fact, asked, parameters))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
-from tsaudit.engines import queries
+from tsaudit.engines import metrics_page, queries
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import catalog, create_table
 from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, Row, Table
 from tsaudit.engines.greptimedb.catalog_queries import CatalogQueries
 from tsaudit.engines.greptimedb.create_table import CreateTable
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
+from tsaudit.engines.metrics_page import as_batch
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Reason
 
@@ -151,23 +153,35 @@ def _stored_rows(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterat
     )
 
 
-def server_status(asked: CatalogQueries) -> Iterator[pa.RecordBatch]:
-    """The regions whose leader is down; none where the server does not tell."""
+_COUNTERS: Final = {
+    "greptime_mito_write_reject_total": "writes_rejected",
+    "greptime_mito_write_stall_total": "writes_delayed",
+    "greptime_mito_flush_failure_total": "flushes_failed",
+    "greptime_mito_compaction_failure_total": "compactions_failed",
+    "greptime_mito_scan_requests_rejected_total": "queries_out_of_memory",
+    "greptime_query_memory_pool_rejected_total": "queries_out_of_memory",
+}
+"""https://docs.greptime.com/user-guide/deployments-administration/monitoring/key-metrics/, and the source of 1.3."""
+
+
+def server_status(asked: CatalogQueries, timeout_s: float) -> Iterator[pa.RecordBatch]:
+    """The regions whose leader is down; none where the server does not tell. What it counts, where its page of metrics
+    can be read; the frontend of a cluster does not have what its datanodes count.
+    """
     down = asked.once(statement("server_status")) if "region_peers" in _views(asked) else []
     tables_of(asked)
     of_all = (asked.known.tables or {}).items()
     known = {table.id: (database, name) for database, own in of_all for name, table in own.items()}
     found = [(row["region_id"] & _NUMBER, known.get(row["region_id"] >> 32, ("", "a table"))) for row in down]
-    yield pa.record_batch(
-        {
-            "kind": pa.array(["failure"] * len(found), pa.string()),
-            "name": pa.array([f"region {number} of {table}" for number, (_, table) in found], pa.string()),
-            "database": pa.array([database for _, (database, _) in found], pa.string()),
-            "value": pa.array([1.0] * len(found), pa.float64()),
-        }
-    )
+    yield as_batch(("failure", f"region {number} of {table}", database, 1.0) for number, (database, table) in found)
+    if asked.known.metrics_url:
+        with suppress(FactError):
+            page = metrics_page.read(asked.known.metrics_url, {}, min(timeout_s, _METRICS_S))
+            yield as_batch(metrics_page.counted(page, _COUNTERS))
 
 
+_METRICS_S: Final = 5.0
+"""A firewall may drop what is sent to a port that nobody uses."""
 _NUMBER: Final = (1 << 32) - 1
 """Of a region within its table, in the lower half of its ID; the upper half is the ID of the table."""
 

@@ -33,6 +33,7 @@ _MOST_BYTES: Final = 16_000_000
 _GRACE_S: Final = 0.5
 """How much longer than the server the client waits if the server has a timeout: the server's error says more."""
 _PORT: Final = 4002
+_HTTP_PORT: Final = 4000
 _SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
 _FORM: Final = (
     "the URL is not of the form mysql+pymysql://host:4002/public: tsaudit uses GreptimeDB's MySQL protocol, "
@@ -102,6 +103,11 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
         port=parsed.port or _PORT,
         database=parsed.database or "public",
     )
+
+
+def metrics_url(address: sa.URL) -> str:
+    """Where the server has its page of metrics if its ports are the usual ones; otherwise empty."""
+    return f"http://{address.host}:{_HTTP_PORT}/metrics" if address.port == _PORT else ""
 
 
 class Wire:

@@ -1,18 +1,27 @@
-"""Metrics about buckets from /metrics of InfluxDB 2: their series, and their shards with the bytes of their files."""
+"""Metrics about buckets from /metrics of InfluxDB 2: their series, their shards with the bytes of their files, and the
+points written to them.
+"""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-_GAUGE: Final = re.compile(
-    rb"storage_(bucket_series_num|shard_series|tsm_files_total|tsm_files_disk_bytes|wal_size)"
-    rb'\{bucket="([0-9a-f]+)"(?:[^{}]*?,id="(\d+)")?.*\} ([0-9.e+]+)'
-)
-_LIVE: Final = ("tsm_files_total", "tsm_files_disk_bytes", "wal_size")
+from tsaudit.engines.metrics_page import samples
+
+_SERIES: Final = "storage_bucket_series_num"
+_LIVE: Final = ("storage_tsm_files_total", "storage_tsm_files_disk_bytes", "storage_wal_size")
+_SHARD_SERIES: Final = "storage_shard_series"
+_UPTIME: Final = "influxdb_uptime_seconds"
+_COUNTERS: Final = {
+    # This counts those that failed, too.
+    "storage_shard_write_sum": "points_written",
+    "storage_shard_write_dropped_sum": "points_dropped",
+    "storage_shard_write_err_sum": "points_failed",
+    "storage_compactions_failed": "compactions_failed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,32 +37,40 @@ class Gauges:
     shards: Mapping[str, int] = field(default_factory=dict)
     shard_series: Mapping[str, int] = field(default_factory=dict)
     """A series counts in each shard that has it. A bucket is missing if the server does not report it."""
+    counters: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Name and bucket to what the server counted since it started, as in `server_status`."""
+    uptime_s: float | None = None
+    """None if the server does not report it."""
 
 
 def read(lines: Iterable[bytes]) -> Gauges:
     """Parse the page."""
     series: dict[str, int] = {}
-    shards: dict[tuple[str, bytes], dict[str, int]] = defaultdict(lambda: dict.fromkeys(_LIVE, 0))
-    for line in lines:
-        if match := _GAUGE.match(line):
-            name, bucket, value = match[1].decode(), match[2].decode(), int(float(match[4]))
-            if name == "bucket_series_num":
-                series[bucket] = value
-            else:
-                shards[bucket, match[3]][name] = value
+    shards: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: dict.fromkeys(_LIVE, 0))
+    counters, uptime_s = defaultdict[tuple[str, str], float](float), None
+    for sample in samples(lines, {_SERIES, *_LIVE, _SHARD_SERIES, _UPTIME, *_COUNTERS}):
+        bucket, value = sample.labels.get("bucket", ""), sample.value
+        if sample.metric == _UPTIME:
+            uptime_s = value
+        elif sample.metric == _SERIES:
+            series[bucket] = int(value)
+        elif name := _COUNTERS.get(sample.metric):
+            counters[name, bucket] += value
+        else:
+            shards[bucket, sample.labels.get("id", "")][sample.metric] = int(value)
     held, count, inside = defaultdict[str, int](int), defaultdict[str, int](int), defaultdict[str, int](int)
     for (bucket, _), shard in shards.items():
         held[bucket] += _held(shard)
         if not _is_gone(shard):
             count[bucket] += 1
-            if "shard_series" in shard:
-                inside[bucket] += shard["shard_series"]
-    return Gauges(series, dict(held), dict(count), dict(inside))
+            if _SHARD_SERIES in shard:
+                inside[bucket] += shard[_SHARD_SERIES]
+    return Gauges(series, dict(held), dict(count), dict(inside), dict(counters), uptime_s)
 
 
 def _held(shard: Mapping[str, int]) -> int:
     """Bytes of the shard; 0 for a dropped one."""
-    return 0 if _is_gone(shard) else shard["tsm_files_disk_bytes"] + shard["wal_size"]
+    return 0 if _is_gone(shard) else sum(shard[name] for name in _LIVE[1:])
 
 
 def _is_gone(shard: Mapping[str, int]) -> bool:
@@ -62,4 +79,5 @@ def _is_gone(shard: Mapping[str, int]) -> bool:
     After a shard is dropped, its metrics keep their values until the server is restarted, except for the number of
     files: it has bytes but no files (observed on 2.7.12). A shard that never had a file has its rows in the log.
     """
-    return shard["tsm_files_disk_bytes"] > 0 and shard["tsm_files_total"] == 0
+    files, size, _ = (shard[name] for name in _LIVE)
+    return size > 0 and files == 0

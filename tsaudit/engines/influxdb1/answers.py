@@ -121,6 +121,16 @@ _TROUBLES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "cq": {"continuous_queries_failed": ("queryFail",)},
     "subscriber": {"subscriptions_failed": ("writeFailures",)},
     "httpd": {"server_errors": ("serverError", "recoveredPanics")},
+    "tsm1_engine": {
+        "compactions_failed": (
+            "cacheCompactionErr",
+            "tsmLevel1CompactionErr",
+            "tsmLevel2CompactionErr",
+            "tsmLevel3CompactionErr",
+            "tsmOptimizeCompactionErr",
+            "tsmFullCompactionErr",
+        )
+    },
 }
 """Component to what fails there, by the counters that tell it."""
 

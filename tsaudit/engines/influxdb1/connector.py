@@ -29,12 +29,12 @@ from tsaudit.engines.influxdb1.answers import (
 )
 from tsaudit.engines.influxdb1.client import Address, Client
 from tsaudit.engines.influxdb1.kept_points import AcceptedShard, accepted_shards, kept, overwritten
+from tsaudit.engines.metrics_page import as_batch as as_rows
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb1"
-_STATUS: Final = ("kind", "name", "database")
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _STREAMED: Final = frozenset({"series_listing", "row_sample", "row_slice"})
 """Facts whose rows are used as they arrive, or whose number of rows was requested."""
@@ -266,14 +266,8 @@ class InfluxConnection:
     def _server_status(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """What the server says of itself: all of it to administrators, to others the counters that it recorded."""
         statement, answer = self._about_shards(ask, "limits and dropped points")
-        found = list(status_rows(iter(answer)))
         ask.rows.statement = statement
-        yield pa.record_batch(
-            {
-                **{name: pa.array([row[i] for row in found], pa.string()) for i, name in enumerate(_STATUS)},
-                "value": pa.array([row[3] for row in found], pa.float64()),
-            }
-        )
+        yield as_rows(status_rows(iter(answer)))
 
     def _kept_points(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """What the server accepted for the newest shard that is not too large, and what is left of it; no row if that

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pyarrow as pa
 from influxdb_client.rest import ApiException
 
-from tsaudit.engines import queries
+from tsaudit.engines import metrics_page, queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.influx import batching, gauges, influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
@@ -115,6 +115,7 @@ class InfluxConnection:
             "retention": self._retention,
             "declared_schema": self._declared_schema,
             "database_bytes": self._database_bytes,
+            "server_counters": self._server_counters,
             "database_series": self._database_series,
             "measurements": self._measurements,
         }
@@ -208,6 +209,29 @@ class InfluxConnection:
                 found = error
             self._known.metrics = (time.monotonic(), found)
         return self._known.metrics[1]
+
+    def _server_counters(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+        """What the server counted since its start, for the buckets that the token sees."""
+        if self._client.is_cloud:
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
+        request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
+        ask.rows.statement = shown(request)
+        found = self._read_gauges(request, ask)
+        if isinstance(found, ApiException):
+            detail = f"only /metrics reports dropped points, and it cannot be read (HTTP {found.status})"
+            raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
+        names = {bucket.id: name for name, bucket in self._known.buckets.by_name.items()}
+        rows: list[metrics_page.Row] = []
+        if found.uptime_s is not None:
+            up_s = found.uptime_s + time.monotonic() - self._known.metrics[0]
+            rows.append(("started", "", "", (time.time() - up_s) // 60 * 60))
+        failed = sum(n for (name, _), n in found.counters.items() if name == "compactions_failed")
+        rows += [("counter", "compactions_failed", "", failed)] if found.counters else []
+        for (name, bucket), value in found.counters.items():
+            if bucket in names and name != "compactions_failed":
+                refused = found.counters.get(("points_failed", bucket), 0.0) if name == "points_written" else 0.0
+                rows.append(("counter", name, names[bucket], value - refused))
+        yield metrics_page.as_batch(rows)
 
     def _database_bytes(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         if self._client.is_cloud:

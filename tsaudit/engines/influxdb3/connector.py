@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from tsaudit.engines import queries
+from tsaudit.engines import metrics_page, queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.file_limit import FileLimit
 from tsaudit.engines.influxdb3 import client as client3
@@ -23,6 +24,11 @@ _CATALOG: Final = "_internal"
 _OF_CATALOG: Final = frozenset({"databases", "retention"})
 _NAMED: Final = frozenset({"databases", "measurements", "columns"})
 """Facts whose rows start with a name."""
+_COUNTERS: Final = {
+    "influxdb3_write_lines_total": "points_written",
+    "influxdb3_write_lines_rejected_total": "points_dropped",
+    "query_datafusion_query_execution_ooms_total": "queries_out_of_memory",
+}
 _GRANT: Final = "grant the token read on the database, see sql/influxdb3/grants.md"
 _ADMIN: Final = "this needs an admin token, see sql/influxdb3/grants.md"
 
@@ -41,10 +47,11 @@ def connect(
     databases = tuple(options.get("databases", ()))
     timeout_s = float(options.get("connect_timeout_s", 10.0))
     version = client3.server_version(address, parts.hostname, token, timeout_s)
-    connection = InfluxConnection(client3.Flight(address, token), databases, version)
+    connection = InfluxConnection(client3.Flight(address, token), databases, version, address, token)
     if not connection.answers(timeout_s):
         connection.close()
-        connection = InfluxConnection(client3.Http(address, token, timeout_s), databases, f"{version}, over HTTP")
+        http = client3.Http(address, token, timeout_s)
+        connection = InfluxConnection(http, databases, f"{version}, over HTTP", address, token)
     try:
         yield connection
     finally:
@@ -54,8 +61,11 @@ def connect(
 class InfluxConnection:
     """Sends statements in one of two ways, and keeps what is known about the databases so far."""
 
-    def __init__(self, transport: client3.Transport, databases: Sequence[str], server_version: str) -> None:
+    def __init__(
+        self, transport: client3.Transport, databases: Sequence[str], server_version: str, address: str, token: str
+    ) -> None:
         self.server_version = server_version
+        self._address, self._token = address, token
         self._transport = transport
         self._databases = tuple(databases)
         self._without_schema_table: set[str] = set()
@@ -75,6 +85,8 @@ class InfluxConnection:
             return rows.reading(self._columns(rows, deadline, parameters))
         if fact == "database_bytes" and self.server_version.startswith("Cloud"):
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no table of files that tsaudit can read")
+        if fact == "server_counters":
+            return rows.reading(self._counters(rows, timeout_s))
         if parameters.get("measurement") is None:
             return rows.reading(self._send(fact, rows, deadline, parameters))
 
@@ -85,7 +97,8 @@ class InfluxConnection:
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server, in the same way."""
-        return InfluxConnection(self._transport.again(), self._databases, self.server_version)
+        transport = self._transport.again()
+        return InfluxConnection(transport, self._databases, self.server_version, self._address, self._token)
 
     def close(self) -> None:
         """Close the connection."""
@@ -106,6 +119,17 @@ class InfluxConnection:
         except FactError as error:
             return error.reason not in (Reason.UNREACHABLE, Reason.TIMED_OUT)
         return True
+
+    def _counters(self, rows: Rows, timeout_s: float) -> Iterator[pa.RecordBatch]:
+        """What the server counted since its start, from its page of metrics. FactError."""
+        if self.server_version.startswith("Cloud"):
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
+        request = json.loads(queries.render(_ENGINE, "server_counters"))
+        rows.statement = f"{request['method']} {request['path']}"
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        page = metrics_page.read(f"{self._address}{request['path']}", headers, timeout_s)
+        rows.bytes = sum(map(len, page))
+        yield metrics_page.as_batch(metrics_page.counted(page, _COUNTERS, "db"))
 
     def _listed(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         """All databases; those that the target names if the token may not list them."""

@@ -33,9 +33,18 @@ OF_DATABASES: Final = (
         "are set (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; PostgreSQL's "
         "own names), `counter` with points of a database since the start (`points_written`, `points_dropped`, "
         "`points_failed`), with what failed on the server (`continuous_queries_failed`, `subscriptions_failed`, "
-        "`server_errors`), with what it has open of a setting of the same name (`open_files`, `connections`), or with "
-        "the age of its oldest transaction (`transaction_age`), `failure` with what fails at "
+        "`server_errors`, `compactions_failed`, `flushes_failed`, `writes_rejected`, `writes_delayed`, "
+        "`queries_out_of_memory`), with what it has open of a setting of the same name (`open_files`, `connections`), "
+        "or with the age of its oldest transaction (`transaction_age`), `failure` with what fails at "
         "present and how often it has, and one of the kind `started` with the time of the start in seconds since 1970",
+    ),
+    Fact(
+        "server_counters",
+        Scope.TARGET,
+        CostLevel.METADATA,
+        ("kind", "name", "database", "value"),
+        "the counters of `server_status`, and when they began, where the server tells nothing else of itself",
+        derived_from=("server_status",),
     ),
     Fact(
         "policies",

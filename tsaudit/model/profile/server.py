@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 
@@ -14,7 +14,9 @@ class ServerCounter:
 
     name: str
     """Of a database: `points_written`, `points_dropped`, `points_failed`, or `transaction_age`. Of the server:
-    `continuous_queries_failed`, `subscriptions_failed`, `server_errors`, `open_files`, `connections`.
+    `continuous_queries_failed`, `subscriptions_failed`, `server_errors`, `compactions_failed`, `flushes_failed`,
+    `writes_rejected`, `writes_delayed`, `queries_out_of_memory`, `open_files`, `connections`; and the points, if the
+    server does not tell whose.
     """
     database: str
     """Empty for the server."""
@@ -39,6 +41,15 @@ class ServerStatus:
         """The counter of the database; None if the server does not tell."""
         found = [one.value for one in self.counters if (one.name, one.database) == (name, database)]
         return sum(found) if found else None
+
+    def is_restarted(self, before: ServerStatus) -> bool | None:
+        """Whether the counters began at 0 again since; None: not known. Of a server that only says how long it has run,
+        the start is a whole minute, and may be the next one.
+        """
+        if self.started is None or before.started is None:
+            return None
+        is_whole = not (self.started.second or self.started.microsecond)
+        return abs(self.started - before.started) > timedelta(minutes=1 if is_whole else 0)
 
 
 @dataclass(frozen=True, slots=True)

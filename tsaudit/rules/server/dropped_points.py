@@ -25,8 +25,8 @@ _DROPPED, _FAILED, _WRITTEN = "points_dropped", "points_failed", "points_written
     code="SRV001",
     title="The server drops points, or they overwrite each other",
     costs={Currency.REJECTED, Currency.OVERWRITTEN},
-    guidelines=("A1", "C7"),
-    requires={"server_status"},
+    guidelines=("A1", "C7", "H5"),
+    requires={"server_counters"},
     uses={"series_listing", "tag_values", "field_types", "kept_points"},
     not_applicable={
         "postgresql": "it rejects a whole statement, which its client sees, and counts none",
@@ -41,7 +41,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
     `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache is full or the disk
     takes no more; what clients then send again is counted each time. It does not count points beyond the retention
-    here, which nobody wants to keep. Counters begin at the server's start: after a restart, and on the first audit if
+    here, which nobody wants to keep. InfluxDB 2 and 3 count on the page `/metrics`; recent versions of InfluxDB 3 do
+    not say of which database. Counters begin at the server's start: after a restart, and on the first audit if
     the server has run for a day at most, all of them count; a longer past is a note, because nobody knows when it was.
     Users who are no administrators need the right to read `_internal`, where the server records the counters, but not
     its start.
@@ -77,12 +78,15 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     ## References
 
     - Errors of the write endpoint: https://docs.influxdata.com/influxdb/v1/tools/api/#write-http-endpoint
+    - Metrics of InfluxDB 2: https://docs.influxdata.com/influxdb/v2/reference/internals/metrics/
+    - Metrics of InfluxDB 3: https://docs.influxdata.com/influxdb3/core/admin/monitor-metrics/
     - `SHOW STATS`: https://docs.influxdata.com/influxdb/v1/administration/server_monitoring/#show-stats
     """
     status = case.profile.server
     if status is None:
         return
-    losing = [(d, lost) for d in case.profile.wholes if (lost := _lost(case, status, d.name)) and lost.points > 0]
+    parts = (*case.profile.wholes, Database(""))
+    losing = [(d, lost) for d in parts if (lost := _lost(case, status, d.name)) and lost.points > 0]
     yield from (_finding(case, database, lost) for database, lost in losing)
     for database in case.profile.databases:
         kept, is_reported = database.kept, database in [one for one, _ in losing]
@@ -119,7 +123,7 @@ def _overwritten(database: Database, kept: KeptPoints) -> Finding:
             Evidence("points accepted", number(kept.accepted)),
             Evidence("rows that they can be, at most", number(kept.accepted - kept.overwritten)),
         ),
-        facts=("server_status", "kept_points"),
+        facts=("server_counters", "kept_points"),
     )
 
 
@@ -158,7 +162,7 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
     goes_on = len(past) > 1 and past[-1].value not in (0, past[-2].value)
     day = case.timeline.previous
     before = day.server if day else None
-    goes_back = before is not None and (before.started == status.started or None in (before.started, status.started))
+    goes_back = before is not None and not status.is_restarted(before)
 
     def grown(name: str) -> int:
         then = before.counted(name, database) if before and goes_back else None
@@ -176,7 +180,7 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
 
 def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     share = f", {percent(lost.points / lost.written)} of those written" if lost.written else ""
-    how = "the server's counters writePointsDropped and writePointsErr of its shards"
+    how = "the server's counters of points, or lines, that it dropped or refused"
     impact = Impact(Currency.REJECTED, now=lost.points, whole=lost.written, goes_on=lost.goes_on, how=how)
     did = " and ".join(
         f"{verb} {many(points, 'point')}"
@@ -207,7 +211,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
             *([Evidence("points refused", number(lost.failed))] if lost.failed else []),
             Evidence("points written", number(lost.written)),
         ),
-        facts=("server_status",),
+        facts=("server_counters",),
     )
 
 

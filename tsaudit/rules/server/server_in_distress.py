@@ -34,10 +34,10 @@ _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server
 @rule(
     code="SRV002",
     title="The server is in distress",
-    costs={Currency.LIMIT, Currency.MECHANISM},
+    costs={Currency.LIMIT, Currency.MECHANISM, Currency.REJECTED},
     guidelines=("H5",),
-    requires={"server_status"},
-    uses={"partitions", "indexes"},
+    requires={"server_counters"},
+    uses={"server_status", "partitions", "indexes"},
     thresholds=(
         Threshold(
             "max_transactions",
@@ -57,9 +57,11 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     - Locks of one statement on all partitions of a table: one for the table and each partition, and as many for each
       index. Beyond the lock table, it fails with `out of shared memory`. The limit is `max_locks_per_transaction` for
       each process that the server may have. Reported from half of it on.
-    - Continuous queries and subscriptions of InfluxDB that failed since the audit before: what they should have written
-      or sent on is missing. In the same finding, and a note by themselves: requests that ended in an error of the
-      server, and a restart.
+    - What failed since the audit before: continuous queries and subscriptions of InfluxDB, so that what they should
+      have written or sent on is missing, and writes that GreptimeDB rejected because its memory was full. Failed
+      compactions and flushes are a warning if they failed on the day before as well. In the same finding, and a note by
+      themselves: requests that ended in an error of the server, queries that ran out of memory, writes that had to
+      wait, and a restart.
     - Open files and connections of MongoDB: beyond what the system or its configuration allows, the server stops, or
       refuses clients. Reported from half of it on.
     - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
@@ -207,11 +209,18 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
     )
 
 
-_LOSE_DATA: Final = frozenset({"continuous_queries_failed", "subscriptions_failed"})
+_LOSE_DATA: Final = frozenset({"continuous_queries_failed", "subscriptions_failed", "writes_rejected"})
+_REPEATED: Final = frozenset({"compactions_failed", "flushes_failed"})
+"""What the server tries again, so that only a second day shows that it does not succeed."""
 _COUNTED: Final = {
-    "continuous_queries_failed": ("continuous query", "continuous queries"),
-    "subscriptions_failed": ("write to a subscriber", "writes to subscribers"),
-    "server_errors": ("request", "requests"),
+    "continuous_queries_failed": ("continuous query failed", "continuous queries failed"),
+    "subscriptions_failed": ("write to a subscriber failed", "writes to subscribers failed"),
+    "writes_rejected": ("write was rejected because memory was full", "writes were rejected because memory was full"),
+    "writes_delayed": ("write had to wait for memory", "writes had to wait for memory"),
+    "flushes_failed": ("flush failed", "flushes failed"),
+    "compactions_failed": ("compaction failed", "compactions failed"),
+    "queries_out_of_memory": ("query ran out of memory", "queries ran out of memory"),
+    "server_errors": ("request failed", "requests failed"),
 }
 
 
@@ -221,22 +230,32 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     before = day.server if day else None
     if day is None or before is None:
         return
-    is_restarted = None not in (before.started, status.started) and before.started != status.started
+    is_restarted = bool(status.is_restarted(before))
     risen = {}
     for name in _COUNTED:
         then = 0 if is_restarted else before.counted(name, "")
         now = status.counted(name, "")
         if now is not None and then is not None and now > then:
             risen[name] = now - then
-    words = [f"{many(count, *_COUNTED[name])} failed" for name, count in risen.items()]
+    words = [many(count, *_COUNTED[name]) for name, count in risen.items()]
     words += ["the server was restarted"] if is_restarted else []
     if not words:
         return
-    lost = sum(count for name, count in risen.items() if name in _LOSE_DATA)
+    again = {name for name in risen if _rose_before(case, name)}
+    is_broken = _LOSE_DATA & risen.keys() or _REPEATED & again
+    impact = Impact(Currency.MECHANISM, is_enforced=None, how="the server's counters") if is_broken else None
+    if rejected := risen.get("writes_rejected"):
+        impact = Impact(
+            Currency.REJECTED,
+            now=rejected,
+            goes_on="writes_rejected" in again,
+            unit="write",
+            how="the server's counter",
+        )
     yield Finding(
         subject=Subject(),
         message=f"Since the audit of {written(day.day)}, {listed(words)}.",
-        impact=Impact(Currency.MECHANISM, is_enforced=None, how="the server's counters") if lost else None,
+        impact=impact,
         fix="Find the reason in the server's log." if risen else "Find out whether somebody meant to.",
         observed=float(sum(risen.values())),
         unit="failures",
@@ -244,5 +263,11 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
             *(Evidence(name.replace("_", " "), number(count)) for name, count in risen.items()),
             *([Evidence("started", instant(status.started))] if is_restarted and status.started else []),
         ),
-        facts=("server_status",),
+        facts=("server_counters",),
     )
+
+
+def _rose_before(case: Case, name: str) -> bool:
+    """Whether the counter had risen between the two audits before."""
+    past = case.timeline.of(name, Subject())
+    return len(past) > 1 and past[-1].value > past[-2].value
