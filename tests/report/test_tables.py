@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from tests.builders import (
     DAY,
+    NOW,
     a_count,
     a_field,
     a_finding,
@@ -19,7 +21,7 @@ from tests.builders import (
 )
 from tests.report import sample
 from tsaudit.model.finding import Severity, Verdict
-from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, Storage
+from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, RowBytes, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, tables
@@ -159,3 +161,19 @@ def test_name_shares_when_many_keep_the_largest() -> None:
         a_profile(*(a_measurement(f"m{n}", rows=a_count(n)) for n in range(30))), None
     )
     assert (len(shares), shares[0].name, left_out) == (tables.MOST_NAMES, "main/m29", 10)
+
+
+def test_bytes_that_are_written_a_day() -> None:
+    columns = {"about": 135.0, "host": 9.0, "time": 8.0, "a": 4.0, "b": 2.0, "c": 1.0}
+    read = RowBytes(columns, (), 1000, a_source())
+    table = a_measurement(rows=a_count(864_000), row_bytes=read)
+    found = findings.items_of(a_result(a_rule_result(a_finding(Subject("main", "cpu")))), a_profile(table), ())
+
+    def daily(**changes: Any) -> str:
+        (detail,) = tables.details(a_profile(replace(table, **changes)), found)
+        return detail.daily
+
+    words = "4.58 MB in 28,800 rows; most in about 3.89 MB, host 259 kB, time 230 kB, a 115 kB, and b 57.6 kB"
+    assert daily() == words
+    assert daily(first_time=None) == words, "within the window, by the planner"
+    assert daily(row_bytes=None) == daily(last_time=None) == daily(first_time=NOW - timedelta(minutes=59)) == ""

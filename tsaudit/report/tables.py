@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.cardinality.determined import determined_tags
@@ -21,11 +22,12 @@ from tsaudit.model.profile import (
     Profile,
     Retention,
     Tag,
+    Window,
 )
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
-from tsaudit.text import listed, retention
+from tsaudit.text import listed, number, retention, size
 from tsaudit.text.numbers import NOT_KNOWN
 from tsaudit.text.table_roles import TableRoles, table_roles
 
@@ -72,6 +74,8 @@ class Detail:
     near: tuple[NearDependency, ...]
     values_from: str
     """The rows in which the distinct values of all fields were counted; empty if they differ."""
+    daily: str
+    """The bytes of values that are written a day, and the columns that take most of them; empty if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
     wanted |= dict.fromkeys((m.database, m.name) for m in sorted(listed_ones, key=_by_series))
     found: list[Detail] = []
     room = MOST_DETAIL_COLUMNS
-    for detail in (_detail(known[key]) for key in wanted if key in known):
+    for detail in (_detail(known[key], profile.window) for key in wanted if key in known):
         room -= len(detail.tags) + len(detail.fields) + len(detail.contributions)
         if found and (room < 0 or len(found) == MOST_DETAILS):
             break
@@ -210,7 +214,7 @@ def name_shares(profile: Profile, previous: Profile | None) -> tuple[list[NameSh
     return found[:MOST_NAMES], max(0, len(found) - MOST_NAMES)
 
 
-def _detail(m: Measurement) -> Detail:
+def _detail(m: Measurement, window: Window) -> Detail:
     sets = m.tag_sets
     tags = sorted(m.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key))
     fields = sorted(m.fields, key=lambda f: (-(f.null_ratio.value if f.null_ratio else 0), f.key))
@@ -225,7 +229,26 @@ def _detail(m: Measurement) -> Detail:
         joint=(sets.joint or ())[:MOST_COLUMNS] if sets else (),
         near=(sets.near or ())[:MOST_COLUMNS] if sets else (),
         values_from=_values_from(m),
+        daily=_daily(m, window),
     )
+
+
+_MOST_DAILY: Final = 5
+_HOUR: Final = timedelta(hours=1)
+"""Rates from less are chance."""
+
+
+def _daily(m: Measurement, window: Window) -> str:
+    if m.row_bytes is None or m.rows is None or m.last_time is None or m.own_window is not None:
+        return ""
+    # Of a big table, the planner tells how many rows are within the window.
+    span = min(m.last_time, window.end) - (m.first_time or window.start)
+    if span < _HOUR:
+        return ""
+    rows = m.rows.value / (span / timedelta(days=1))
+    most = list(m.row_bytes.columns.items())[:_MOST_DAILY]
+    columns = listed([f"{name} {size(round(rows * width))}" for name, width in most])
+    return f"{size(round(rows * m.row_bytes.total))} in {number(round(rows))} rows; most in {columns}"
 
 
 def _values_from(m: Measurement) -> str:
