@@ -15,7 +15,7 @@ from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.row_figures import likely_drops, rows_apart, turnover
+from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
 from tsaudit.collect.rows import epoch_us, is_complete
 from tsaudit.model.facts.given import OfRowSlice
 from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
@@ -120,7 +120,10 @@ def _with_turnover(
     at = epoch_us(times, TimeKind.NANOSECONDS)
     found = turnover(columns, at, without.tag, _others(draft, without), source)
     gone = {without.tag, *without.together_with}
-    tags = tuple(replace(tag, turnover=found) if tag.key in gone else tag for tag in draft.tags)
+    changes = tag_changes(columns, times, source)
+    tags = tuple(
+        replace(tag, turnover=found, changes=changes[tag.key]) if tag.key in gone else tag for tag in draft.tags
+    )
     return replace(draft, measurement=replace(draft.measurement, tags=tags))
 
 
