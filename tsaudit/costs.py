@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tsaudit.model.finding import Limit
     from tsaudit.rule import Case
 
+NOTED: Final = 0.5
+"""Share of a limit from which on it is worth a note."""
 _LEAST_SPAN: Final = timedelta(hours=1)
 """Rates from less are chance."""
 _SLOPE_DAYS: Final = 7

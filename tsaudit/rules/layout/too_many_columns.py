@@ -16,8 +16,6 @@ from tsaudit.text import listed, many, number, percent
 
 _INFLUXDB3: Final = "https://docs.influxdata.com/influxdb3"
 _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"
-_NOTED: Final = 0.5
-"""Share of a limit from which on it is worth a note."""
 _ANOTHER_TABLE: Final = (
     "Copy the rows to a new table, which takes over the name: nothing else gives the numbers of dropped columns back, "
     "VACUUM FULL neither. Store what comes and goes as rows, or in a column of type jsonb, instead of as columns."
@@ -121,7 +119,7 @@ def too_many_columns(case: Case) -> Iterator[Finding]:
         }
         limits = [(case.limit(name, measurement), count) for name, count in counts.items()]
         limit, count = max(limits, key=lambda one: one[1] / one[0].value if one[0].value else 0.0)
-        if limit.value and count >= _NOTED * limit.value:
+        if limit.value and count >= costs.NOTED * limit.value:
             yield _finding(case, measurement, limit, count)
         elif _has_many_tags(case, measurement):
             yield _finding(case, measurement, case.limit("max_tags", measurement), len(measurement.tags))

@@ -76,8 +76,6 @@ def growing_storage(case: Case) -> Iterator[Finding]:
 
 _SLOPE_DAYS: Final = 7
 """Before so many days of history, the times of the rows say how fast the data grow."""
-_NOTED: Final = 0.5
-"""Share of the space from which on it is worth a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +142,7 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
     left = forecast.days if forecast else None
     if left is None and per_day > 0:
         left = max(limit.value - held, 0.0) / per_day
-    if held < _NOTED * limit.value and (left is None or left > case.harm.warning_days):
+    if held < costs.NOTED * limit.value and (left is None or left > case.harm.warning_days):
         return None
     bytes_read = "what is used of the disk" if space.on_disk else "bytes of data and indexes"
     how = f"{bytes_read}, as the server reports them, and {'its size' if space.on_disk else 'the declared space'}"

@@ -15,8 +15,6 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, percent
 
-_NOTED: Final = 0.5
-"""Share of a limit from which on it is worth a note."""
 _OVERDUE: Final = 2
 """From how many times `autovacuum_freeze_max_age` on nothing makes transactions younger again as it should."""
 _PROCESSES: Final = (
@@ -109,7 +107,7 @@ def _transactions(case: Case, status: ServerStatus) -> Iterator[Finding]:
         return
     oldest, limit = max(ages, key=lambda one: one.value), case.limit("max_transactions")
     overdue = _OVERDUE * status.settings.get("autovacuum_freeze_max_age", limit.value)
-    if oldest.value < min(_NOTED * limit.value, overdue):
+    if oldest.value < min(costs.NOTED * limit.value, overdue):
         return
     # Up to then it falls again each time that autovacuum has been everywhere.
     per_day = costs.rate(case, "transaction_age", Subject(oldest.database), oldest.value)
@@ -141,7 +139,7 @@ def _locks(measurement: Measurement, status: ServerStatus) -> Iterator[Finding]:
     room = each * (1 + sum(one or 0 for one in processes))
     relations, of_each = measurement.partitioning.count + 1, 1 + len(measurement.indexes)
     used = relations * of_each
-    if used < _NOTED * room:
+    if used < costs.NOTED * room:
         return
     yield Finding(
         subject=subject_of(measurement),
@@ -175,7 +173,7 @@ def _near(status: ServerStatus) -> Iterator[Finding]:
         return
     name, (now, most) = max(known.items(), key=lambda one: one[1][0] / one[1][1])
     thing, fix = _ROOM[name]
-    if now < _NOTED * most:
+    if now < costs.NOTED * most:
         return
     yield Finding(
         subject=Subject(),

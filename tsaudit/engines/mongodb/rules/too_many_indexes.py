@@ -13,8 +13,6 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number, percent, size
 
 _LIMITS: Final = "https://www.mongodb.com/docs/manual/reference/limits/#number-of-indexes-per-collection"
-_NOTED: Final = 0.5
-"""Share of the limit from which on it is worth a note."""
 
 
 @rule(
@@ -64,7 +62,7 @@ def too_many_indexes(case: Case) -> Iterator[Finding]:
 
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     limit, indexes = case.limit("max_indexes", measurement), measurement.indexes or ()
-    if len(indexes) < _NOTED * limit.value:
+    if len(indexes) < costs.NOTED * limit.value:
         return
     unused = [index.name for index in indexes if index.scans == 0 and not index.constraint]
     held = [index.size_bytes for index in indexes if index.size_bytes is not None]
