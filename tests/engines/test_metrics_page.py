@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.builders import DAY, a_measurement, a_profile
-from tests.engines.influxdb3.double import METRICS
+from tests.engines.influxdb3.double import metrics
 from tests.rules.cases import run_rule
 from tsaudit.engines import metrics_page
 from tsaudit.engines.connection import FactError
@@ -150,7 +150,7 @@ def test_rejected_lines_of_influxdb_3_with_and_without_a_database() -> None:
         assert (finding.severity, finding.subject, finding.observed) == (Severity.WARNING, Subject(database), 4)
         assert _since(dropped_points, today, today) is None
     rows = metrics_page.counted(
-        METRICS.format(lines=9, rejected=1, ooms=2, started=1.7e9).encode().splitlines(),
+        metrics(lines=9, rejected=1, ooms=2).splitlines(),
         {"influxdb3_write_lines_rejected_total": "points_dropped"},
         "db",
     )

@@ -37,10 +37,10 @@ READER: Final = "apiv3-reader"
 METRICS: Final = """\
 # HELP influxdb3_write_lines_total track total number of lines written to the database
 # TYPE influxdb3_write_lines_total counter
-influxdb3_write_lines_total{{db="test"}} {lines}
+influxdb3_write_lines_total{{db="{database}"}} {lines}
 # HELP influxdb3_write_lines_rejected_total track total number of lines written to the database that were rejected
 # TYPE influxdb3_write_lines_rejected_total counter
-influxdb3_write_lines_rejected_total{{db="test"}} {rejected}
+influxdb3_write_lines_rejected_total{{db="{database}"}} {rejected}
 # HELP process_start_time_seconds Start time of the process since unix epoch in seconds.
 # TYPE process_start_time_seconds gauge
 process_start_time_seconds{{git_hash="4f2e",product_name="InfluxDB 3 Core",uuid="c1",version="3.6.0"}} {started}
@@ -49,6 +49,13 @@ process_start_time_seconds{{git_hash="4f2e",product_name="InfluxDB 3 Core",uuid=
 query_datafusion_query_execution_ooms_total {ooms}
 """
 """By the exporter in the source of 3.6: names, suffixes, and labels."""
+
+
+def metrics(database: str = "test", *, lines: int = 5_000, rejected: int = 0, ooms: int = 0) -> bytes:
+    """The page of metrics."""
+    numbers = {"lines": lines, "rejected": rejected, "ooms": ooms, "started": 1.7e9}
+    return METRICS.format(database=database, **numbers).encode()
+
 
 _TAG: Final = pa.dictionary(pa.int32(), pa.string())
 _TIME: Final = pa.timestamp("ns")
@@ -122,7 +129,7 @@ class InfluxDB3:
         self.file_limit = file_limit
         self.hides_columns = False
         """Whether it answers that tables have no columns."""
-        self.metrics = METRICS.format(lines=5_000, rejected=0, ooms=0, started=1.7e9).encode()
+        self.metrics = metrics()
         """The page of metrics; empty if it refuses it."""
         self.delay_s = 0.0
         """How long a statement takes before its first row."""
@@ -156,6 +163,8 @@ class InfluxDB3:
                 database.tables[table.name] = table
         self._describe(database)
         self._databases[name] = database
+        rejected = sum(len(table.rows) for table in dataset.rejected)
+        self.metrics = metrics(name, lines=sum(len(table.rows) for table in dataset.tables), rejected=rejected)
         self._retention[name] = dataset.retention
         return name
 

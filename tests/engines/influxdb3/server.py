@@ -60,7 +60,8 @@ class RealInfluxDB3:
         if self._ask("POST", "/api/v3/configure/database", json={"db": name, **kept}, may_fail=True).status == 409:
             self._drop(name)  # a run that was broken off left it there
             return self.write(dataset)
-        lines = (text for table in dataset.tables for row in table.rows if (text := line(table, row)) is not None)
+        tables = (*dataset.tables, *dataset.rejected)
+        lines = (text for table in tables for row in table.rows if (text := line(table, row)) is not None)
         while batch := list(itertools.islice(lines, _BATCH)):
             path = "/api/v3/write_lp?" + urlencode({"db": name, "precision": "nanosecond"})
             answer = self._ask("POST", path, body="\n".join(batch).encode(), may_fail=True)

@@ -18,7 +18,7 @@ import urllib3
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
-from tests.engines.influxdb3.double import ADMIN, METRICS, READER, InfluxDB3
+from tests.engines.influxdb3.double import ADMIN, READER, InfluxDB3, metrics
 from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server, need_stand_in
 from tests.query_parameters import filled
 from tsaudit.collect import probe
@@ -444,7 +444,7 @@ def test_json_lines_without_types() -> None:
 def test_counters_are_those_of_the_page_of_metrics() -> None:
     with stand_in() as server:
         target = write(Dataset([_table()], database="test"), "influxdb3", server)
-        server.metrics = METRICS.format(lines=900, rejected=40, ooms=2, started=1.7e9).encode()
+        server.metrics = metrics(lines=900, rejected=40, ooms=2)
         status = collected(target).server
         assert status is not None
         assert (status.counted("points_written", "test"), status.counted("points_dropped", "test")) == (900, 40)

@@ -30,8 +30,7 @@ CASES = (
         breaks=Dataset([_KEPT], rejected=[_of_type("string", "ok", "ok", "worn")]),
         keeps=dataset(_KEPT),
         subject=Subject(""),
-        # No other server, or stand-in, is made to reject points.
-        engines=frozenset({"influxdb1"}),
+        engines=frozenset({"influxdb1", "influxdb3"}),
     ),
 )
 
