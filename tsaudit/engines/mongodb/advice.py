@@ -20,7 +20,7 @@ from tsaudit.engines.mongodb.kinds import (
     Validate,
 )
 from tsaudit.engines.mongodb.mongosh import Blank, collection, nested, script, text, wrapped
-from tsaudit.engines.mongodb.stored_documents import beside, copied_series, renamed, series_options, updated
+from tsaudit.engines.mongodb.stored_documents import beside, copied_series, series_options, updated
 from tsaudit.model.change import (
     AddIndex,
     Change,
@@ -31,7 +31,6 @@ from tsaudit.model.change import (
     MakeField,
     MakeTag,
     MergeMeasurements,
-    Rename,
     SetRetention,
     SplitColumn,
     SplitMeasurement,
@@ -77,7 +76,6 @@ class MongoAdvice(Advice):
             MakeTimeSeries,
             MergeMeasurements,
             OneCollection,
-            Rename,
             SetRetention,
             SplitColumn,
             SplitMeasurement,
@@ -201,9 +199,6 @@ class MongoAdvice(Advice):
             elif isinstance(change, SplitColumn):
                 parts = {part.name: part.example for part in change.parts}
                 yield f"Write one field per attribute: {script(parts)} instead of {change.column}: {change.example}."
-        renamed = [f"{change.old} as {change.new}" for change in changes if isinstance(change, Rename) and change.old]
-        if renamed:
-            yield f"Write {listed(renamed, _MOST_NAMES)}."
         typed = [f"{c.column} as {_BSON_TYPES[c.to]}" for c in changes if isinstance(c, ChangeType)]
         if typed:
             yield f"Write {listed(typed, _MOST_NAMES)}."
@@ -239,7 +234,6 @@ class MongoAdvice(Advice):
         if self.place.measurement is None:
             return ""
         gone = {change.column for change in self.changes if isinstance(change, LeaveOut | SplitColumn)}
-        gone |= {change.old for change in self.changes if isinstance(change, Rename)}
         fields = [change.tag for change in self.changes if isinstance(change, MakeField)]
         if not fields and not gone:
             return ""
@@ -248,9 +242,7 @@ class MongoAdvice(Advice):
         kept = [key for key in kept if key not in gone and key not in fields]
         kept += [field.rpartition(".")[2] for field in fields]
         for change in self.changes:
-            if isinstance(change, Rename) and change.old:
-                kept.append(renamed(change))
-            elif isinstance(change, SplitColumn):
+            if isinstance(change, SplitColumn):
                 kept += [beside(change.column, part.name) for part in change.parts]
         document = nested(dict.fromkeys(kept[:_MOST_EXAMPLES], Blank()))
         return wrapped(f"{self._here}.insertOne({script(document)})") + ";"
@@ -297,18 +289,14 @@ class MongoAdvice(Advice):
                     f"{database}.getCollection({text(into)}).createIndex({{ period: 1 }}, {script(expiry)})",
                 )
             case MakeField(tag=name) if self._is_series and name == self._options.get("timeseries.metaField"):
-                yield self._new_series("")
-            case Rename(old=old, new=new) if self._is_series and old == self._options.get("timeseries.metaField"):
-                yield self._new_series(new)
-            case Rename(old="", new=new) if not self._is_series:
-                yield _Piece(f"Rename the collection to {new}.", f"{self._here}.renameCollection({text(new)})")
+                yield self._new_series()
 
     @property
     def _options(self) -> Mapping[str, str]:
         return self.place.here.options or {}
 
-    def _new_series(self, meta: str) -> _Piece:
-        name, options = self.place.free(f"{self.place.here.name}_new"), series_options(self.place.here, meta)
+    def _new_series(self) -> _Piece:
+        name, options = self.place.free(f"{self.place.here.name}_new"), series_options(self.place.here, "")
         return _Piece(
             f"The metaField of a collection cannot be changed. Create {name}, and write to it.",
             f"{self._database}.createCollection({text(name)}, {script({'timeseries': options})})",
@@ -441,12 +429,10 @@ class MongoAdvice(Advice):
             yield from self._rewritten_series(here)
             return
         if command := updated(self._here, self.changes):
-            old = [change.old for change in self.changes if isinstance(change, Rename) and change.old]
             yield _Piece(
                 "Change the stored documents. What does not convert stays as it is.",
                 command,
                 "reads and writes all documents",
-                f"for queries that still use it, the old name of {listed(old, _MOST_NAMES)}" if old else "",
             )
         elif left := [change.column for change in self.changes if isinstance(change, LeaveOut)]:
             yield _Piece(
@@ -460,7 +446,7 @@ class MongoAdvice(Advice):
         copy = self.place.free(f"{here.name}_new")
         command = copied_series(self.place, copy, self.changes)
         if not command:
-            if any(isinstance(change, MakeField | Rename) for change in self.changes):
+            if any(isinstance(change, MakeField) for change in self.changes):
                 yield _Piece(f"Stored documents stay in {here.name} until they expire, or nobody needs them.")
             return
         expiry = self._options.get("expireAfterSeconds")

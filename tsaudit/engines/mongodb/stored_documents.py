@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tsaudit.engines.mongodb.mongosh import collection, script
 from tsaudit.engines.place import Place
-from tsaudit.model.change import Change, ChangeType, MakeField, MakeTag, Rename
+from tsaudit.model.change import Change, ChangeType, MakeField, MakeTag
 from tsaudit.model.profile import Measurement
 
 _TYPES: Final = {"integer": "long", "float": "double", "time": "date"}
@@ -17,8 +17,7 @@ _FALSE: Final = ("false", "False", "FALSE", "f", "no", "off", "0", 0)
 
 def updated(here: str, changes: Sequence[Change]) -> str:
     """Updates all documents of a plain collection; empty if no stored document changes. It may be repeated."""
-    values, gone = _columns(changes)
-    stages = _stages(values, gone)
+    stages = _stages(_converted_columns(changes), [])
     return f"{here}.updateMany({{}}, {script(stages)})" if stages else ""
 
 
@@ -29,7 +28,7 @@ def copied_series(place: Place, into: str, changes: Sequence[Change]) -> str:
     """
     options = place.here.options or {}
     meta = options.get("timeseries.metaField", "")
-    values, gone = _columns(changes)
+    values, gone = _converted_columns(changes), list[str]()
     for change in changes:
         if isinstance(change, MakeField) and meta:
             new = change.tag.rpartition(".")[2]
@@ -59,11 +58,6 @@ def series_options(measurement: Measurement, meta: str) -> dict[str, Any]:
     return found | {name: int(options[f"timeseries.{name}"]) for name in spans if f"timeseries.{name}" in options}
 
 
-def renamed(change: Rename) -> str:
-    """The new path of a field."""
-    return change.new if "." in change.new else beside(change.old, change.new)
-
-
 def beside(path: str, name: str) -> str:
     """The path of a name in the document that holds the path."""
     above = path.rpartition(".")[0]
@@ -75,16 +69,9 @@ def _either(old: str, new: str) -> Any:
     return {"$ifNull": [f"${old}", f"${new}"]}
 
 
-def _columns(changes: Sequence[Change]) -> tuple[dict[str, Any], list[str]]:
-    """Path to its new value, and the paths that go."""
-    to = {change.column: change.to for change in changes if isinstance(change, ChangeType)}
-    values: dict[str, Any] = {column: _converted(column, kind) for column, kind in to.items()}
-    gone: list[str] = []
-    for change in changes:
-        if isinstance(change, Rename) and change.old:
-            values[renamed(change)] = values.pop(change.old, _either(change.old, renamed(change)))
-            gone.append(change.old)
-    return values, gone
+def _converted_columns(changes: Sequence[Change]) -> dict[str, Any]:
+    """Path to its new value."""
+    return {c.column: _converted(c.column, c.to) for c in changes if isinstance(c, ChangeType)}
 
 
 def _stages(values: Mapping[str, Any], gone: Sequence[str]) -> list[Mapping[str, Any]]:

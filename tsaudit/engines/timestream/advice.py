@@ -35,7 +35,6 @@ from tsaudit.model.change import (
     MakeField,
     MakeTag,
     MergeMeasurements,
-    Rename,
     SetRetention,
     SplitColumn,
     SplitMeasurement,
@@ -84,7 +83,6 @@ class TimestreamAdvice(Advice):
             MergeMeasurements,
             OneRecord,
             PartitionBy,
-            Rename,
             SetRetention,
             SplitColumn,
             SplitMeasurement,
@@ -148,7 +146,7 @@ class TimestreamAdvice(Advice):
                 "To have them in one table, export them with UNLOAD, and load them with what the names say as "
                 "dimensions.",
             )
-        if not self._new_table and not any(isinstance(c, LeaveOut | Rename | SplitColumn) for c in self.changes):
+        if not self._new_table and not any(isinstance(c, LeaveOut | SplitColumn) for c in self.changes):
             return None
         days = magnetic_days(self.place.here)
         if days is not None and timedelta(days=days) <= _SOON:
@@ -194,10 +192,9 @@ class TimestreamAdvice(Advice):
         """The table that the changes take; empty if they are possible in the present one."""
         if self.place.measurement is None:
             return ""
-        renamed = next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), "")
-        if not renamed and not any(isinstance(change, _TAKES_A_TABLE) for change in self.changes):
+        if not any(isinstance(change, _TAKES_A_TABLE) for change in self.changes):
             return ""
-        return self.place.free(renamed or f"{self.place.here.name}_new")
+        return self.place.free(f"{self.place.here.name}_new")
 
     def _tags_that_end(self) -> Iterator[tuple[Change, str]]:
         for change in self.changes:
@@ -225,7 +222,7 @@ class TimestreamAdvice(Advice):
 
     def _example(self) -> str:
         """A record as it should be written; empty where only its table is another one."""
-        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord, Rename, SplitColumn)
+        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord, SplitColumn)
         if self.place.measurement is None or not any(isinstance(change, shown) for change in self.changes):
             return ""
         dimensions, measures = self._columns()
@@ -241,7 +238,6 @@ class TimestreamAdvice(Advice):
         gone = {c.column for c in self.changes if isinstance(c, LeaveOut | SplitColumn)}
         to_measure = {c.tag: c.to for c in self.changes if isinstance(c, MakeField)}
         to_dimension = {c.column for c in self.changes if isinstance(c, MakeTag)}
-        names = {c.old: c.new for c in self.changes if isinstance(c, Rename) and c.old}
         types = {c.column: c.to for c in self.changes if isinstance(c, ChangeType)}
         parts = {p.name: c.is_tag for c in self.changes if isinstance(c, SplitColumn) for p in c.parts}
         one_record = [name for c in self.changes if isinstance(c, OneRecord) for name in c.names]
@@ -260,11 +256,11 @@ class TimestreamAdvice(Advice):
             *((name, _TYPES.get(kind, "VARCHAR")) for name, kind in to_measure.items()),
             *((name, "VARCHAR") for name, is_tag in parts.items() if not is_tag),
             *((name, known.get(name, "DOUBLE")) for name in one_record),
-            *sorted(fields, key=lambda one: (one[0] not in {*types, *names}, one[0])),
+            *sorted(fields, key=lambda one: (one[0] not in types, one[0])),
         ]
         if not measures:
             measures = [("value", "DOUBLE")]
-        return [names.get(n, n) for n in dimensions], [(names.get(n, n), kind) for n, kind in measures]
+        return dimensions, measures
 
     # --- The schema -----------------------------------------------------------------------------------------------
 
@@ -309,11 +305,9 @@ class TimestreamAdvice(Advice):
         options = self.place.here.options or {}
         asked = next((c.dimension for c in self.changes if isinstance(c, PartitionBy | EnforceKey)), "")
         key = asked or options.get(KEY, "")
-        names = {change.old: change.new for change in self.changes if isinstance(change, Rename)}
         to_measure = {change.tag for change in self.changes if isinstance(change, MakeField)}
         if key in to_measure:
             key = ""  # A measure cannot be a partition key.
-        key = names.get(key, key)
         by = f", partitioned by {key}" if key else ""
         return _Piece(
             f"Create {self._new_table}{by}: no command changes the role, type, or partition key of a column.",
