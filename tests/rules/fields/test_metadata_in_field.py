@@ -351,7 +351,9 @@ def test_a_short_name_stays_that_the_others_depend_on() -> None:
     (finding,) = run_rule(rule, _repeating(200_000, RepeatedColumns(columns, 24, ("about", "site")))).findings
     assert finding.impact is not None
     assert finding.impact.now == (200_000 - 24) * 38
-    assert finding.message.startswith("Each row repeats about of 24 values of site in 10,000 rows read: 38 bytes a row")
+    assert finding.message.startswith(
+        "Each row repeats about, the same for each of 24 values of site, in 10,000 rows read: 38 bytes a row"
+    )
     assert '("site" text PRIMARY KEY, "about" text); of it, cpu needs only site.' in finding.fix
     # A long one is no name.
     (finding,) = run_rule(rule, _repeating(200_000, RepeatedColumns(columns, 24, ("about",)))).findings

@@ -272,7 +272,8 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
     )
     if group.combinations == 1:
         fix = "All rows read have the same: stop writing it, or keep it once, elsewhere."
-    depends = f" of {many(group.combinations, 'value')} of {key}" if key else f", {_distinct(group)}"
+    each = f", the same for each of {many(group.combinations, 'value')} of {key},"
+    depends = each if key else f", {_distinct(group)}"
     return Finding(
         subject=subject_of(measurement, names[0]),
         impact=impact,
