@@ -154,8 +154,8 @@ def _summed(tags: Sequence[Tag]) -> _Together:
 
 _SPREAD = 2
 """Times the values of one measurement in all of them: fewer are mostly the same."""
-_WHOLE_H = 2
-"""Sources that report each hour are seen twice in this time."""
+_WHOLE_H = 5
+"""Clients that come back after a few hours are seen twice in this time."""
 _SHORTEST_H = 6
 """Sources that report every few hours are seen twice in this time."""
 _TOMORROW = "; whether they occur again will show with the next audit"
@@ -170,7 +170,7 @@ def _is_too_early(case: Case, tag: Tag) -> bool:
 
     if shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS:
         return False
-    # A fleet that reports each hour, one after the other, has each for the first time until the hour is over.
+    # Sources that report one after the other have each for the first time until the second round.
     if fleets.keeps_coming(tag) and tag.turnover and tag.turnover.hours >= _WHOLE_H:
         return False
     read, known = tag.reports, tag.over_time
