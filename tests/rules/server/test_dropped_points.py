@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from tests.builders import DAY, NOW, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Profile, ServerCounter, ServerStatus
+from tsaudit.model.profile import Database, KeptPoints, Profile, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
@@ -116,3 +116,33 @@ def test_without_the_start_only_what_came_since_the_audit_before_counts() -> Non
 def test_an_expired_shard_takes_its_counters_along() -> None:
     up = timedelta(days=40)
     assert not _found(_profile(100, 90_000, up), _profile(5_000, 100_000, up, days_ago=1))
+
+
+def _with_kept(
+    overwritten: int, accepted: int, days_ago: int = 0, series: int = 1_000, first: datetime = NOW, up_days: int = 9
+) -> Profile:
+    shard = KeptPoints("flow", first - timedelta(days=3), first + timedelta(days=4), accepted, overwritten)
+    database = Database("main", series=a_count(series), kept=shard)
+    made = _profile(0, accepted, timedelta(days=up_days), days_ago=days_ago)
+    return dataclasses.replace(made, databases=(database,))
+
+
+def test_points_that_were_overwritten_count_once() -> None:
+    (first,) = _found(_with_kept(40_000, 100_000))
+    assert (first.severity, first.observed) == (Severity.WARNING, 40_000)
+    before = _with_kept(40_000, 100_000, days_ago=1)
+    assert not _found(_with_kept(40_000, 180_000), before)
+    (later,) = _found(_with_kept(50_000, 180_000), before)
+    assert (later.severity, later.observed) == (Severity.WARNING, 10_000)
+    assert later.message.startswith("At least 10,000 of 80,000 accepted points (12%) are not in the shard")
+    # Of another shard, and after a restart, all of them are new.
+    for today in (_with_kept(50_000, 180_000, first=NOW + timedelta(days=7)), _with_kept(50_000, 180_000, up_days=0)):
+        (new,) = _found(today, before)
+        assert new.observed == 50_000
+
+
+def test_points_of_deleted_series_were_not_overwritten() -> None:
+    before = _with_kept(0, 100_000, days_ago=1)
+    assert not _found(_with_kept(60_000, 180_000, series=400), before)
+    assert not _found(_with_kept(60_000, 260_000, series=400), _with_kept(60_000, 180_000, days_ago=1, series=400))
+    assert _found(_with_kept(60_000, 180_000), before)

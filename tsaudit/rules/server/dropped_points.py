@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -52,11 +52,12 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     fields with several types. Where no limit is near, a type is the likeliest reason.
 
     Points with the same tags and time are one row. If the server accepted more points for a shard than it has rows,
-    the rest was overwritten, sent again, or deleted since; the counters do not tell which. So it is never critical, and
-    a note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents
-    write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these are not
-    counted as lost. The newest shard of at most 50 MB is counted, on InfluxDB 1 and for administrators, who alone see
-    when a shard begins.
+    the rest was overwritten, sent again, or deleted since; the counters do not tell which. Where the audit before
+    counted the same shard, only what was lost since counts, and nothing if series were deleted. It is never critical,
+    and a note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two
+    agents write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these
+    are not counted as lost. The newest shard of at most 50 MB is counted, on InfluxDB 1 and for administrators, who
+    alone see when a shard begins.
 
     ## Why it matters
 
@@ -89,9 +90,26 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     losing = [(d, lost) for d in parts if (lost := _lost(case, status, d.name)) and lost.points > 0]
     yield from (_finding(case, database, lost) for database, lost in losing)
     for database in case.profile.databases:
-        kept, is_reported = database.kept, database in [one for one, _ in losing]
+        kept, is_reported = _kept(case, status, database), database in [one for one, _ in losing]
         if kept and kept.overwritten > _REPEATED * kept.accepted and (kept.measurement or not is_reported):
             yield _overwritten(database, kept)
+
+
+def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | None:
+    """What became of the points since the audit before, or since the server's start; None if series were deleted since,
+    as their points are gone, too.
+    """
+    kept, day = database.kept, case.timeline.previous
+    before = next((one for one in day.databases if one.name == database.name), None) if day else None
+    if kept is None or before is None:
+        return kept
+    if before.series and database.series and database.series.value < before.series.value:
+        return None
+    past = before.kept
+    if past is None or past.first != kept.first or (day and day.server and status.is_restarted(day.server)):
+        return kept
+    lost = max(kept.overwritten - past.overwritten, 0)
+    return replace(kept, accepted=kept.accepted - past.accepted, overwritten=lost)
 
 
 def _overwritten(database: Database, kept: KeptPoints) -> Finding:
