@@ -37,7 +37,8 @@ PARAMETERS = {
     "policies": [HOSTILE, "p"],
     "named_policy": HOSTILE,
     "series": [{HOSTILE: HOSTILE, "t": None}],
-    "within": {HOSTILE: None},
+    "within": [{HOSTILE: HOSTILE, "t": None}],
+    "newest": True,
     "time": HOSTILE,
     "later": "by scan",
     "start": NOW,
@@ -58,7 +59,17 @@ PARAMETERS = {
     "dbrp": {"database": HOSTILE, "policy": HOSTILE, "default": False},
 }
 FLUX_THAT_READS = {"from", "range", "filter", "keys", "keep", "distinct", "group", "first", "limit", "cardinality"}
-COMMANDS_THAT_READ = {"listDatabases", "listCollections", "listIndexes", "count", "aggregate", "top", "dbStats"}
+COMMANDS_THAT_READ = {
+    "aggregate",
+    "count",
+    "dbStats",
+    "hostInfo",
+    "listCollections",
+    "listDatabases",
+    "listIndexes",
+    "serverStatus",
+    "top",
+}
 STAGES_THAT_READ = {"$sample", "$limit", "$project", "$collStats", "$indexStats"}
 KINDS = ("timestamp", "zoned", "text", "s", "ms", "us", "ns")
 
