@@ -1,0 +1,1 @@
+"""A second blind set, made like the first one."""
