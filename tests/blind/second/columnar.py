@@ -161,8 +161,8 @@ _FILEBEAT: Final = (
         Cause.RETENTION,
         "*",
         Grade.HARMLESS,
-        "Neither table has a time to live: 22 million requests a year of 186 B are 4 GB before compression, with no known "
-        "disk limit.",
+        "Neither table has a time to live: 22 million requests a year of 186 B are 4 GB before compression, with no "
+        "known disk limit.",
     ),
     Expected(
         Cause.NO_INDEX,
