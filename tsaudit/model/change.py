@@ -290,7 +290,7 @@ class Diagnose(Change):
 
     what: str
     """`new values` of a column, its `types`, the `schema` of a measurement, the existing `measurements` or `databases`,
-    `sources` whose rows lack a column, or rows of one of the `tenants`.
+    or `sources` whose rows lack a column.
     """
     column: str = ""
     values: tuple[str, ...] = ()

@@ -61,7 +61,6 @@ def rendered() -> dict[str, str]:
             *_statements("left out", LeaveOut(at, ODD), LeaveOut(at, "alarm")),
             *_statements("schema", Diagnose(at, "schema")),
             *_statements("measurements", Diagnose(bucket, "measurements")),
-            *_statements("tenants", Diagnose(bucket, "tenants", column=ODD)),
             *_statements("buckets", Diagnose(bucket, "databases", values=(ODD, "(x"))),
             *_statements("sources", Diagnose(at, "new values", ODD), known=True),
         ]

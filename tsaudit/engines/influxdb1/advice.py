@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
-from tsaudit.engines.influx.reach import table_in
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.text import listed
 
@@ -57,15 +56,6 @@ class Influxdb1Advice(InfluxAdvice):
         database = place.quoted([name])
         if change.what == "databases":
             return f"See how many series {name} has; the others likewise.", f"SHOW SERIES CARDINALITY ON {database}"
-        if change.what == "tenants":
-            policy = place.quoted([known.own_name]) if known and known.policy_of else ""
-            example = next((m for m in place.profile.measurements if m.database == place.database), None)
-            source = table_in(place.profile, place.database, example.name) if example else ""
-            where = place.quoted([source]) if source else f"{database}.{policy}./.*/"
-            return (
-                f"See what one of them has, here in {example.name if example else name}.",
-                f"SELECT * FROM {where} WHERE {place.quoted([change.column])} = '...' LIMIT 20",  # noqa: S608 -- shown
-            )
         return f"See which measurements {name} has.", f"SHOW MEASUREMENTS ON {database}"
 
     def limited(self, change: SetRetention) -> tuple[str, str, str]:

@@ -32,11 +32,6 @@ class Influxdb2Advice(InfluxAdvice):
         if change.what == "measurements":
             text = f"{_SCHEMA}\nschema.measurements(bucket: {quote_flux(bucket)})"
             return Query(f"See which measurements bucket {bucket} has.", text, "flux")
-        if change.what == "tenants":
-            example = next((m.name for m in self.place.profile.measurements if m.database == bucket), "")
-            chosen = f'r[{quote_flux(change.column)}] == "..."'
-            lines = [*self._points(example), f"filter(fn: (r) => {chosen})", "limit(n: 20)"]
-            return Query(f"See what one of them has, here in {example}.", _piped(lines), "flux")
         return None
 
     def _of_measurement(self, change: Diagnose) -> Query | None:

@@ -34,11 +34,6 @@ class Influxdb3Advice(InfluxAdvice):
             return Query(words, "influxdb3 show databases", "sh")
         if change.what == "measurements":
             return Query(f"See which tables {place.database} has.", "SHOW TABLES", "sql")
-        if change.what == "tenants":
-            example = next((m.name for m in place.profile.measurements if m.database == place.database), "")
-            column = place.quoted([change.column])
-            text = f"SELECT * FROM {place.table(example)}\n{_RECENT} AND {column} = '...' LIMIT 20"  # noqa: S608 -- shown
-            return Query(f"See what one of them has, here in {example}.", text, "sql", _COST)
         return None
 
     def _of_table(self, change: Diagnose) -> Query | None:

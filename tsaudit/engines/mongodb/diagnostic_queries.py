@@ -40,14 +40,6 @@ def _databases(_: Place, change: Diagnose) -> Found:
     return "See which databases these are.", f"db.adminCommand({script(asked)})", ""
 
 
-def _tenants(place: Place, change: Diagnose) -> Found | None:
-    having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
-    if (example := next(having, None)) is None:
-        return None
-    found = f"{collection(place.database, example.name)}.find({script({change.column: '...'})}).limit(20)"
-    return f"See what one of them has, here in {example.name}.", found, "reads all documents without an index"
-
-
 def _large(place: Place, _: Diagnose) -> Found:
     stages = [{"$project": {"bytes": {"$bsonSize": "$$ROOT"}}}, {"$sort": {"bytes": -1}}, {"$limit": 5}]
     return "Find the largest documents.", _aggregate(place, stages), "reads all documents"
@@ -116,7 +108,6 @@ _OF_DATABASE: Final[Mapping[str, _Look]] = {
     "sizes": _sizes,
     "measurements": _collections,
     "databases": _databases,
-    "tenants": _tenants,
 }
 _OF_COLLECTION: Final[Mapping[str, _Look]] = {
     "large rows": _large,

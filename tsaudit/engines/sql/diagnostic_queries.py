@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -65,12 +65,6 @@ def _of_database(place: Place, change: Diagnose, own: DiagnosticQueries) -> tupl
     if change.what == "databases" and own.databases:
         named = " and ".join(f"{how} {part}" for how, part in zip(_ENDS, change.values, strict=False) if part)
         return f"List the databases{f': the name of each of these {named}' if named else ''}.", own.databases, ""
-    having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
-    if change.what == "tenants" and (example := next(having, None)) is not None:
-        recent = _recent(replace(place, measurement=example), own)
-        chosen = f"{f'{recent} AND' if recent else 'WHERE'} {place.quoted([change.column])} = '...' LIMIT 20"
-        text = f"SELECT * FROM {place.table(example.name)} {chosen}"  # noqa: S608 -- shown, never run
-        return f"See what one of them has, here in {example.name}.", text, _cost(recent)
     return None
 
 

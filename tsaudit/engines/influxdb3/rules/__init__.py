@@ -1,1 +1,0 @@
-"""Rules about InfluxDB 3 alone."""
