@@ -176,6 +176,16 @@ def test_specs_carry_kind_group_and_the_real_name(tmp_path: Path) -> None:
     assert graph.get(dg.AssetKey("c")).is_external
 
 
+def test_group_of_several_engines_shows_no_more_kinds_than_dagster_takes(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a", target_extra="group: shop")
+    engines = {"b": "postgresql", "c": "sqlite"}
+    others = "".join(f"  - {{name: {n}, engine: {e}, url: '{e}:///x', group: shop}}\n" for n, e in engines.items())
+    config.write_text(config.read_text() + others, encoding="utf-8")
+    graph = definitions_of(a_plan(config, granularity="group")).resolve_asset_graph()
+    (audit,) = graph.executable_asset_keys
+    assert graph.get(audit).kinds == {"duckdb", "postgresql", "report"}
+
+
 @pytest.mark.parametrize(
     ("owners", "owner", "shown"),
     [
