@@ -49,9 +49,11 @@ def read(lines: Iterable[bytes]) -> Gauges:
     shards: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: dict.fromkeys(_LIVE, 0))
     counters, uptime_s = defaultdict[tuple[str, str], float](float), None
     for sample in samples(lines, {_SERIES, *_LIVE, _SHARD_SERIES, _UPTIME, *_COUNTERS}):
-        bucket, value = sample.labels.get("bucket", ""), sample.value
+        bucket, value = sample.labels.get("bucket"), sample.value
         if sample.metric == _UPTIME:
             uptime_s = value
+        elif bucket is None:
+            continue
         elif sample.metric == _SERIES:
             series[bucket] = int(value)
         elif name := _COUNTERS.get(sample.metric):
