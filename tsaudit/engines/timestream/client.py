@@ -179,6 +179,7 @@ class Client:
         Does not exceed the deadline.
         """
         wait, failures = _FIRST_WAIT_S, 0
+        throttled: ClientError | None = None
         while True:
             if not self._services.pace.wait(operation, deadline):
                 raise FactError(Reason.OVER_BUDGET, "the service throttles: Request rate limit exceeded")
@@ -189,11 +190,14 @@ class Client:
                 failures += _is_failure(error)
                 if _code(error) in _THROTTLED:
                     self._services.pace.throttled()
+                    throttled = error
                 again = _code(error) in _THROTTLED or (_is_failure(error) and failures < _MOST_FAILURES)
                 if not again or time.monotonic() + wait >= deadline:
                     raise _refused(error) from error
             except (BotoCoreError, HTTPError, OSError) as error:
-                raise _failed(error, left) from error
+                failed = _failed(error, left)
+                # The time went by while it waited for its turn.
+                raise (_refused(throttled) if throttled and failed.reason is Reason.TIMED_OUT else failed) from error
             except ParserError as error:
                 raise FactError(
                     Reason.FAILED, f"the response does not come from Timestream: {_words(error)}"
