@@ -135,6 +135,12 @@ def test_points_that_were_overwritten_count_once() -> None:
     (later,) = _found(_with_kept(50_000, 180_000), before)
     assert (later.severity, later.observed) == (Severity.WARNING, 10_000)
     assert later.message.startswith("At least 10,000 of 80,000 accepted points (12%) are not in the shard")
+    # A writer that only sends again what is there, and nothing new at all.
+    (all_of_them,) = _found(_with_kept(120_000, 180_000), before)
+    assert (all_of_them.severity, all_of_them.observed) == (Severity.WARNING, 80_000)
+    assert "80,000 of 80,000 accepted points (100%)" in all_of_them.message
+    assert not _found(_with_kept(40_000, 100_000), before)
+    assert not _found(_with_kept(0, 90_000), before)
     # Of another shard, and after a restart, all of them are new.
     for today in (_with_kept(50_000, 180_000, first=NOW + timedelta(days=7)), _with_kept(50_000, 180_000, up_days=0)):
         (new,) = _found(today, before)

@@ -89,8 +89,9 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     parts = (*case.profile.wholes, Database(""))
     losing = [(d, lost) for d in parts if (lost := _lost(case, status, d.name)) and lost.points > 0]
     yield from (_finding(case, database, lost) for database, lost in losing)
+    reported = {database.name for database, _ in losing}
     for database in case.profile.databases:
-        kept, is_reported = _kept(case, status, database), database in [one for one, _ in losing]
+        kept, is_reported = _kept(case, status, database), database.name in reported
         if kept and kept.overwritten > _REPEATED * kept.accepted and (kept.measurement or not is_reported):
             yield _overwritten(database, kept)
 
@@ -108,14 +109,18 @@ def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | 
     past = before.kept
     if past is None or past.first != kept.first or (day and day.server and status.is_restarted(day.server)):
         return kept
-    lost = max(kept.overwritten - past.overwritten, 0)
-    return replace(kept, accepted=kept.accepted - past.accepted, overwritten=lost)
+    accepted = kept.accepted - past.accepted
+    if accepted <= 0:
+        return None
+    # All of them, if a writer only sends again what is there.
+    lost = min(max(kept.overwritten - past.overwritten, 0), accepted)
+    return replace(kept, accepted=accepted, overwritten=lost)
 
 
 def _overwritten(database: Database, kept: KeptPoints) -> Finding:
     """Fewer rows than points."""
-    points = kept.accepted / (kept.accepted - kept.overwritten)
-    is_doubled = abs(points - 2) <= _DOUBLED
+    left = kept.accepted - kept.overwritten
+    is_doubled = left > 0 and abs(kept.accepted / left - 2) <= _DOUBLED
     impact = Impact(
         Currency.OVERWRITTEN,
         now=kept.overwritten,
@@ -139,7 +144,7 @@ def _overwritten(database: Database, kept: KeptPoints) -> Finding:
         evidence=(
             Evidence("shard", f"from {instant(kept.first)} to {instant(kept.last)}"),
             Evidence("points accepted", number(kept.accepted)),
-            Evidence("rows that they can be, at most", number(kept.accepted - kept.overwritten)),
+            Evidence("rows that they can be, at most", number(left)),
         ),
         facts=("server_counters", "kept_points"),
     )
