@@ -105,10 +105,10 @@ def _aliases() -> Dataset:
 
 
 def _trades() -> Dataset:
-    """9,000 trades of six hours, each with its ID as a tag: 719 share their millisecond and pair with others."""
+    """9,000 trades of eight hours, each with its ID as a tag: 719 share their millisecond and pair with others."""
     noise = random.Random("trades")
-    instants = sorted(noise.sample(range(6 * 3_600_000), 8_281))
-    start = NOW - timedelta(hours=6)
+    instants = sorted(noise.sample(range(8 * 3_600_000), 8_281))
+    start = NOW - timedelta(hours=8)
     # The first 719 instants have two trades each.
     all_trades = sorted([*instants, *instants[:719]])
     rows = [

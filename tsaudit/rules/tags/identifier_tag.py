@@ -154,8 +154,6 @@ def _summed(tags: Sequence[Tag]) -> _Together:
 
 _SPREAD = 2
 """Times the values of one measurement in all of them: fewer are mostly the same."""
-_WHOLE_H = 5
-"""Clients that come back after a few hours are seen twice in this time."""
 _SHORTEST_H = 6
 """Sources that report every few hours are seen twice in this time."""
 _TOMORROW = "; whether they occur again will show with the next audit"
@@ -163,15 +161,11 @@ _TOMORROW = "; whether they occur again will show with the next audit"
 
 def _is_too_early(case: Case, tag: Tag) -> bool:
     """Whether nothing read can show that the values do not come again: fewer than two reports of each in a few hours,
-    and neither their shape, nor whole sources, nor an earlier listing that shows it.
+    and neither their shape nor an earlier listing that shows it.
     """
-    from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import shapes
 
     if shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS:
-        return False
-    # Sources that report one after the other have each for the first time until the second round.
-    if fleets.keeps_coming(tag) and tag.turnover and tag.turnover.hours >= _WHOLE_H:
         return False
     read, known = tag.reports, tag.over_time
     if read is None or read.hours >= _SHORTEST_H or read.per_value >= _REPORTS:
