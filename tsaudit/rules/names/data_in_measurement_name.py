@@ -112,11 +112,11 @@ def _together(changes: Sequence[MergeMeasurements]) -> list[set[str]]:
     """The names of each family, with those of others that contain the same data: one writer names them all."""
     names = [{one.measurement for one in change.members} for change in changes]
     data = [{one.tags for one in change.members if one.tags} for change in changes]
-    data = [these if len(these) >= _LARGE else set() for these in data]
+    large = [(own, these) for own, these in zip(names, data, strict=True) if len(these) >= _LARGE]
     return [
-        set().union(
-            own, *(n for n, others in zip(names, data, strict=True) if len(these & others) > _SAME * len(these))
-        )
+        own.union(*(n for n, others in large if len(these & others) > _SAME * len(these)))
+        if len(these) >= _LARGE
+        else own
         for own, these in zip(names, data, strict=True)
     ]
 
