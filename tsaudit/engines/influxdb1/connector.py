@@ -110,7 +110,7 @@ class InfluxConnection:
         self._shards: _AllShards | FactError | None = None
         """The shards, or why they are not known; None before they were queried."""
         self._accepted: list[AcceptedShard] | None = None
-        """The same; empty if only administrators see when they begin."""
+        """Those whose points can be counted, the newest first; None before they were queried."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connection.Connection`."""

@@ -144,7 +144,7 @@ class Turnover:
     """
 
     by: tuple[str, ...]
-    """The tags that identify a source: all others that do not go with the tag. None: all rows belong to one."""
+    """The tags that identify a source: all others that do not go with the tag. Empty: all rows belong to one."""
     sources: int
     """With rows at enough instants to be cut in three."""
     first: int

@@ -163,9 +163,9 @@ def _read(
     )
     if scans < case.limit(least, measurement).value or rows < case.limit("min_scanned", measurement).value:
         return _Read(None, (Evidence("rows read in full scans", words),))
-    how = "rows of full scans, as the server counts them" + (
-        ", without what a range of one day has to read" * (needed > 0)
-    )
+    how = "rows of full scans, as the server counts them"
+    if needed:
+        how += ", without what a range of one day has to read"
     impact = Impact(Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, how=how)
     return _Read(impact, (Evidence("rows read in full scans", words),))
 

@@ -119,11 +119,7 @@ def _is_fixed(measurement: Measurement, field: Field) -> bool:
     if field.items.growth is not None:
         return False
     absent = field.null_ratio.value if field.null_ratio else 0.0
-    return (
-        field.items.growth is None
-        and field.items.mean == field.items.most
-        and round((1 - absent) * measurement.documents.read) > 1
-    )
+    return field.items.mean == field.items.most and round((1 - absent) * measurement.documents.read) > 1
 
 
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
