@@ -304,6 +304,7 @@ SLOW: dict[str, Write] = {
 }
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("slow", SLOW, ids=str)
 def test_a_call_ends_on_the_wall_clock(slack: SlackDouble, slow: str) -> None:
     slack.fail(raw=SLOW[slow])
@@ -334,6 +335,7 @@ def test_a_call_given_up_before_it_was_connected_sends_nothing_later(
     assert slack.calls == []
 
 
+@pytest.mark.wall_clock
 def test_hanging_channels_do_not_add_up(store: Store, slack: SlackDouble) -> None:
     """Ten channels that hang, 2 s for telling: not ten times the time of a call, and a line that says so."""
     owners = {f"o{n}": {"channel": f"C0{n}"} for n in range(10)} | {"default": {"channel": "#default"}}
@@ -395,6 +397,7 @@ def test_whoever_is_given_less_time_sends_for_less(store: Store, slack: SlackDou
     assert history.send().sent == 1
 
 
+@pytest.mark.wall_clock
 def test_a_sender_that_waits_for_another_keeps_to_the_budget(store: Store, slack: SlackDouble) -> None:
     from tsaudit.history import deliveries
 

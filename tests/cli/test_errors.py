@@ -224,6 +224,7 @@ def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
     assert stderr.strip() == "interrupted"
 
 
+@pytest.mark.wall_clock
 def test_interrupt_when_a_database_does_not_answer(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -86,6 +86,7 @@ def _all_timeouts(server: Stubborn) -> list[tuple[str, float]]:
     return [*server.timeouts, *(t for child in server.children for t in _all_timeouts(child))]
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_statements_are_cut_at_the_deadline(concurrency: int) -> None:
     server = Stubborn()
@@ -100,6 +101,7 @@ def test_statements_are_cut_at_the_deadline(concurrency: int) -> None:
     assert {(gap.reason, "raise budget.deadline_s" in gap.detail) for gap in gaps} == {(Reason.OVER_BUDGET, True)}
 
 
+@pytest.mark.wall_clock
 def test_statement_outlives_its_timeout() -> None:
     server = Stubborn(silent="retention")
     began = time.monotonic()
@@ -113,6 +115,7 @@ def test_statement_outlives_its_timeout() -> None:
     assert (child.closed, server.closed) == (1, 0)
 
 
+@pytest.mark.wall_clock
 def test_silence_to_the_first_statement_and_to_the_probe_ends_it() -> None:
     server = Stubborn(silent="databases")
     began = time.monotonic()
@@ -144,6 +147,7 @@ def _connecting(
     monkeypatch.setattr(ENGINES[_target().engine], "connect", connect)
 
 
+@pytest.mark.wall_clock
 def test_connecting_counts_and_is_cut_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     _connecting(monkeypatch, Stubborn(), lambda: time.sleep(1.5))
     began = time.monotonic()
@@ -152,6 +156,7 @@ def test_connecting_counts_and_is_cut_at_the_deadline(monkeypatch: pytest.Monkey
     assert time.monotonic() - began < 1.4
 
 
+@pytest.mark.wall_clock
 def test_connecting_is_taken_off_the_time_for_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     _connecting(monkeypatch, server := Stubborn("nothing"), lambda: time.sleep(0.5))
 
@@ -162,6 +167,7 @@ def test_connecting_is_taken_off_the_time_for_statements(monkeypatch: pytest.Mon
     assert max(seconds for _, seconds in server.timeouts) <= 1.5
 
 
+@pytest.mark.wall_clock
 def test_a_driver_that_cannot_be_interrupted_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     _connecting(monkeypatch, Stubborn())
     monkeypatch.setattr(connectors, "_LAST_RESORT_S", 0.3)
@@ -206,6 +212,7 @@ class _PressesCtrlC(Stubborn):
         raise KeyboardInterrupt
 
 
+@pytest.mark.wall_clock
 def test_connections_opened_on_the_way_are_closed_when_the_audit_is_interrupted() -> None:
     server = Interrupted(silent="databases")
     with pytest.raises(KeyboardInterrupt):

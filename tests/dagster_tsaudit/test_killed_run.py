@@ -93,6 +93,7 @@ def until(what: str, holds: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.wall_clock
 @pytest.mark.ui
 @pytest.mark.waits
 def test_the_next_run_goes_on_soon_after_one_was_killed(tmp_path: Path) -> None:

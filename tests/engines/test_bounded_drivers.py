@@ -184,6 +184,7 @@ MEANWHILE: Final[dict[str, tuple[Strike, Reason]]] = {
 _ASKS: Final = {"postgresql": b"DECLARE", "greptimedb": b"information_schema", "mongodb": b"listDatabases"}
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(("strike", "reason"), MEANWHILE.values(), ids=MEANWHILE)
 def test_statement_ends_in_time(healthy: Healthy, strike: Strike, reason: Reason) -> None:
     with _connected(healthy, strike, _ASKS[healthy.engine]) as (faulty, connection):
@@ -195,22 +196,24 @@ def test_statement_ends_in_time(healthy: Healthy, strike: Strike, reason: Reason
         # The server is well again: so is this connection.
         assert [
             name
-            for b in connection.query("databases", 10, filled("databases"))
+            for b in connection.query("databases", 60, filled("databases"))
             for name in b.column("database").to_pylist()
         ]
 
 
+@pytest.mark.wall_clock
 def test_waiting_thread_is_woken_by_an_abort(healthy: Healthy) -> None:
     with _connected(healthy, proxy.silent, _ASKS[healthy.engine]) as (faulty, connection):
         threading.Timer(0.3, connection.abort).start()
         with _in_time(3.0), pytest.raises(FactError):
-            list(connection.query("databases", 20, filled("databases")))
+            list(connection.query("databases", 60, filled("databases")))
         faulty.strike = proxy.healthy
         again = connection.reconnect()
-        assert list(again.query("databases", 10, filled("databases")))
+        assert list(again.query("databases", 60, filled("databases")))
         again.close()
 
 
+@pytest.mark.wall_clock
 def test_audit_ends_by_its_deadline_whatever_drips(healthy: Healthy) -> None:
     """The whole way: connecting, catalogue, statements; the first answers come, then a byte now and then."""
     seen, connected = itertools.count(), 20 if healthy.engine != "mongodb" else 6
@@ -242,23 +245,26 @@ _WIDE: Final = b"D" + struct.pack(">ihi", 10 + 1_000_000, 1, 1_000_000) + b"x" *
 _NOTICE: Final = b"N" + struct.pack(">i", 4 + 20_002) + b"M" + b"x" * 20_000 + b"\0"
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("row", [_TINY, _WIDE, _NOTICE], ids=["rows", "wide rows", "notices"])
 def test_postgresql_without_end(postgresql: Postgresql, row: bytes) -> None:
     with _connected(_postgresql(postgresql), partial(_postgres_rows, row=row), b"FETCH") as (_, connection):
         with _in_time(20 + LATE_S), pytest.raises(FactError) as raised:
-            list(connection.query("databases", 20, filled("databases")))
+            list(connection.query("databases", 60, filled("databases")))
         assert raised.value.reason is Reason.OVER_BUDGET
 
 
+@pytest.mark.wall_clock
 def test_postgresql_says_that_two_gigabytes_follow(postgresql: Postgresql) -> None:
     absurd = b"D" + struct.pack(">ihi", 0x7FFFFFFF, 1, 0x7FFFFF00)
     endless = proxy.endless(absurd, b"x" * 65_536)
     with _connected(_postgresql(postgresql), endless, b"FETCH") as (_, connection), _in_time(20 + LATE_S):
         with pytest.raises(FactError) as raised:
-            list(connection.query("databases", 20, filled("databases")))
+            list(connection.query("databases", 60, filled("databases")))
         assert _line(raised.value)
 
 
+@pytest.mark.wall_clock
 def test_postgresql_rows_that_are_honestly_wide(postgresql: Postgresql) -> None:
     """150 MB, of which the driver and Arrow make several times as much, are read bit by bit."""
     schema = "wide_rows"
@@ -305,6 +311,7 @@ def _mysql_rows(server: Pieces) -> Pieces:
         yield _mysql(number, row)
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("strike", [_mysql_wide, _mysql_columns, _mysql_rows])
 def test_greptimedb_without_end(strike: Strike) -> None:
     stand_in = GreptimeDB()
@@ -312,7 +319,7 @@ def test_greptimedb_without_end(strike: Strike) -> None:
     server = Healthy("greptimedb", port, "mysql://{}:{}@127.0.0.1:PORT/".format(*READER), ())
     with _connected(server, strike, b"information_schema") as (_, connection):
         with _in_time(5 + LATE_S), pytest.raises(FactError) as raised:
-            for _batch in connection.query("databases", 5, filled("databases")):
+            for _batch in connection.query("databases", 60, filled("databases")):
                 pass
         assert raised.value.reason in (Reason.OVER_BUDGET, Reason.TIMED_OUT, Reason.UNREACHABLE)
     stand_in.stop()
@@ -332,6 +339,7 @@ def _document(size: int) -> bytes:
     return struct.pack("<iBi", 0, 0, len(fields) + 5) + fields + b"\0"
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("size", [None, 47_000_000, 15_000_000], ids=["2 GB", "47 MB", "15 MB"])
 def test_mongodb_beyond_measure(size: int | None) -> None:
     stand_in = MongoDB()
@@ -341,7 +349,7 @@ def test_mongodb_beyond_measure(size: int | None) -> None:
     with _connected(server, strike, b"listDatabases") as (_, connection):
         # What can be read, and makes no sense, is for whoever asks to make a gap of.
         with _in_time(10 + LATE_S), pytest.raises((FactError, KeyError)) as raised:
-            list(connection.query("databases", 10, filled("databases")))
+            list(connection.query("databases", 60, filled("databases")))
         assert len(str(raised.value)) < 400
         assert isinstance(raised.value, FactError) or size == 15_000_000
     stand_in.stop()

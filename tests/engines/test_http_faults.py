@@ -165,6 +165,7 @@ def test_nothing_listens_and_no_such_name(engine: str) -> None:
     assert "its host name is not known to DNS" in _refused(_target(engine, "http://no-such-host.invalid:8086"))
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("fault", ASKING)
 @pytest.mark.parametrize("engine", _ENGINES)
 def test_peer_turns_bad_after_its_greeting(engine: str, fault: str) -> None:

@@ -107,6 +107,7 @@ def test_file_is_the_other_engines(engine: str, other: str, tmp_path: Path) -> N
     assert said == f"{path} is a {other} database; set `engine: {other}` and start the URL with `{other}:`"
 
 
+@pytest.mark.wall_clock
 def test_sqlite_file_is_locked_for_longer_than_it_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     write(Dataset([Table("cpu", (), {"v": "float"}, [Row(NOW, {}, {"v": 1.0})])]), "sqlite", path)
@@ -210,7 +211,7 @@ def test_files_are_opened_read_only(engine: str, tmp_path: Path) -> None:
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with open_connection(Target(name="t", engine=engine, url=address)) as connection:
         raw: Any = vars(connection)["_raw"]
-        list(connection.query("measurements", 5, filled("measurements", database="main")))
+        list(connection.query("measurements", 60, filled("measurements", database="main")))
         for statement in ("CREATE TABLE u (a INTEGER)", "DELETE FROM t", "INSERT INTO t (host) VALUES ('x')"):
             with pytest.raises((duckdb.Error, sqlite3.Error), match=r"(?i)read.?only"):
                 raw.execute(statement)
@@ -230,6 +231,7 @@ def many_hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
 _LISTING = {"database": "main", "measurement": "t", "tags": ["host"], "time": None, "limit": 10_000_000}
 
 
+@pytest.mark.wall_clock
 def test_statement_that_takes_too_long_is_interrupted(many_hosts: Target) -> None:
     with open_connection(many_hosts) as opened:
         with pytest.raises(FactError) as raised:
@@ -239,11 +241,12 @@ def test_statement_that_takes_too_long_is_interrupted(many_hosts: Target) -> Non
         for batch in opened.query("series_listing", 60, filled("series_listing", **_LISTING)):
             assert batch.num_rows
             break
-        assert [b.to_pylist() for b in opened.query("measurements", 5, filled("measurements", database="main"))] == [
+        assert [b.to_pylist() for b in opened.query("measurements", 60, filled("measurements", database="main"))] == [
             [{"measurement": "t"}]
         ]
 
 
+@pytest.mark.wall_clock
 def test_time_that_passes_between_two_batches_counts(many_hosts: Target) -> None:
     def read_slowly(opened: Connection) -> None:
         for _ in opened.query("series_listing", 1.0, filled("series_listing", **_LISTING)):
@@ -254,6 +257,7 @@ def test_time_that_passes_between_two_batches_counts(many_hosts: Target) -> None
     assert raised.value.reason is Reason.TIMED_OUT
 
 
+@pytest.mark.wall_clock
 def test_abort_ends_the_statement_and_those_after_it(many_hosts: Target) -> None:
     with open_connection(many_hosts) as opened:
         threading.Timer(0.1, opened.abort).start()
@@ -263,7 +267,7 @@ def test_abort_ends_the_statement_and_those_after_it(many_hosts: Target) -> None
                 list(opened.query("series_listing", 60, filled("series_listing", **_LISTING)))
         assert time.monotonic() - began < 5
         again = opened.reconnect()
-        assert list(again.query("measurements", 5, filled("measurements", database="main")))
+        assert list(again.query("measurements", 60, filled("measurements", database="main")))
         again.close()
 
 
@@ -279,7 +283,7 @@ def test_statement_fails(engine: str, tmp_path: Path) -> None:
     with open_connection(target) as connection:
         about = {"database": "main", "measurement": "gone", "tags": ["a"], "time": None, "limit": 1}
         with pytest.raises(FactError, match="gone") as raised:
-            list(connection.query("series_listing", 5, filled("series_listing", **about)))
+            list(connection.query("series_listing", 60, filled("series_listing", **about)))
     assert raised.value.reason is Reason.FAILED
     assert "\n" not in raised.value.detail
 

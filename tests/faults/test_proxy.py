@@ -72,6 +72,7 @@ def test_hangs_up_hard(upstream: tuple[str, int]) -> None:
         client.recv(10)
 
 
+@pytest.mark.wall_clock
 def test_cuts_and_drips_the_true_answer(upstream: tuple[str, int]) -> None:
     with _through(FaultyProxy(upstream, lambda server: proxy.cut(server, after=3))) as client:
         assert (_asked(client, b"hello"), client.recv(10)) == (b"HEL", b"")

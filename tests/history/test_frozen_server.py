@@ -83,6 +83,7 @@ NOT_ANSWERING = {
 }
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("strike", NOT_ANSWERING.values(), ids=NOT_ANSWERING)
 def test_does_not_answer_from_the_start(postgresql: Postgresql, address: str, strike: Strike) -> None:
     faulty, through = _through(address, postgresql, strike, None)
@@ -94,6 +95,7 @@ def test_does_not_answer_from_the_start(postgresql: Postgresql, address: str, st
     assert "no response within " in _one_line(raised.value) or "timeout expired" in _one_line(raised.value)
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("phase", [b"pg_try_advisory", b"INSERT INTO decision", b"COMMIT"])
 @pytest.mark.parametrize("strike", NOT_ANSWERING.values(), ids=NOT_ANSWERING)
 def test_stops_answering_in_the_middle(postgresql: Postgresql, address: str, strike: Strike, phase: bytes) -> None:
@@ -121,6 +123,7 @@ def test_stops_answering_in_the_middle(postgresql: Postgresql, address: str, str
     faulty.close()
 
 
+@pytest.mark.wall_clock
 def test_pooled_connection_went_dead_while_nobody_used_it(postgresql: Postgresql, address: str) -> None:
     armed: list[int] = []
     faulty, through = _through(address, postgresql, proxy.silent, lambda piece: bool(armed))
@@ -134,6 +137,7 @@ def test_pooled_connection_went_dead_while_nobody_used_it(postgresql: Postgresql
     faulty.close()
 
 
+@pytest.mark.wall_clock
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to tell which processes are the server's")
 def test_server_is_stopped_by_a_signal(postgresql: Postgresql, address: str) -> None:
     with Store.open(address) as store:
@@ -154,6 +158,7 @@ def test_server_is_stopped_by_a_signal(postgresql: Postgresql, address: str) -> 
         assert _count(store) == 0
 
 
+@pytest.mark.wall_clock
 def test_lock_that_another_one_keeps(postgresql: Postgresql, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_BUSY_S", 1)
     with Store.open(address) as one, Store.open(address) as other:
@@ -200,6 +205,7 @@ def _command(folder: Path, address: str, *arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments), prog_name="tsaudit")
 
 
+@pytest.mark.wall_clock
 def test_command_when_the_history_freezes_in_mid_audit(
     postgresql: Postgresql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def test_server_that_has_no_place_is_waited_for(postgresql: Postgresql) -> None:
         _connect(url, 20.0)
 
 
+@pytest.mark.wall_clock
 def test_server_that_stays_full_is_an_error_in_time(postgresql: Postgresql) -> None:
     with _place_for_one(postgresql) as url:
         with psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False)):

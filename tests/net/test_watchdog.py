@@ -19,6 +19,7 @@ from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, each, within
 pytestmark = pytest.mark.wall_clock
 
 
+@pytest.mark.wall_clock
 def test_a_read_that_never_ends_is_broken_off_on_time() -> None:
     ours, theirs = socket.socketpair()
     began = time.monotonic()
@@ -28,6 +29,7 @@ def test_a_read_that_never_ends_is_broken_off_on_time() -> None:
     assert 0.2 <= time.monotonic() - began < 1
 
 
+@pytest.mark.wall_clock
 def test_a_peer_that_drips_outlives_no_limit() -> None:
     ours, theirs = socket.socketpair()
     stop = threading.Event()
@@ -72,6 +74,7 @@ def test_work_in_time_is_left_alone() -> None:
     assert called == []
 
 
+@pytest.mark.wall_clock
 def test_an_abort_that_hangs_or_fails_keeps_no_other_waiting() -> None:
     def hang() -> None:
         time.sleep(3)
@@ -183,6 +186,7 @@ def test_a_forked_process_has_a_watchdog_of_its_own() -> None:
     assert child.exitcode == 0
 
 
+@pytest.mark.wall_clock
 def test_work_that_cannot_be_interrupted_is_left_behind() -> None:
     late: list[int] = []
     given_up: list[bool] = []
@@ -201,6 +205,7 @@ def test_within_returns_and_raises_what_the_work_does() -> None:
         within(1, lambda: 1 / 0)
 
 
+@pytest.mark.wall_clock
 def test_neither_keeps_the_process_from_ending() -> None:
     script = (
         "import threading, time\n"

@@ -168,6 +168,7 @@ def test_refused_notice_is_given_up_and_made_anew_by_the_next_audit(history: His
     assert [n.kind for n in pager.GOT] == ["alert"]
 
 
+@pytest.mark.wall_clock
 def test_notifier_that_hangs_takes_no_time_of_slack(
     history: History, slack: SlackDouble, pager: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

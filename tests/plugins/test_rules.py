@@ -106,6 +106,7 @@ def test_rule_may_be_about_some_engines_only(install: Install) -> None:
     assert found.outcome is Outcome.NOT_APPLICABLE
 
 
+@pytest.mark.wall_clock
 def test_rule_that_does_not_return_is_unknown_and_the_others_judge(
     install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,7 @@ def test_audit_when_the_other_interpreter_is_killed_is_tried_again(folder: Path)
         assert not isinstance(raised.value, AirflowFailException)
 
 
+@pytest.mark.wall_clock
 def test_audit_when_the_task_times_out_ends_the_other_interpreter(folder: Path) -> None:
     other = folder / "python"
     other.write_text(f"#!/bin/sh\necho $$ > {folder}/pid\nexec sleep 60\n")

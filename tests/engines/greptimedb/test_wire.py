@@ -44,11 +44,11 @@ def test_listing_that_is_left_early_hangs_up() -> None:
         target = a_target(server, Dataset([Table("t", ("id",), {"v": "float"}, rows)], database="d"))
         with open_connection(target) as connection:
             about = {"database": "d", "measurement": "t", "tags": ["id"], "limit": 100_000} | WINDOW | {"time": "time"}
-            listing = connection.query("series_listing", 20, filled("series_listing", **about))
+            listing = connection.query("series_listing", 60, filled("series_listing", **about))
             assert 0 < next(iter(listing)).num_rows < 5_000
             listing.close()
             total = sum(
-                batch.num_rows for batch in connection.query("series_listing", 20, filled("series_listing", **about))
+                batch.num_rows for batch in connection.query("series_listing", 60, filled("series_listing", **about))
             )
     assert total == 20_000
 
@@ -57,20 +57,20 @@ def test_unknown_table_and_broken_statement() -> None:
     with running() as server, open_connection(a_target(server)) as connection:
         about = {"database": "shop", "measurement": "no\npe", "tags": ["a"], "limit": 1, "fields": []}
         with pytest.raises(FactError) as caught:
-            list(connection.query("series_listing", 5, filled("series_listing", **about, **WINDOW)))
+            list(connection.query("series_listing", 60, filled("series_listing", **about, **WINDOW)))
         assert caught.value.reason is Reason.FAILED
         assert caught.value.detail.startswith("(TableNotFound)")
         assert "\n" not in caught.value.detail
         assert [
-            b.num_rows for b in connection.query("measurements", 5, filled("measurements", database="elsewhere"))
+            b.num_rows for b in connection.query("measurements", 60, filled("measurements", database="elsewhere"))
         ] == [0]
 
 
 def test_table_that_is_dropped_during_the_audit() -> None:
     with running() as server, open_connection(a_target(server)) as connection:
-        list(connection.query("columns", 5, filled("columns", database="shop")))
+        list(connection.query("columns", 60, filled("columns", database="shop")))
         server.write(Dataset([], database="shop"))
-        (batch,) = connection.query("options", 5, filled("options", database="shop"))
+        (batch,) = connection.query("options", 60, filled("options", database="shop"))
         assert batch.num_rows == 0
 
 
@@ -87,7 +87,7 @@ def test_table_that_is_dropped_during_the_audit() -> None:
 def test_errors(code: int, message: str, reason: Reason) -> None:
     with _refusing(code, message) as url, open_connection(Target(name="t", engine="greptimedb", url=url)) as connection:
         with pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, filled("measurements", database="d")))
+            list(connection.query("measurements", 60, filled("measurements", database="d")))
         assert caught.value.reason is reason
         assert caught.value.detail.startswith(message.replace("\n", " "))
         assert ("grants.md" in caught.value.detail) == (reason is Reason.DENIED)
@@ -171,10 +171,11 @@ def test_server_goes_away_in_the_middle() -> None:
     with running() as server, open_connection(a_target(server)) as connection:
         server.stop()
         with pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, filled("measurements", database="shop")))
+            list(connection.query("measurements", 60, filled("measurements", database="shop")))
         assert caught.value.reason is Reason.UNREACHABLE
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     ("greeting", "said"),
     [

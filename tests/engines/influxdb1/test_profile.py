@@ -396,6 +396,7 @@ def test_rights_are_missing(influxd_auth: Influxd, databases: tuple[str, ...]) -
             assert {g.reason for g in probe(target, connection).profile.gaps} == {Reason.DENIED}
 
 
+@pytest.mark.wall_clock
 def test_server_is_killed_midway(own_influxd: Influxd) -> None:
     dataset = Dataset(
         [

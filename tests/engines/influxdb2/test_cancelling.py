@@ -99,6 +99,7 @@ def sleeper(request: pytest.FixtureRequest) -> Iterator[Sleeper]:
     server.server_close()
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("fact", ["measurements", "tag_keys"], ids=["flux", "influxql"])
 def test_connection_is_closed_when_the_time_is_up(sleeper: Sleeper, fact: str) -> None:
     url = f"http://127.0.0.1:{sleeper.server_port}"

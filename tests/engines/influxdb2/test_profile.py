@@ -354,6 +354,7 @@ def test_error_follows_rows_under_200(influxdb2: Conversation) -> None:
     assert {"measurements", "series_listing"} <= {g.fact for g in profile.gaps}
 
 
+@pytest.mark.wall_clock
 def test_server_asks_to_wait(influxdb2: Conversation) -> None:
     target = write(Dataset([_hosts()]), "influxdb2", influxdb2)
     waits = iter(["1"])
@@ -370,6 +371,7 @@ def test_server_asks_to_wait(influxdb2: Conversation) -> None:
     assert {c.fact: c.statements for c in profile.costs}["tag_keys"] == 3  # the look-up of the mapping, and twice
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(("wait", "detail"), [({"Retry-After": "4000"}, "it asks to wait 4000 s"), ({}, "HTTP 429")])
 def test_server_asks_to_wait_too_long(influxdb2: Conversation, wait: dict[str, str], detail: str) -> None:
     target = write(Dataset([_hosts()]), "influxdb2", influxdb2)

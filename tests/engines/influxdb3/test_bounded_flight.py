@@ -122,6 +122,7 @@ def _rows(way: client3.Flight, database: str, seconds: float = 20) -> list[int]:
     return [batch.num_rows for batch in answer]
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     ("database", "words"),
     [
@@ -140,6 +141,7 @@ def test_what_takes_much_memory(way: client3.Flight, peer: tuple[int, int], data
     assert _rows(way, "healthy") == [1]
 
 
+@pytest.mark.wall_clock
 def test_large_batch_comes_whole(way: client3.Flight, peer: tuple[int, int]) -> None:
     """25 MB in one message, more than any server sends, is no fault; nor are four of them one after the other."""
     assert _rows(way, "healthy") == [1]
@@ -187,12 +189,14 @@ def test_reader_that_is_gone_is_replaced(way: client3.Flight) -> None:
     assert _rows(way, "healthy") == [1]
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("database", ["endless", "silent in the middle"])
 def test_answer_without_end(way: client3.Flight, database: str) -> None:
     with _in_time(1 + LATE_S):
         assert _read(way, database, 1).reason is Reason.TIMED_OUT
 
 
+@pytest.mark.wall_clock
 def test_waiting_thread_is_woken_by_an_abort(way: client3.Flight) -> None:
     further = way.again()
     answer = further.run(
@@ -205,6 +209,7 @@ def test_waiting_thread_is_woken_by_an_abort(way: client3.Flight) -> None:
     further.close()
 
 
+@pytest.mark.wall_clock
 def test_abort_before_there_is_anything_to_cancel(way: client3.Flight) -> None:
     """No answer at all, not even a whole one, counts after it."""
     further = way.again()
@@ -253,6 +258,7 @@ BAD: Final[dict[str, Strike]] = {
 }
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("strike", BAD.values(), ids=BAD)
 def test_only_http_1_comes_through(server: InfluxDB3, strike: Strike) -> None:
     """/ping is answered, Flight is not: the other way is taken, or the target is not audited; in time."""
@@ -260,9 +266,10 @@ def test_only_http_1_comes_through(server: InfluxDB3, strike: Strike) -> None:
         faulty.moment = Moment(lambda piece: _HTTP_2 in piece, once=True)
         with open_connection(target) as connection:
             assert connection.server_version.startswith("Core 3")
-            list(connection.query("measurements", 10, filled("measurements", database="shop")))
+            list(connection.query("measurements", 60, filled("measurements", database="shop")))
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("strike", BAD.values(), ids=BAD)
 def test_statement_ends_in_time(server: InfluxDB3, strike: Strike) -> None:
     armed: list[int] = []

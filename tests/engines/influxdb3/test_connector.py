@@ -172,12 +172,12 @@ def test_unknown_table_and_database(with_flight: bool) -> None:
     with running(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
         about = {"database": "shop", "measurement": "no\npe", "tags": ["a"], "limit": 1, "fields": []}
         with pytest.raises(FactError) as caught:
-            list(connection.query("series_listing", 5, filled("series_listing", **about, **WINDOW)))
+            list(connection.query("series_listing", 60, filled("series_listing", **about, **WINDOW)))
         assert caught.value.reason is Reason.FAILED
         assert "\n" not in caught.value.detail
         assert "no pe" in caught.value.detail
         with pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, filled("measurements", database="elsewhere")))
+            list(connection.query("measurements", 60, filled("measurements", database="elsewhere")))
         assert caught.value.detail == "database not found: elsewhere"
 
 
@@ -271,6 +271,7 @@ def test_errors_are_told_in_the_same_words_over_flight_and_http() -> None:
     assert said[0].lower().startswith("table 'public.iox.nope' not found")
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("with_flight", [True, False])
 def test_statement_is_given_up_when_it_takes_too_long(with_flight: bool) -> None:
     with stand_in(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
@@ -373,7 +374,7 @@ def test_server_goes_away_in_the_middle(with_flight: bool) -> None:
         with open_connection(target) as connection:
             server.stop()
             with pytest.raises(FactError) as caught:
-                list(connection.query("measurements", 5, filled("measurements", database="shop")))
+                list(connection.query("measurements", 60, filled("measurements", database="shop")))
             assert caught.value.reason is Reason.UNREACHABLE
 
 
@@ -399,7 +400,7 @@ def test_errors_over_http(status: int, body: bytes, reason: Reason, detail: str)
     with _canned(status, body) as url:
         target = Target(name="t", engine="influxdb3", url=url, password="x", databases=("d",))
         with open_connection(target) as connection, pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, filled("measurements", database="d")))
+            list(connection.query("measurements", 60, filled("measurements", database="d")))
     assert caught.value.reason is reason
     assert detail in caught.value.detail
     assert "x::y" not in caught.value.detail
@@ -482,7 +483,7 @@ def test_cloud_is_not_asked_for_files(product: str) -> None:
     with stand_in() as server, open_connection(write(Dataset([_table()]), "influxdb3", server)) as connection:
         connection.server_version = product
         with pytest.raises(FactError, match="no table of files"):
-            connection.query("database_bytes", 5, filled("database_bytes", database="test"))
+            connection.query("database_bytes", 60, filled("database_bytes", database="test"))
         assert not any("parquet_files" in statement for statement in server.statements)
 
 

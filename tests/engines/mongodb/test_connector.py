@@ -378,7 +378,7 @@ def test_large_documents_are_read_up_to_a_number_of_bytes(monkeypatch: pytest.Mo
         target = write(Dataset(collections=(many,), database="shop"), "mongodb", server.url)
         with open_connection(target) as connection:
             rows = connection.query(
-                "documents", 5, filled("documents", database="shop", measurement="many", total=300, limit=1000)
+                "documents", 60, filled("documents", database="shop", measurement="many", total=300, limit=1000)
             )
             numbers = [number for batch in rows for number in batch.column("document").to_pylist()]
         assert len(server.killed) == 1
@@ -416,7 +416,7 @@ def test_collection_that_is_dropped_meanwhile_leaves_no_gap() -> None:
         del server.databases["shop"]["readings"]
         del server.databases["shop"]["users"]
         with open_connection(target) as connection:
-            rows = connection.query("storage", 5, filled("storage", database="shop", measurements=["users"]))
+            rows = connection.query("storage", 60, filled("storage", database="shop", measurements=["users"]))
             assert [batch.num_rows for batch in rows] == [0]
 
 
@@ -426,7 +426,7 @@ def test_cursor_that_is_left_early_is_closed_on_the_server() -> None:
         target = write(Dataset(collections=(many,), database="shop"), "mongodb", server.url)
         with open_connection(target) as connection:
             rows = connection.query(
-                "documents", 5, filled("documents", database="shop", measurement="many", total=None, limit=1500)
+                "documents", 60, filled("documents", database="shop", measurement="many", total=None, limit=1500)
             )
             next(iter(rows))
             rows.close()

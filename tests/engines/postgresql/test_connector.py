@@ -102,12 +102,13 @@ def test_session_is_left_as_it_was(connection: Connection, target: Target) -> No
     shown = "SELECT name, setting FROM pg_settings ORDER BY name"
     before = raw.execute(shown).fetchall()
     raw.rollback()
-    assert list(connection.query("measurements", 5, filled("measurements", database=target.databases[0])))
+    assert list(connection.query("measurements", 60, filled("measurements", database=target.databases[0])))
     assert raw.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
     assert raw.execute(shown).fetchall() == before
     assert ("application_name", "tsaudit") in before
 
 
+@pytest.mark.wall_clock
 def test_statement_takes_too_long(postgresql: Postgresql, target: Target, connection: Connection) -> None:
     about = _big(postgresql, target, 500_000)
     with pytest.raises(FactError) as raised:
@@ -116,10 +117,12 @@ def test_statement_takes_too_long(postgresql: Postgresql, target: Target, connec
     assert postgresql.rows(RUNNING) == []
     # The connection is still good.
     assert [
-        b.to_pylist() for b in connection.query("measurements", 5, filled("measurements", database=target.databases[0]))
+        b.to_pylist()
+        for b in connection.query("measurements", 60, filled("measurements", database=target.databases[0]))
     ] == [[{"measurement": "big"}, {"measurement": "t"}]]
 
 
+@pytest.mark.wall_clock
 def test_whole_answer_takes_too_long_though_no_part_does(
     postgresql: Postgresql, target: Target, connection: Connection
 ) -> None:
@@ -140,6 +143,7 @@ def test_answer_is_left_early(postgresql: Postgresql, target: Target, connection
     assert postgresql.rows("SELECT state FROM pg_stat_activity WHERE usename = 'tsaudit'") == [("idle",)]
 
 
+@pytest.mark.wall_clock
 def test_table_is_locked(postgresql: Postgresql, target: Target, connection: Connection) -> None:
     (schema,) = target.databases
     about = {"database": schema, "measurement": "t", "tags": ["host"], "time": None, "limit": 10}
@@ -159,7 +163,7 @@ def test_right_is_missing(postgresql: Postgresql, target: Target, connection: Co
     postgresql.execute(f"CREATE TABLE {schema}.secret (host TEXT)")
     about = {"database": schema, "measurement": "secret", "tags": ["host"], "time": None, "limit": 10}
     with pytest.raises(FactError) as raised:
-        list(connection.query("series_listing", 5, filled("series_listing", **about)))
+        list(connection.query("series_listing", 60, filled("series_listing", **about)))
     expected = "permission denied for table secret; see sql/postgresql/grants.md"
     assert (raised.value.reason, raised.value.detail) == (Reason.DENIED, expected)
 
@@ -180,13 +184,13 @@ def test_connection_is_lost(postgresql: Postgresql, target: Target, connection: 
     assert raised.value.reason is Reason.UNREACHABLE
     assert raised.value.detail.startswith("the connection was lost (")
     # Only this session was ended: the next statement has a new one.
-    assert list(connection.query("databases", 5, filled("databases")))
+    assert list(connection.query("databases", 60, filled("databases")))
 
 
 def test_statement_fails(connection: Connection, target: Target) -> None:
     about = {"database": target.databases[0], "measurement": "gone", "tags": ["a"], "time": None, "limit": 1}
     with pytest.raises(FactError, match="gone") as raised:
-        list(connection.query("series_listing", 5, filled("series_listing", **about)))
+        list(connection.query("series_listing", 60, filled("series_listing", **about)))
     assert raised.value.reason is Reason.FAILED
     assert "\n" not in raised.value.detail
 
@@ -250,7 +254,7 @@ def test_a_guest_takes_one_process_and_compiles_nothing(
     plan = "\n".join(line for (line,) in raw.execute(shown).fetchall())
     assert "Gather" in plan, "or the test would show nothing"
     raw.rollback()
-    rows = connection.query("measurements", 5, filled("measurements", database=schema))
+    rows = connection.query("measurements", 60, filled("measurements", database=schema))
     next(iter(rows))
     inside = "\n".join(line for (line,) in raw.execute(shown).fetchall())
     assert "Gather" not in inside

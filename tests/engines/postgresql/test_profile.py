@@ -279,6 +279,7 @@ def test_schemas_of_the_system_are_left_out(made: Made) -> None:
     assert not [name for name in names if name.startswith("pg_") or name == "information_schema"]
 
 
+@pytest.mark.wall_clock
 def test_locked_table_is_a_gap_in_bounded_time(made: Made, postgresql: Postgresql) -> None:
     target = made(
         *(

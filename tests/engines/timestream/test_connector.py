@@ -109,7 +109,7 @@ def test_answers_come_in_pages_that_may_be_empty(empty_pages: int) -> None:
     with running(empty_pages=empty_pages) as server:
         target = _target(server, _cpu(2_500, 1))
         with open_connection(target) as connection:
-            rows = connection.query("series_listing", 10, filled("series_listing", **CPU, limit=10_000))
+            rows = connection.query("series_listing", 60, filled("series_listing", **CPU, limit=10_000))
             pages = [batch for batch in rows if batch.num_columns]
         assert [page.num_rows for page in pages] == [1000, 1000, 500]
         assert len(set(pa.Table.from_batches(pages).column("host").to_pylist())) == 2_500
@@ -120,7 +120,7 @@ def test_bytes_are_those_of_the_last_page() -> None:
     with running(empty_pages=2) as server:
         target = _target(server)
         with open_connection(target) as connection:
-            rows = connection.query("measure_name_counts", 10, filled("measure_name_counts", **CPU))
+            rows = connection.query("measure_name_counts", 60, filled("measure_name_counts", **CPU))
             so_far = [rows.bytes_scanned for _ in rows]
         assert so_far == sorted(so_far)
         assert so_far[0] < so_far[-1]
@@ -156,6 +156,7 @@ def test_budget_of_bytes_ends_the_audit_with_gaps(server: Timestream) -> None:
     assert len(server.cancelled) == 1
 
 
+@pytest.mark.wall_clock
 def test_query_is_cancelled_when_its_time_is_up(server: Timestream) -> None:
     target = _target(server)
     server.delay_s = 60.0
@@ -169,7 +170,7 @@ def test_query_is_cancelled_when_its_time_is_up(server: Timestream) -> None:
 
 def test_query_is_cancelled_when_it_is_given_up(server: Timestream) -> None:
     with open_connection(_target(server, _cpu(2_500, 1))) as connection:
-        rows = connection.query("series_listing", 10, filled("series_listing", **CPU, limit=10_000))
+        rows = connection.query("series_listing", 60, filled("series_listing", **CPU, limit=10_000))
         next(iter(rows))
         rows.close()
     assert len(server.cancelled) == 1
@@ -182,12 +183,13 @@ def test_query_that_could_not_be_cancelled_is_said_to_go_on() -> None:
         server.delay_s = 60.0
         with open_connection(target) as connection, pytest.raises(FactError) as raised:
             # A busy machine needs a second to learn the ID of the query.
-            list(connection.query("measure_name_counts", 4, filled("measure_name_counts", **CPU)))
+            list(connection.query("measure_name_counts", 60, filled("measure_name_counts", **CPU)))
     assert raised.value.reason is Reason.TIMED_OUT
     assert raised.value.detail.startswith("abandoned after 4 s, and not canceled: User: ")
     assert "not authorized to perform: timestream:CancelQuery" in raised.value.detail
 
 
+@pytest.mark.wall_clock
 def test_page_that_does_not_come_ends_the_query(server: Timestream) -> None:
     target = _target(server)
     server.delay_s = 60.0
@@ -202,6 +204,7 @@ def test_page_that_does_not_come_ends_the_query(server: Timestream) -> None:
     assert len(server.cancelled) == 1
 
 
+@pytest.mark.wall_clock
 def test_call_without_an_answer_ends_with_the_statement(server: Timestream) -> None:
     target = _target(server)
     server.delay_s, server.patience_s = 60.0, 4.0
@@ -211,12 +214,13 @@ def test_call_without_an_answer_ends_with_the_statement(server: Timestream) -> N
     assert "no ID to cancel" in raised.value.detail
 
 
+@pytest.mark.wall_clock
 def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
     target = _target(server)
     server.calls_per_s = 1_000
     with open_connection(target) as connection:
         server.throttled = 2
-        assert [b.num_rows for b in connection.query("measurements", 10, filled("measurements", database="shop"))] == [
+        assert [b.num_rows for b in connection.query("measurements", 60, filled("measurements", database="shop"))] == [
             1
         ]
         server.throttled = 1_000
@@ -231,13 +235,13 @@ def test_failures_of_the_service_are_tried_again_and_then_are_a_gap(server: Time
     server.calls_per_s = 1_000
     with open_connection(target) as connection:
         server.failing = 2
-        assert [b.num_rows for b in connection.query("measurements", 10, filled("measurements", database="shop"))] == [
+        assert [b.num_rows for b in connection.query("measurements", 60, filled("measurements", database="shop"))] == [
             1
         ]
         server.failing = 1_000
         before = len(server.operations)
         with pytest.raises(FactError, match="The service failed") as raised:
-            list(connection.query("measurements", 10, filled("measurements", database="shop")))
+            list(connection.query("measurements", 60, filled("measurements", database="shop")))
     assert raised.value.reason is Reason.FAILED
     assert len(server.operations) == before + 3
 
@@ -285,7 +289,9 @@ def test_table_that_nothing_was_written_to(server: Timestream) -> None:
     (empty,) = [m for m in profile.measurements if m.name == "empty"]
     assert (empty.rows, empty.series, empty.tags, empty.fields) == (None, None, (), ())
     with open_connection(_target(server)) as connection, pytest.raises(FactError, match="does not exist"):
-        list(connection.query("series_listing", 5, filled("series_listing", **CPU | {"measurement": "empty"}, limit=1)))
+        list(
+            connection.query("series_listing", 60, filled("series_listing", **CPU | {"measurement": "empty"}, limit=1))
+        )
 
 
 def test_table_that_is_being_deleted_is_left_out(server: Timestream) -> None:
@@ -533,7 +539,7 @@ def test_credentials_that_end_in_the_middle(server: Timestream) -> None:
     with open_connection(_target(server)) as connection:
         del server.rights[AUDITOR]
         with pytest.raises(FactError) as raised:
-            list(connection.query("measurements", 2, filled("measurements", database="shop")))
+            list(connection.query("measurements", 60, filled("measurements", database="shop")))
     assert raised.value.reason is Reason.DENIED
     assert raised.value.detail.startswith("AWS does not accept the credentials: The security token")
 
@@ -604,7 +610,7 @@ def test_server_that_is_gone(server: Timestream) -> None:
         server.stop()
         # A new one: the stand-in goes on with connections that are open.
         with pytest.raises(FactError) as raised:
-            list(connection.reconnect().query("measurements", 2, filled("measurements", database="shop")))
+            list(connection.reconnect().query("measurements", 60, filled("measurements", database="shop")))
     assert raised.value.reason is Reason.UNREACHABLE
     assert "connection refused" in raised.value.detail
 
