@@ -8,7 +8,11 @@ SELECT
   'setting' AS kind,
   s.name,
   '' AS database,
-  CASE s.setting WHEN 'on' THEN 1 WHEN 'off' THEN 0 ELSE CAST(s.setting AS DOUBLE PRECISION) END AS value
+  CASE s.setting
+    WHEN 'on' THEN 1
+    WHEN 'off' THEN 0
+    ELSE CAST(s.setting AS DOUBLE PRECISION) * CASE s.unit WHEN '8kB' THEN 8192 ELSE 1 END
+  END AS value
 FROM pg_settings AS s
 WHERE s.name IN (
   'autovacuum',
@@ -22,6 +26,8 @@ WHERE s.name IN (
   'max_wal_senders',
   'max_worker_processes'
 )
+-- What the machine has, as somebody set it: the default says nothing.
+OR (s.name = 'effective_cache_size' AND s.source <> 'default')
 UNION ALL
 -- Of transactions and of row locks that several share, whose numbers end alike. All databases have one supply.
 SELECT
