@@ -140,6 +140,7 @@ def run_rule(
     rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None, timeline: Timeline | None = None
 ) -> RuleResult:
     """What one rule says of the profile; `limits` by the threshold's own name."""
+    assert {*(limits or {})} <= {threshold.name for threshold in rule.thresholds}
     policy = LimitPolicy(target={f"{rule.name}.{name}": value for name, value in (limits or {}).items()})
     (result,) = evaluate(profile, timeline, policy, [rule]).results
     return result

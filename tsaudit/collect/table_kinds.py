@@ -14,6 +14,7 @@ from tsaudit.analysis.columns.quantities import are_quantities
 from tsaudit.analysis.columns.row_evidence import Seen, Sources, lives, sequences, sources
 from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, ids_of_rows, never_source
 from tsaudit.analysis.columns.time_columns import Extent, kind_of
+from tsaudit.analysis.significance import ALIKE
 from tsaudit.analysis.values.label_sets import label_sets
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
@@ -33,7 +34,6 @@ _LOOKED_AT: Final = 2_000
 _CATEGORIES: Final = 10
 """Whole numbers with at most this many values are categories."""
 _UNIQUE: Final = 0.9
-_ENOUGH: Final = 20
 _MIXED: Final = 0.5
 _PROSE: Final = frozenset({"log_text", "sql", "url"})
 
@@ -222,7 +222,7 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
     distinct = pc.count_distinct(texts).as_py()
     if _is_structure(column.data_type):
         # What is the same in all rows is said of none of them.
-        return Seen(is_document=distinct > 1 or rows < _ENOUGH)
+        return Seen(is_document=distinct > 1 or rows < ALIKE)
     share = measured_share(texts)
     is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
     is_named = roles.names_code(column.name) or roles.names_source(column.name) or are_names(texts)
@@ -245,7 +245,7 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
 
 
 def _unique(distinct: int, rows: int) -> bool:
-    return rows >= _ENOUGH and distinct >= _UNIQUE * rows
+    return rows >= ALIKE and distinct >= _UNIQUE * rows
 
 
 def _is_decimal(data_type: str) -> bool:

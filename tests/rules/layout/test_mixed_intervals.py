@@ -70,7 +70,7 @@ CASES = (
         keeps=dataset(_by_source({"scale": False, "thermometer": False})),
         subject=Subject("", "readings"),
         main_contributor="kind",
-        limits={"mixed-intervals.max_chance": 0.05},
+        limits={"mixed-intervals.min_share": 0.05},
     ),
     Case(
         # A value that is there now and then, in the rows of the others, is no event.
@@ -145,7 +145,6 @@ def test_a_share_of_few_series_proves_nothing(regular: int, irregular: int, foun
 def test_limit_when_overridden() -> None:
     assert _found(FieldRhythm("value", 88, 12, 60.0), min_share=0.05)
     assert not _found(FieldRhythm("value", 60, 40, 60.0), min_share=0.4)
-    assert _found(FieldRhythm("value", 82, 18, 60.0), max_chance=0.05)
 
 
 def test_a_few_series_out_of_step_make_a_field_no_event() -> None:

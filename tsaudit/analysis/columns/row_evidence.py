@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.name_words import CHANGED, OTHER, WRITTEN, words_of
+from tsaudit.analysis.significance import ALIKE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,6 @@ _FEW_VALUES: Final = 4
 """A column that could name a source has this many rows per value on average, or it is left out of groups."""
 _SECOND: Final = 1e6
 _NEARLY: Final = 0.99
-_ENOUGH: Final = 20
-"""Fewer rows prove nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +199,7 @@ def sequences(
     for name, values in numbers.items():
         others = [codes[other] for other in codes if other != name]
         together, rows = _together(others), len(values)
-        if together is None or rows < _ENOUGH or not codes.keys() - {name, time}:
+        if together is None or rows < ALIKE or not codes.keys() - {name, time}:
             continue
         distinct = len(np.unique(values))
         adds_nothing = distinct >= _MANY * rows and len(np.unique(together)) >= _NEARLY * rows

@@ -29,13 +29,12 @@ from tsaudit.analysis.columns.kind_words import (
 )
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.row_evidence import Life, Seen
+from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.profile import CLASSIFIED, SERIES_KINDS, TableKind
 from tsaudit.text import percent
 
 MIN_SCORE: Final = 3
 """The lowest score of a table of series."""
-ENOUGH: Final = 20
-"""Fewer rows prove nothing by themselves."""
 SMALL: Final = 1_000
 """A table with fewer rows and without a time is a list, whatever its key."""
 _APART: Final = 0.95
@@ -106,7 +105,7 @@ def decide(evidence: KindEvidence, previous: TableKind | None = None) -> Decided
         said = ", ".join(words for points, words in weighed if points > 0 and words)
         kind = TableKind.ATTRIBUTE_VALUE if _attribute_of(evidence) else TableKind.SERIES
         return Decided(kind, said or "rows with a time and values")
-    if evidence.rows < ENOUGH and score > -MIN_SCORE + 1:
+    if evidence.rows < ALIKE and score > -MIN_SCORE + 1:
         return None
     return _other(evidence, [words for points, words in weighed if points < 0 and words])
 
@@ -327,7 +326,7 @@ def _description(evidence: KindEvidence) -> Iterator[str]:
     at_once = evidence.instants is not None and evidence.instants < _ROUNDS
     key = {c.name for c in evidence.columns if c.key_position is not None} if _time_in_key(evidence) else set()
     unique = {c.name for c in evidence.columns if c.is_unique}
-    for name, seen in evidence.seen.items() if evidence.rows >= ENOUGH else ():
+    for name, seen in evidence.seen.items() if evidence.rows >= ALIKE else ():
         if name in key or name in unique or name == evidence.time or seen.is_label_set:
             continue
         if seen.is_random and measured:

@@ -42,6 +42,13 @@ class RowPatterns:
         """Their share of the pairs, 0 to 1; 0 if there are no pairs."""
         return self.complementary_pairs / self.pairs if self.pairs else 0.0
 
+    @property
+    def is_split(self) -> bool:
+        """Whether one source spreads its fields over several rows: fields with different rates stay below four fifths
+        of the pairs, because the faster one repeats.
+        """
+        return self.complementary_ratio > 0.8
+
 
 @dataclass(frozen=True, slots=True)
 class MeasureName:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from tsaudit.analysis.columns.kind_words import VALUE
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.roles import names_source
 from tsaudit.analysis.columns.types import is_integer, is_text
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
@@ -37,6 +38,8 @@ _SETTABLE: Final = frozenset({"inverted", "skipping", "fulltext"})
 """Kinds of indexes that can be set and unset on a column."""
 _MOSTLY_CONSTANT: Final = 0.5
 """Share of the series from which on it is an attribute of the source, which was changed in the others."""
+_FEWEST_BYTES: Final = 32
+"""Of a row: fewer are not worth a join in each query."""
 
 
 @rule(
@@ -50,10 +53,6 @@ _MOSTLY_CONSTANT: Final = 0.5
         Threshold(
             "max_values", 100, "distinct values", "our default: with more values, a tag would cost more than it helps"
         ),
-        Threshold("min_rows", 100, "rows", "our default: fewer rows do not repeat values"),
-        Threshold("min_rows_per_value", 10, "rows per value", "our default: this often is not a coincidence"),
-        Threshold("min_constant_ratio", 0.95, "share of the series", "our default: exceptions are mistakes"),
-        Threshold("min_row_bytes", 32, "bytes a row", "our default: fewer are not worth a join in each query"),
     ),
 )
 def metadata_in_field(case: Case) -> Iterator[Finding]:
@@ -68,7 +67,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
     texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
-    take `min_row_bytes` of each row: as stored, by the statistics of PostgreSQL, otherwise as read. The cost is their
+    take 32 bytes of each row: as stored, by the statistics of PostgreSQL, otherwise as read. The cost is their
     bytes in all rows, without the four of a reference, or a shorter column that all others depend on; in what looks
     like a queue, whose rows go when they are done, those of today. Values of a thousand characters, of which only the
     beginning is read, and tables that TimescaleDB compresses are left out.
@@ -107,9 +106,9 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
         return
     for measurement in (m for m in case.measurements if m.has_series):
         rows = _rows_read(measurement)
-        if rows < case.limit("min_rows", measurement).value:
+        if rows < ENOUGH:
             continue
-        values = typed_values(field.key for field in measurement.fields)
+        values, most = typed_values(f.key for f in measurement.fields), case.limit("max_values", measurement).value
         # What a table of values is about is no metadata of it, whatever it is.
         values |= {field.key for field in measurement.fields if words_of(field.key) <= VALUE}
         for field in (field for field in measurement.fields if field.key not in values):
@@ -117,9 +116,9 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
                 continue
             if not case.engine.indexes_tag_values:
                 # Filtering by a tag or a field costs the same there, but only tags keep rows apart.
-                if _mixes_sources(case, measurement, field, rows):
+                if _mixes_sources(case, field, rows):
                     yield _of_mixed_sources(case, measurement, field)
-            elif _repeats(case, measurement, field, rows) and not _is_passing(field):
+            elif _repeats(case, field, rows, most=most) and not _is_passing(field):
                 finding = _finding(case, measurement, field)
                 is_news = finding.changes and not case.engine.keeps_all_rows(measurement)
                 if is_news or not _settable_indexes(measurement, field.key):
@@ -140,15 +139,14 @@ def _rows_read(measurement: Measurement) -> int:
     return min(rows, measurement.row_patterns.rows) if measurement.row_patterns else rows
 
 
-def _mixes_sources(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
+def _mixes_sources(case: Case, field: Field, rows: int) -> bool:
     """Whether rows of one series come from several sources, which only this field names.
 
     Any number of values may be sources: what was overwritten left fewer rows for each of them.
     """
-    many_values = {"max_values": float("inf"), "min_rows_per_value": 2.0}
     varies = field.constant_ratio is not None and field.constant_ratio.value < _MOSTLY_CONSTANT
     is_source = names_source(field.key) and not _STATE_NAME.search(field.key) and not _is_passing(field)
-    return is_source and varies and _repeats(case, measurement, field, rows, many_values)
+    return is_source and varies and _repeats(case, field, rows, most=float("inf"), each=2)
 
 
 def _is_passing(field: Field) -> bool:
@@ -160,18 +158,13 @@ def _is_passing(field: Field) -> bool:
     return shapes.classify(field.sample).kind in _ENDLESS_KINDS and not names_source(field.key)
 
 
-def _repeats(
-    case: Case, measurement: Measurement, field: Field, rows: int, limits: Mapping[str, float] | None = None
-) -> bool:
+def _repeats(case: Case, field: Field, rows: int, *, most: float, each: int = REPEATS) -> bool:
     """Whether the field has few repeated values and may be metadata, judging by its type and name."""
     if field.distinct is None or field.null_ratio is None or case.engine.names_itself(field.key):
         return False
     texts = any(is_text(t) for t in field.types) and not _are_numbers(field)
     ids = any(is_integer(t) for t in field.types) and bool(_ID_NAME.search(field.key))
     values, filled = field.distinct.value, rows * (1 - field.null_ratio.value)
-    most, each = (
-        (limits or {}).get(name, case.limit(name, measurement).value) for name in ("max_values", "min_rows_per_value")
-    )
     return (texts or ids) and 2 <= values <= most and filled >= values * each
 
 
@@ -190,8 +183,7 @@ def _names_source(field: Field) -> bool:
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     assert field.distinct is not None
     constant = field.constant_ratio
-    limit = case.limit("min_constant_ratio", measurement)
-    is_constant = constant is not None and constant.value >= limit.value and len(measurement.tags) > 0
+    is_constant = constant is not None and constant.value >= NEARLY_ALL and len(measurement.tags) > 0
     is_state = bool(_STATE_NAME.search(field.key))
     warned = (is_constant or _names_source(field)) and not is_state
     values = many(field.distinct.value, "distinct value")
@@ -236,14 +228,13 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     """One finding for each group of texts and documents that rows repeat, if that takes a part of the table."""
     read, count_ = measurement.row_bytes, measurement.rows_total or measurement.rows
     is_compressed = (measurement.options or {}).get("timescaledb.compress") == "true"
-    if read is None or count_ is None or read.rows < case.limit("min_rows", measurement).value or is_compressed:
+    if read is None or count_ is None or read.rows < ENOUGH or is_compressed:
         return
-    least = case.limit("min_row_bytes", measurement).value
     for group in read.repeated:
         # A short name that has one of each of the others is what they can be found by, and stays.
-        key = next((name for name in reversed(group.keys) if read.columns[name] < least), "")
+        key = next((name for name in reversed(group.keys) if read.columns[name] < _FEWEST_BYTES), "")
         width = sum(read.columns[name] for name in group.columns if name != key)
-        if width < least:
+        if width < _FEWEST_BYTES:
             continue
         rows, reference = count_.value, 0 if key else _REFERENCE_BYTES
         impact = costs.of_bytes(

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 
 from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.significance import ALIKE, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import CLASSIFIED, Field, How, Measurement, NumbersBy
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import count, listed, number
 
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
-_NEARLY = 0.95
-_TIMES_NAMED = 10
 _DIGITS_NAMED = 4
 _FITS = {
     "integer": {"integer", "time"},  # A number with ten digits may be seconds since 1970.
@@ -35,10 +34,6 @@ _FITS = {
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
     kinds=CLASSIFIED,
-    thresholds=(
-        Threshold("min_rows", 20, "rows", "our default: with fewer, all may be numbers by chance"),
-        Threshold("min_whole_ratio", 1.0, "share of the values", "our default: a single fraction proves a float"),
-    ),
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
@@ -74,14 +69,14 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         rows = measurement.rows
-        if rows is None or rows.value < case.limit("min_rows", measurement).value:
+        if rows is None or rows.value < ALIKE:
             continue
         for field in measurement.fields:
             if (kind := _text_kind(case, field)) and not (kind == "integer" and _name_things(field, rows.value)):
                 yield _finding(measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
-            elif _is_whole(case, measurement, field):
+            elif _is_whole(field):
                 yield _finding(measurement, field, "integer")
 
 
@@ -90,7 +85,7 @@ def _text_kind(case: Case, field: Field) -> str:
     if not all(is_text(t) for t in field.types):
         return ""
     kind = kind_of_texts(field.key, field.sample, case.engine)
-    if kind in ("integer", "float") and field.number_ratio and field.number_ratio.value < _NEARLY:
+    if kind in ("integer", "float") and field.number_ratio and field.number_ratio.value < NEARLY_ALL:
         # Among the distinct values, `on` and `off` are two of hundreds; among the rows, they are many.
         return ""
     return kind
@@ -99,15 +94,14 @@ def _text_kind(case: Case, field: Field) -> str:
 def _name_things(field: Field, rows: int) -> bool:
     """Whether its whole numbers name things: all have one length, and come again and again."""
     lengths = {len(value.strip()) for value in field.sample}
-    again = field.distinct is not None and rows >= _TIMES_NAMED * field.distinct.value
+    again = field.distinct is not None and rows >= REPEATS * field.distinct.value
     return again and len(lengths) == 1 and max(lengths) >= _DIGITS_NAMED
 
 
-def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
-    limit = case.limit("min_whole_ratio", measurement).value
+def _is_whole(field: Field) -> bool:
     # A single distinct value proves nothing: usually it is zero.
     several = field.distinct is not None and field.distinct.value > 1
-    return several and field.whole_ratio is not None and field.whole_ratio.value >= limit
+    return several and field.whole_ratio is not None and field.whole_ratio.value == 1
 
 
 def _of_values(field: Field, kind: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from tsaudit.analysis.significance import CHANCE
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, FieldRhythm, Measurement, Rhythms
@@ -26,19 +27,13 @@ from tsaudit.text import listed, many, number, percent
             "share of series",
             "our default: a few of many devices with a wrong clock are not a second kind of data",
         ),
-        Threshold(
-            "max_chance",
-            0.01,
-            "probability",
-            "our default: of a hundred measurements with so few series, one is reported by mistake",
-        ),
     ),
 )
 def mixed_intervals(case: Case) -> Iterator[Finding]:
     """Measurements where some values arrive at even intervals and others only when something happens.
 
     Either the fields differ, or the sources do: more than `min_share` of the series with enough rows, and so many that
-    a share of `min_share` would show them with a probability of less than `max_chance`. Of three series, all have to
+    a share of `min_share` would show them with a probability of less than 1%. Of three series, all have to
     agree; of two, nothing can be said. Intervals are even if their median deviation from their median is at most a
     tenth of it, and uneven from four tenths; anything in between is not reported. A value that is set only sometimes,
     but in rows that arrive regularly, is not an event. The finding is a note: keeping both together costs nothing that
@@ -88,8 +83,8 @@ def _is_shown(case: Case, measurement: Measurement, field: FieldRhythm, series: 
     """Whether so many of the field's series are more than a few that are out of step."""
     from tsaudit.analysis.rows.rhythm import chance_of
 
-    share, most = (case.limit(name, measurement).value for name in ("min_share", "max_chance"))
-    return chance_of(series, field.regular + field.irregular, share) < most
+    share = case.limit("min_share", measurement).value
+    return chance_of(series, field.regular + field.irregular, share) < CHANCE
 
 
 def _irregular(field: FieldRhythm) -> float:

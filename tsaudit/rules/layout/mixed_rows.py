@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.types import distinct_types, is_number, is_text
 from tsaudit.analysis.shapes.keyed_fields import named_fields
+from tsaudit.analysis.significance import ALIKE, NEARLY_ALL
 from tsaudit.model.change import Change, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
-from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName
+from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
 if TYPE_CHECKING:
     from tsaudit.analysis.rows.cohesion import FieldGroup, Groups
     from tsaudit.analysis.rows.renamings import DescribedTag, Renaming
+
+_RARE: Final = 0.05
+"""Share of the rows below which they are exceptions, and no kind."""
 
 
 @rule(
@@ -26,26 +30,16 @@ if TYPE_CHECKING:
     requires={"row_patterns", "field_types"},
     uses={"options"},
     kinds=SERIES_KINDS,
-    thresholds=(
-        Threshold("min_rows", 8, "rows read", "our default: with fewer, the filled columns may be a coincidence"),
-        Threshold("min_share", 0.05, "share of rows", "our default: rarer rows are exceptions, not a kind"),
-        Threshold("min_coverage", 0.95, "share of rows", "our default: nearly every row belongs to one of the kinds"),
-        Threshold(
-            "max_complementary_ratio",
-            0.8,
-            "share of pairs",
-            "our default: above this, one source spreads its fields over rows, which split-rows reports",
-        ),
-    ),
 )
 def mixed_rows(case: Case) -> Iterator[Finding]:
     """Tables with several kinds of rows, where each kind fills columns that no other kind fills.
 
     On Timestream, each measure name is checked separately, since rows with different measure names may well differ.
     Columns that every row fills are ignored; the others are split into groups of which each row fills one. The finding
-    lists the groups, and pairs of columns that seem to contain the same thing under two names. GreptimeDB's tables for
-    traces are left out, because their columns are the attributes of all kinds of spans; so are columns for one value of
-    any type, such as `str_v` and `dbl_v`. The finding is a note: a null takes a bit or less on most engines.
+    lists those with at least 5% of the rows, and pairs of columns that seem to contain the same thing under two names.
+    GreptimeDB's tables for traces are left out, because their columns are the attributes of all kinds of spans; so are
+    columns for one value of any type, such as `str_v` and `dbl_v`. The finding is a note: a null takes a bit or less on
+    most engines.
 
     ## Why it matters
 
@@ -80,15 +74,12 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         return
     for part in measurement.parts:
         found = part.row_patterns
-        if found is None or found.rows < case.limit("min_rows", measurement).value:
-            continue
-        if _is_split(case, measurement, found):
+        if found is None or found.rows < ALIKE or found.is_split:
             continue
         keyed = _keyed(case, measurement) | typed_values(field.key for field in measurement.fields)
         divided = cohesion.groups(((frozenset(p.columns) - keyed, p.rows) for p in found.patterns), found.rows)
-        share = case.limit("min_share", measurement).value
-        kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
-        if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
+        kinds = [group for group in divided.groups if group.rows >= _RARE * divided.rows]
+        if len(kinds) > 1 and divided.coverage >= NEARLY_ALL:
             yield _finding(case.profile.engine, measurement, part, divided, kinds)
             return
 
@@ -98,11 +89,6 @@ def _keyed(case: Case, measurement: Measurement) -> set[str]:
     if not case.engine.keeps_documents:
         return set()
     return {field.key for field in measurement.fields} - {field.key for field in named_fields(measurement)}
-
-
-def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
-    limit = case.limit("max_complementary_ratio", measurement).value
-    return found.complementary_ratio > limit
 
 
 def _finding(

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.significance import A_LIST
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, PointSample
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Reach, Threshold, rule
+from tsaudit.rule import Case, Reach, rule
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
     from tsaudit.analysis.rows.coincidence import ColumnGroup, Signature
+
+_MOST_FIELDS: Final = 2
+"""A value and its unit or quality: more make a topic of its own, like cpu and mem."""
+_SHARED: Final = 0.9
+"""Of the points: a source without some of the quantities, or with occasional failures, stays above this."""
 
 
 @rule(
@@ -23,30 +29,12 @@ if TYPE_CHECKING:
     follows_from={"NAM002": Reach.MEASUREMENT},
     requires={"point_sample", "field_types"},
     kinds=SERIES_KINDS,
-    thresholds=(
-        Threshold(
-            "max_fields",
-            2,
-            "fields",
-            "our default: a value and its unit or quality; more fields make a topic of its own, like cpu and mem",
-        ),
-        Threshold(
-            "min_share",
-            0.9,
-            "share of points",
-            "our default: a source without some of the quantities, or with occasional failures, stays above this",
-        ),
-        Threshold(
-            "min_instants", 5, "instants", ("our default: with fewer, a single import of old data would look the same")
-        ),
-    ),
 )
 def separated_fields(case: Case) -> Iterator[Finding]:
     """Measurements with one or two fields whose points have the same tags and the same timestamps.
 
-    They share at least `min_share` of their points, at `min_instants` or more timestamps, according to a sample of
-    points (the same few of each). Measurements with more than `max_fields` fields, and names that differ only in data,
-    are left out.
+    They share at least 90% of their points, at five or more timestamps, according to a sample of points (the same few
+    of each). Measurements with more fields, and names that differ only in data, are left out.
 
     The finding is a note: the sources are honest ones, and what a query across two measurements costs nobody measured.
 
@@ -79,8 +67,8 @@ def separated_fields(case: Case) -> Iterator[Finding]:
         few = _of_few_fields(case, database.name)
         found = coincidence.groups(
             {name: _signature(m.point_sample) for name, m in few.items() if m.point_sample is not None},
-            min_share=case.limit("min_share").value,
-            min_instants=case.limit("min_instants").value,
+            min_share=_SHARED,
+            min_instants=A_LIST,
         )
         unread = [name for name, m in few.items() if m.point_sample is None and _failed(case, m)]
         for group in found:
@@ -98,11 +86,7 @@ def _failed(case: Case, measurement: Measurement) -> bool:
 def _of_few_fields(case: Case, database: str) -> dict[str, Measurement]:
     inside = {m.name: m for m in case.measurements if m.database == database}
     in_families = {name for family in case.name_families(inside) for name in family.members}
-    return {
-        name: m
-        for name, m in inside.items()
-        if name not in in_families and len(m.fields) <= case.limit("max_fields", m).value
-    }
+    return {name: m for name, m in inside.items() if name not in in_families and len(m.fields) <= _MOST_FIELDS}
 
 
 def _signature(sample: PointSample) -> Signature:
@@ -114,7 +98,6 @@ def _signature(sample: PointSample) -> Signature:
 
 def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> Finding:
     first = members[0]
-    limit = case.limit("min_share")
     tags = [tag.key for tag in first.tags]
     tag = case.engine.words.tag
     alike = _are_alike(members)
@@ -128,8 +111,7 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
         "makes one row of them."
         + (f" If the names are of sources and not of quantities, make them values of a {tag}." if alike else ""),
         observed=group.share,
-        limit=limit,
-        unit=limit.unit,
+        unit="share of points",
         evidence=(
             Evidence("tags of all", listed(tags)),
             *(Evidence(f"fields of {m.name}", listed([field.key for field in m.fields])) for m in members[:8]),

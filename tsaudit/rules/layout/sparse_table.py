@@ -5,14 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Final
 
 from tsaudit.analysis.shapes.keyed_fields import named_fields
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Change, Diagnose, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, plural, under
+
+_RISE: Final = 0.25
+"""Share of rows that newly lack a value: no coincidence, and noticed before half is lost."""
+_FEWEST_FIELDS: Final = 3
+"""With fewer, there is little to split."""
+_MOST_EMPTY: Final = 50
+"""Columns of events that are hardly ever set: they have optional attributes, but nobody knows so many by name."""
 
 
 @rule(
@@ -25,37 +34,17 @@ from tsaudit.text import listed, many, number, percent, plural, under
     kinds=SERIES_KINDS | {TableKind.EVENTS},
     thresholds=(
         Threshold("max_null_ratio", 0.5, "share of cells without a value", "our default: more nulls than values"),
-        Threshold(
-            "max_column_null_ratio",
-            0.95,
-            "share of rows without a value",
-            "our default: rarely set columns are common",
-        ),
-        Threshold(
-            "max_rise",
-            0.25,
-            "share of rows that newly lack a value",
-            "our default: not a coincidence, and noticed before half is lost",
-        ),
-        Threshold(
-            "max_empty_columns",
-            50,
-            "columns",
-            "our default: events have optional attributes, but nobody knows so many by name",
-        ),
-        Threshold("min_rows", 100, "rows", "our default: fewer rows are not representative"),
-        Threshold("min_fields", 3, "fields", "our default: with fewer, there is little to split"),
     ),
 )
 def sparse_table(case: Case) -> Iterator[Finding]:
     """Tables where more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
 
-    Reported too is a column whose share of nulls rose by more than `max_rise` since the start of the history, because
-    its source may have stopped, and a single column above `max_column_null_ratio` in an otherwise filled table. Of a
-    table of events, only more than `max_empty_columns` columns above `max_column_null_ratio` are reported. Columns for
-    one value of any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are
-    notes: a null takes a bit or less on most engines, and a byte on SQLite. GreptimeDB's tables for traces are not
-    reported as sparse, because their columns are the attributes of spans.
+    Reported too is a column whose share of nulls rose by more than a quarter of the rows since the start of the
+    history, because its source may have stopped, and a single column that is null in more than 95% of the rows of an
+    otherwise filled table. Of a table of events, only more than 50 such columns are reported. Columns for one value of
+    any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
+    takes a bit or less on most engines, and a byte on SQLite. GreptimeDB's tables for traces are not reported as
+    sparse, because their columns are the attributes of spans.
 
     ## Why it matters
 
@@ -93,39 +82,37 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     for key in typed_values(nulls):
         del nulls[key]
     rows = measurement.rows
-    if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
+    if nulls and rows is not None and rows.value >= ENOUGH:
         yield from _evaluate_nulls(case, measurement, nulls)
 
 
 def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
-    table_limit = case.limit("max_null_ratio", measurement)
-    column_limit = case.limit("max_column_null_ratio", measurement)
     part, cells = _emptiest(measurement, nulls)
     mean = _mean(cells)
     worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
-    empty = [key for key in worst if nulls[key].value > column_limit.value]
-    is_table_of_several = mean > table_limit.value and len(cells) >= case.limit("min_fields", measurement).value
+    empty = [key for key in worst if nulls[key].value > NEARLY_ALL]
+    limit = case.limit("max_null_ratio", measurement)
+    is_table_of_several = mean > limit.value and len(cells) >= _FEWEST_FIELDS
     if measurement.kind is TableKind.EVENTS:
-        if len(empty) > case.limit("max_empty_columns", measurement).value:
+        if len(empty) > _MOST_EMPTY:
             yield _of_events(case, measurement, nulls, empty)
     elif is_table_of_several and not case.engine.has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
-        yield _finding(case, measurement, cells, worst, "max_null_ratio", message, mean)
+        finding = _finding(case, measurement, cells, worst, message, mean)
+        yield dataclasses.replace(finding, limit=limit, unit=limit.unit)
     elif risen := _risen(case, measurement, nulls):
         before, now = risen[0], nulls[risen[1]].value
         message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
-        finding = _finding(case, measurement, nulls, [risen[1]], "max_null_ratio", message, now)
+        finding = _finding(case, measurement, nulls, [risen[1]], message, now)
         began = before.day + timedelta(days=1)
         rise = f"from {percent(before.value)} to {percent(now)} of the rows"
         yield dataclasses.replace(
             finding,
             headline=f"Nulls in {risen[1]} rose {rise} since {began}",
-            unit=case.limit("max_column_null_ratio", measurement).unit,
             baseline=before.value,
             share=None,
             since=began,
-            limit=case.limit("max_rise", measurement),
             fix=f"If the source was meant to stop sending {risen[1]}, nothing has to be done.",
             changes=(Diagnose(subject_of(measurement), "sources", risen[1]),),
         )
@@ -133,20 +120,22 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
         share = nulls[empty[0]].value
         verb = plural(len(empty), "contains", "contain")
         message = f"{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of the rows."
-        yield _finding(case, measurement, nulls, empty, "max_column_null_ratio", message, share)
+        yield dataclasses.replace(
+            _finding(case, measurement, nulls, empty, message, share),
+            fix="If the fields belong to one source, write them with one timestamp.",
+            changes=_moved(measurement, empty),
+        )
 
 
 def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str]) -> Finding:
-    column_limit, limit = case.limit("max_column_null_ratio", measurement), case.limit("max_empty_columns", measurement)
     message = (
-        f"{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(column_limit.value)} "
+        f"{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(NEARLY_ALL)} "
         "of the rows."
     )
-    finding = _finding(case, measurement, nulls, empty, "max_null_ratio", message, float(len(empty)))
+    finding = _finding(case, measurement, nulls, empty, message, float(len(empty)))
     return dataclasses.replace(
         finding,
-        limit=limit,
-        unit=limit.unit,
+        unit="columns",
         share=None,
         fix="Keep the attributes that few events have in one column of a map or JSON type, or in a table of their own.",
         changes=(),
@@ -182,7 +171,7 @@ def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tup
             lowest = min(reversed(points), key=lambda point: point.value)
             rises[key] = ratio.value - lowest.value, lowest
     worst = max(rises, key=lambda key: rises[key][0], default=None)
-    if worst is None or rises[worst][0] <= case.limit("max_rise", measurement).value:
+    if worst is None or rises[worst][0] <= _RISE:
         return None
     return rises[worst][1], worst
 
@@ -201,23 +190,16 @@ def _finding(
     measurement: Measurement,
     nulls: dict[str, Ratio],
     columns: list[str],
-    threshold: str,
     message: str,
     observed: float,
 ) -> Finding:
-    changes = _moved(measurement, columns) if threshold == "max_column_null_ratio" else ()
-    limit = case.limit(threshold, measurement)
     return Finding(
         subject=subject_of(measurement),
         message=message,
-        fix="If the fields belong to one source, write them with one timestamp."
-        if changes
-        else f"Give rows that fill different columns a {case.engine.words.measurement} each. If the fields belong to "
+        fix=f"Give rows that fill different columns a {case.engine.words.measurement} each. If the fields belong to "
         "one source, write them with one timestamp.",
-        changes=changes,
         observed=observed,
-        limit=limit,
-        unit=limit.unit,
+        unit="share of rows without a value",
         main_contributor=columns[0],
         share=nulls[columns[0]].value / sum(r.value for r in nulls.values()),
         evidence=tuple(Evidence(f"nulls in {key}", percent(nulls[key].value)) for key in columns[:20]),

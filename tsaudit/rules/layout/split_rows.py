@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit import costs
+from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
 
@@ -19,20 +20,11 @@ from tsaudit.text import listed, many, number, percent, under
     guidelines=("D5",),
     requires={"row_patterns", "field_types"},
     kinds=SERIES_KINDS,
-    thresholds=(
-        Threshold("min_pairs", 20, "pairs of rows", "our default: with fewer, their order may be a coincidence"),
-        Threshold(
-            "max_complementary_ratio",
-            0.8,
-            "share of pairs",
-            "our default: fields with different rates stay below this, because the faster one repeats",
-        ),
-    ),
 )
 def split_rows(case: Case) -> Iterator[Finding]:
     """Tables where rows of one source alternate: each fills only fields that the previous row left null.
 
-    Reported if more than `max_complementary_ratio` of consecutive rows in a series have no field in common.
+    Reported if more than 80% of consecutive rows in a series have no field in common, from 20 pairs of rows on.
 
     On PostgreSQL, the cost is what the rows too many take: 36 bytes each for the row itself, as measured on PostgreSQL
     15, and their part of the indexes. Elsewhere the finding is a note, because nobody measured a price; and where the
@@ -60,9 +52,7 @@ def split_rows(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         for part in measurement.parts:
             found = part.row_patterns
-            if found is None or found.pairs < case.limit("min_pairs", measurement).value:
-                continue
-            if found.complementary_ratio > case.limit("max_complementary_ratio", measurement).value:
+            if found is not None and found.pairs >= ALIKE and found.is_split:
                 yield _finding(case, measurement, part, found)
                 break
 
@@ -71,7 +61,6 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
     fields = {field.key for field in measurement.fields}
     parts = [tuple(c for c in pattern.columns if c in fields) for pattern in found.patterns]
     parts = [part for part in dict.fromkeys(parts) if part]
-    limit = case.limit("max_complementary_ratio", measurement)
     ratio = found.complementary_ratio
     return Finding(
         subject=subject_of(measurement),
@@ -82,8 +71,7 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
         fix=f"Have the writer collect {listed(sorted({c for part in parts for c in part}))} of one source and write "
         "them with one timestamp, such as that of the start of the cycle. Rows of one key and time are then one row.",
         observed=ratio,
-        limit=limit,
-        unit=limit.unit,
+        unit="share of pairs",
         evidence=(
             *(Evidence("filled together", listed(part, 20)) for part in parts[:8]),
             Evidence("pairs of rows", number(found.pairs)),

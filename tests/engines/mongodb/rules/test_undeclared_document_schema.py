@@ -47,8 +47,8 @@ def _with(*fields: Field, read: int = 1000, **options: str) -> Measurement:
     )
 
 
-def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return with_steps(rule, a_profile(*measurements, engine="mongodb"), limits)
+def _found(*measurements: Measurement) -> tuple[Finding, ...]:
+    return with_steps(rule, a_profile(*measurements, engine="mongodb"))
 
 
 def test_message_and_validator() -> None:

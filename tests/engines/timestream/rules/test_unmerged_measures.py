@@ -50,7 +50,6 @@ def test_finding_when_just_over_the_limits() -> None:
     assert run_rule(rule, _profile(150, 100)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(151, 100)).outcome is Outcome.FAIL
     assert run_rule(rule, _profile(99, 40)).outcome is Outcome.PASS
-    assert run_rule(rule, _profile(151, 100), {"max_rows_per_instant": 2}).outcome is Outcome.PASS
 
 
 def _named(names: int, per_instant: int) -> Profile:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.engines.greptimedb.tables import is_metric
 from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement, TimeLag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, number, percent
 
 _OF_ARRIVAL: Final = re.compile(
@@ -23,6 +24,8 @@ _OF_EVENT: Final = re.compile(
     r"begin|log|access|emitted|sent|origin(al)?)(_|$)",
     re.IGNORECASE,
 )
+_A_WEEK_S: Final = 604_800
+"""A time further away means something else: a birthday, a certificate."""
 
 
 @rule(
@@ -30,18 +33,6 @@ _OF_EVENT: Final = re.compile(
     title="The time index is not the time of the sample",
     guidelines=("E11",),
     requires={"columns", "time_lags"},
-    thresholds=(
-        Threshold("min_rows", 100, "rows read", "our default: with fewer, the order may be a coincidence"),
-        Threshold(
-            "min_before_ratio", 0.95, "share of the rows read", "our default: an event happens before it arrives"
-        ),
-        Threshold(
-            "max_lag_s",
-            604_800,
-            "seconds",
-            "our default: a time more than a week away means something else: a birthday, a certificate",
-        ),
-    ),
 )
 def unsuitable_time_index(case: Case) -> Iterator[Finding]:
     """Tables with a second time column that is shortly before the time index in nearly all rows.
@@ -70,24 +61,20 @@ def unsuitable_time_index(case: Case) -> Iterator[Finding]:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
-        found = [f for f in measurement.fields if f.lag and _precedes(case, measurement, f.lag)]
+        found = [f for f in measurement.fields if f.lag and _precedes(f.lag)]
         if found and measurement.time_column and not is_metric(measurement):
             named = [f for f in found if _OF_EVENT.search(f.key) and not _OF_ARRIVAL.search(f.key)]
-            yield _finding(case, measurement, measurement.time_column, (named or found)[0], found)
+            yield _finding(measurement, measurement.time_column, (named or found)[0], found)
 
 
-def _precedes(case: Case, measurement: Measurement, lag: TimeLag) -> bool:
-    def limit(name: str) -> float:
-        return case.limit(name, measurement).value
-
-    near = 0 <= lag.median_s <= limit("max_lag_s") and lag.spread_s <= limit("max_lag_s")
-    return near and lag.rows >= limit("min_rows") and lag.before_ratio >= limit("min_before_ratio")
+def _precedes(lag: TimeLag) -> bool:
+    is_near = 0 <= lag.median_s <= _A_WEEK_S and lag.spread_s <= _A_WEEK_S
+    return is_near and lag.rows >= ENOUGH and lag.before_ratio >= NEARLY_ALL
 
 
-def _finding(case: Case, measurement: Measurement, index: str, field: Field, found: list[Field]) -> Finding:
+def _finding(measurement: Measurement, index: str, field: Field, found: list[Field]) -> Finding:
     assert field.lag is not None
     is_known = bool(_OF_ARRIVAL.search(index)) or (bool(_OF_EVENT.search(field.key)) and not _OF_EVENT.search(index))
-    limit = case.limit("min_before_ratio", measurement)
     return Finding(
         subject=subject_of(measurement, index),
         message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
@@ -96,8 +83,7 @@ def _finding(case: Case, measurement: Measurement, index: str, field: Field, fou
         changes=(SetKey(subject_of(measurement), time=field.key),),
         fix=f"Do so if {field.key} is when a sample was taken or an event happened.",
         observed=field.lag.before_ratio,
-        limit=limit,
-        unit=limit.unit,
+        unit="share of the rows read",
         main_contributor=index,
         evidence=(
             Evidence("time index", index),

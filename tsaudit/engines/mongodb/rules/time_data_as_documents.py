@@ -7,16 +7,21 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.columns.types import distinct_types
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.kinds import MakeTimeSeries
 from tsaudit.engines.mongodb.sizes import is_more_than_room, left_by_compression
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, number, size
 
 _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
+_MOST_SOURCES: Final = 0.2
+"""Values for each document read: those that identify a source are repeated."""
+_FEWEST_VALUES: Final = 0.05
+"""Values for each document read: measured ones vary."""
 
 
 @rule(
@@ -26,16 +31,6 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
     guidelines=("H6",),
     requires={"documents", "options", "row_estimate"},
     uses={"storage", "indexes"},
-    thresholds=(
-        Threshold("min_documents", 100, "documents read", "our default: fewer do not show what recurs"),
-        Threshold(
-            "max_source_share",
-            0.2,
-            "values by document read",
-            "our default: values that identify a source are repeated",
-        ),
-        Threshold("min_value_share", 0.05, "values by document read", "our default: measured values vary"),
-    ),
 )
 def time_data_as_documents(case: Case) -> Iterator[Finding]:
     """Collections that should be time series: a time, a repeated source, and numbers that vary.
@@ -74,9 +69,9 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
         return
     read = measurement.documents.read if measurement.documents else 0
-    if read < case.limit("min_documents", measurement).value or _has_to_be_unique(measurement):
+    if read < ENOUGH or _has_to_be_unique(measurement):
         return
-    sources = [f for f in measurement.fields if _names_source(case, measurement, f)]
+    sources = [f for f in measurement.fields if _names_source(measurement, f)]
     values = [f for f in measurement.fields if _is_measured(case, measurement, f)]
     if sources and values:
         yield _finding(case, measurement, sources, values)
@@ -96,9 +91,9 @@ def _share(measurement: Measurement, field: Field) -> float:
     return field.distinct.value / read if field.distinct and read else 0.0
 
 
-def _names_source(case: Case, measurement: Measurement, field: Field) -> bool:
+def _names_source(measurement: Measurement, field: Field) -> bool:
     everywhere = field.null_ratio is not None and field.null_ratio.value == 0
-    again = _share(measurement, field) <= case.limit("max_source_share", measurement).value
+    again = _share(measurement, field) <= _MOST_SOURCES
     # A constant, such as the type of a position, names no source.
     again = again and field.distinct is not None and field.distinct.value > 1
     return everywhere and again and len(field.types) == 1 and field.types[0] in _NAMES
@@ -106,7 +101,7 @@ def _names_source(case: Case, measurement: Measurement, field: Field) -> bool:
 
 def _is_measured(case: Case, measurement: Measurement, field: Field) -> bool:
     numbers = distinct_types(case.profile.engine, field.types) == ("number",)
-    varies = _share(measurement, field) >= case.limit("min_value_share", measurement).value
+    varies = _share(measurement, field) >= _FEWEST_VALUES
     return field.key != DOCUMENT_ID and numbers and varies
 
 

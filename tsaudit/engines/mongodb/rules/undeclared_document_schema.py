@@ -9,15 +9,18 @@ from typing import Any, Final
 
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.shapes.keyed_fields import named_fields
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.kinds import Validate
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
 _SHOWN: Final = 12
 """Fields in the suggested validator: enough to show the pattern."""
+_RARE: Final = 0.01
+"""Share of the documents: a field that so few lack, or have, is an accident."""
 
 
 @rule(
@@ -26,15 +29,6 @@ _SHOWN: Final = 12
     guidelines=("H4",),
     follows_from={"FLD003": Reach.MEASUREMENT},
     requires={"documents", "options"},
-    thresholds=(
-        Threshold("min_documents", 100, "documents read", "our default: fewer are not representative"),
-        Threshold(
-            "rare_share",
-            0.01,
-            "share of documents",
-            "our default: a field that so few lack, or have, is an accident",
-        ),
-    ),
 )
 def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
@@ -70,12 +64,11 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     options, documents = measurement.options, measurement.documents
     if options is None or documents is None or options.get("type") == "timeseries" or _is_validated(options):
         return
-    if documents.read < case.limit("min_documents", measurement).value:
+    if documents.read < ENOUGH:
         return
-    rare = case.limit("rare_share", measurement).value
     fields = named_fields(measurement)
     mixed = [f for f in fields if len(distinct_types(case.profile.engine, f.types)) > 1]
-    partial = [f for f in fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
+    partial = [f for f in fields if f.null_ratio and _RARE <= f.null_ratio.value <= 1 - _RARE]
     if mixed or partial:
         yield _finding(case, measurement, mixed, partial)
 

@@ -6,19 +6,25 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Final
 
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.timestream import prices
 from tsaudit.engines.timestream.kinds import OneRecord
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, SharedInstants
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 _SHOWN = 3
 """Measure names in the suggested statement; the others follow the same pattern."""
 
 
-_LIMITS: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"
+_ROWS_PER_INSTANT: Final = 1.5
+"""From here on, merging leaves at most two thirds of the rows."""
+_MOST_MEASURES: Final = 1_024
+"""Of a table."""
+_MOST_PER_RECORD: Final = 256
+"""Measures: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"""
 
 
 @rule(
@@ -28,27 +34,14 @@ _LIMITS: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/t
     guidelines=("G3",),
     requires={"measure_names", "row_sample"},
     uses={"measure_name_counts", "options"},
-    thresholds=(
-        Threshold(
-            "min_rows", 100, "rows read", ("our default: with fewer, that they arrive together may be a coincidence")
-        ),
-        Threshold(
-            "max_rows_per_instant",
-            1.5,
-            "rows",
-            ("our default: from here on, merging leaves at most two thirds of the rows"),
-        ),
-        Threshold("max_measures", 1_024, "measures", _LIMITS),
-        Threshold("max_per_record", 256, "measures", _LIMITS),
-    ),
 )
 def unmerged_measures(case: Case) -> Iterator[Finding]:
     """Single-value records that share their dimensions and their time with others.
 
-    Reported if there are more than `max_rows_per_instant` such rows for each combination of dimensions and time, among
-    the rows read. The savings are estimated from these rows: after merging, dimension names, dimension values, and the
-    time are stored once per combination. Not reported if there are more such names than `max_measures`, as many as a
-    table can have: their names contain data, which other rules report.
+    Reported if there are more than 1.5 such rows for each combination of dimensions and time, among the rows read. The
+    savings are estimated from these rows: after merging, dimension names, dimension values, and the time are stored
+    once per combination. Not reported if there are more such names than the 1,024 measures that a table can have: their
+    names contain data, which other rules report.
 
     The cost is what the service charges a month for the bytes that merging saves, at the prices of US East and at the
     present rate: when they are written, while they are in the memory store, and in the magnetic store.
@@ -73,20 +66,17 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         found = measurement.measure_names.shared if measurement.measure_names else None
-        if found is None or not found.instants or found.rows < case.limit("min_rows", measurement).value:
+        if found is None or not found.instants or found.rows < ENOUGH:
             continue
-        if len(found.names) > case.limit("max_measures", measurement).value:
-            continue
-        if found.rows / found.instants > case.limit("max_rows_per_instant", measurement).value:
+        if len(found.names) <= _MOST_MEASURES and found.rows / found.instants > _ROWS_PER_INSTANT:
             yield _finding(case, measurement, found)
 
 
 def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Finding:
-    limit = case.limit("max_rows_per_instant", measurement)
     per_instant = found.rows / found.instants
     saved = 1 - found.bytes_merged / found.bytes_now
     # Rarely more than one: a record takes so many measures.
-    records = ceil(per_instant / case.limit("max_per_record", measurement).value)
+    records = ceil(per_instant / _MOST_PER_RECORD)
     enough = "one row" if records == 1 else many(records, "row")
     return Finding(
         subject=subject_of(measurement),
@@ -95,7 +85,6 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
         f"of one value each, where {enough} would be enough and take about {percent(saved)} fewer bytes.",
         changes=(OneRecord(subject_of(measurement), tuple(found.names)),),
         observed=per_instant,
-        limit=limit,
         unit="rows per instant",
         evidence=(
             Evidence("measure names", listed(found.names, 20)),
