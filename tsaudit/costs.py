@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NOTED: Final = 0.5
 """Share of a limit from which on it is worth a note."""
+SMALL_ROWS: Final = 100_000
+"""Rows of a table that may be read whole, whatever its indexes: a few milliseconds."""
 _LEAST_SPAN: Final = timedelta(hours=1)
 """Rates from less are chance."""
 _SLOPE_DAYS: Final = 7

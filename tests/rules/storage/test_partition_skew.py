@@ -41,7 +41,7 @@ def _monthly(*bounds: str) -> Dataset:
 
 
 def _bounded(column: str, *bounds: str) -> Dataset:
-    return dataset(table("cpu", hosts(20), greptime=Greptime(partition_by=(column,), partitions=bounds)))
+    return dataset(table("cpu", hosts(20), rows=10, greptime=Greptime(partition_by=(column,), partitions=bounds)))
 
 
 CASES = (
@@ -50,7 +50,7 @@ CASES = (
         keeps=_hashed(*(f"dc-{i}" for i in range(32))),
         subject=Subject("", "cpu"),
         engines=POSTGRESQL,
-        limits={"partition-skew.min_bytes": 10_000, "partition-skew.max_skew": 3},
+        limits={"partition-skew.max_skew": 3},
     ),
     Case(
         breaks=_monthly(*MONTHS[:2], "DEFAULT"),
@@ -76,7 +76,6 @@ CASES = (
         keeps=_bounded("host", "host < 'web-010'", "host >= 'web-010'"),
         subject=Subject("", "cpu"),
         engines=GREPTIMEDB,
-        limits={"partition-skew.min_bytes": 1},
     ),
 )
 
@@ -117,10 +116,10 @@ def test_skew_when_bytes_are_not_known() -> None:
 
 
 def test_silence_when_partitions_are_tiny_or_alone() -> None:
-    assert not _message(a_partition("a", 999_999), a_partition("b", 1))
-    assert _message(a_partition("a", 1_000_000), a_partition("b", 1))
-    assert not _message(a_partition("a", None, 9_999), a_partition("b", None, 1))
-    assert _message(a_partition("a", None, 10_000), a_partition("b", None, 1))
+    assert not _message(a_partition("a", 99_999, 99), a_partition("b", 1))
+    assert _message(a_partition("a", 99_999, 100), a_partition("b", 1))
+    assert not _message(a_partition("a", None, 99), a_partition("b", None, 1))
+    assert _message(a_partition("a", None, 100), a_partition("b", None, 1))
     assert not _message(a_partition("a", 100 * GB))
 
 
@@ -258,10 +257,10 @@ def test_too_many_partitions() -> None:
 
 
 def test_all_in_one_finding_when_several_are_wrong() -> None:
-    parts = [a_partition("rest", 1, 500, "DEFAULT"), a_partition("a", 5 * GB, 5), a_partition("b", GB, 5)]
+    parts = [a_partition("rest", 1, 500, "DEFAULT"), a_partition("a", 5 * GB, 100), a_partition("b", GB, 5)]
     (finding,) = run_rule(rule, _profile(*parts), {"max_partitions": 2}).findings
     assert finding.message == (
-        "The default partition rest contains 500 rows, 98% of all; partition a has 5 GB, 5 times the median of the "
+        "The default partition rest contains 500 rows, 83% of all; partition a has 5 GB, 5 times the median of the "
         "others; 3 partitions, more than the recommended 2."
     )
     assert (finding.observed, finding.unit) == (500, "rows")

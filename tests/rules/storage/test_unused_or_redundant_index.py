@@ -78,13 +78,6 @@ CASES = (
         subject=Subject("", "cpu"),
         engines=DUCKDB,
     ),
-    Case(  # one region: two hosts are enough to be told apart
-        breaks=_cpu(("region",)),
-        keeps=_cpu(("host",)),
-        subject=Subject("", "cpu"),
-        engines=ORDERED | DUCKDB,
-        limits={"unused-or-redundant-index.min_values": 2, "unused-or-redundant-index.min_rows": 1},
-    ),
     Case(
         breaks=_greptime(host="inverted", region="inverted"),
         keeps=_greptime(region="inverted"),

@@ -13,6 +13,8 @@ from tsaudit.model.profile import Field, How, Index, Measurement, Profile
 
 ENGINE: Final = "greptimedb"
 DESIGN: Final = "https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/"
+LOW_CARDINALITY: Final = 10_000
+"""Distinct values of a column up to which the vendor calls its cardinality low (DESIGN)."""
 
 METRIC_OF_ROW: Final = "__table_id"
 """In a physical table of the metric engine: the column that says of which logical table a row is."""

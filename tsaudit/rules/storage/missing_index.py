@@ -17,6 +17,8 @@ from tsaudit.text import count, listed, number, size
 _BRIN: Final = "brin"
 _FEW_RANGES: Final = 10 * 128 * 8192
 """Bytes of ten ranges of pages, as BRIN has them by default: smaller tables are read at once."""
+_BY_ANYTHING: Final = 10
+"""Times as many full scans a day, where nothing says by which column: one each quarter of an hour is no report."""
 
 
 @rule(
@@ -32,22 +34,17 @@ _FEW_RANGES: Final = 10 * 128 * 8192
         "mongodb": "documents are mostly found by other fields, and it does not count those that were read in vain",
     },
     thresholds=(
-        Threshold("min_rows", 1_000_000, "rows", "our default: a full scan of fewer takes well under a second"),
-        Threshold("min_bytes", 100_000_000, "bytes", "our default: less data stays in memory"),
+        Threshold("min_rows", costs.SMALL_ROWS, "rows", "our default: a full scan of fewer takes a few milliseconds"),
         Threshold(
             "min_scans", 10, "full scans a day", "our default: fewer are reports, dumps, and the making of indexes"
         ),
-        Threshold(
-            "max_scans", 100, "full scans a day", "our default: more than one each quarter of an hour is no report"
-        ),
-        Threshold("min_scanned", 100_000, "rows", "our default: whatever the index, smaller tables may be read whole"),
     ),
 )
 def missing_index(case: Case) -> Iterator[Finding]:
     """Big tables without an index on the time column, BRIN indexes on a column in whose order rows do not lie, and
     tables that queries read whole all the time.
 
-    Big means at least `min_rows` rows, or `min_bytes` of data if the engine reports bytes. An index helps if it starts
+    Big means at least `min_rows` rows, or as many bytes as a warning needs. An index helps if it starts
     with the time column; a BRIN index helps if it contains it. Partitions by time help too. If the time column only
     comes after other columns, as in (host, time), the index helps for a time range of one source but not for one of all
     sources.
@@ -61,8 +58,8 @@ def missing_index(case: Case) -> Iterator[Finding]:
     case does not count, and neither do fewer than `min_scans` full scans a day. Other engines count nothing, and the
     finding is a note.
 
-    Whatever a table contains, from `min_scanned` rows on, more than `max_scans` full scans a day are reported even if
-    its time has an index, or it has no time. Which column the queries select by, these counters do not say.
+    Whatever a table contains, from `min_rows` on, ten times as many full scans a day are reported even if its time has
+    an index, or it has no time. Which column the queries select by, these counters do not say.
 
     ## Why it matters
 
@@ -111,7 +108,7 @@ def _is_big(case: Case, measurement: Measurement) -> bool:
     if rows and max(rows) >= case.limit("min_rows", measurement).value:
         return True
     kept = measurement.storage.data_bytes if measurement.storage else None
-    return kept is not None and kept >= case.limit("min_bytes", measurement).value
+    return kept is not None and kept >= case.harm.min_bytes
 
 
 def _lacks_index(measurement: Measurement, time: str, useless: Sequence[Index]) -> bool:
@@ -139,11 +136,9 @@ class _Read:
     evidence: tuple[Evidence, ...]
 
 
-def _read(
-    case: Case, measurement: Measurement, useless: Sequence[Index], needed: float, least: str = "min_scans"
-) -> _Read:
-    """`needed`: the share of the rows that queries have to read in any case, 0 to 1. `least`: the threshold of full
-    scans a day.
+def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed: float, times: float = 1.0) -> _Read:
+    """`needed`: the share of the rows that queries have to read in any case, 0 to 1. `times`: of the full scans a day
+    that are reported.
     """
     names = {index.name for index in useless}
 
@@ -161,7 +156,8 @@ def _read(
     words = (
         f"{number(float(f'{rate.per_day:.3g}'))} a day since {rate.since}, {number(round(scans, 1))} times the table"
     )
-    if scans < case.limit(least, measurement).value or rows < case.limit("min_scanned", measurement).value:
+    least = times * case.limit("min_scans", measurement).value
+    if scans < least or rows < case.limit("min_rows", measurement).value:
         return _Read(None, (Evidence("rows read in full scans", words),))
     how = "rows of full scans, as the server counts them"
     if needed:
@@ -178,8 +174,8 @@ def _a_day(case: Case, measurement: Measurement) -> float:
 
 def _scanned(case: Case, measurement: Measurement, time: str | None) -> Finding | None:
     """What the counters alone say, if it costs something. `time`: a column of times without an index."""
-    needed, least = (_a_day(case, measurement), "min_scans") if time else (0.0, "max_scans")
-    read = _read(case, measurement, (), needed, least)
+    needed, times = (_a_day(case, measurement), 1.0) if time else (0.0, _BY_ANYTHING)
+    read = _read(case, measurement, (), needed, times)
     if read.impact is None or read.impact.now < case.harm.min_reads:
         return None
     if time is not None:

@@ -9,6 +9,7 @@ from math import inf
 from statistics import median
 from typing import Final
 
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
@@ -20,6 +21,8 @@ _ENDS_DAYS: Final = 14
 """How long before its last partition ends a table is reported."""
 _QUIET_DAYS: Final = 7
 """After so long without a row, nobody needs a further partition."""
+_MOST: Final = 0.5
+"""Share of the rows in the default partition: by then the others mean little."""
 
 
 @rule(
@@ -32,9 +35,6 @@ _QUIET_DAYS: Final = 7
     uses={"options"},
     thresholds=(
         Threshold("max_skew", 4, "times the median of the others", "our default: one partition does most of the work"),
-        Threshold("min_bytes", 1_000_000, "bytes", "our default: with less, chance decides"),
-        Threshold("min_rows", 10_000, "rows", "our default: with fewer, chance decides"),
-        Threshold("max_default_ratio", 0.5, "of all rows", "our default: by then the other partitions mean little"),
         Threshold(
             "max_partitions",
             1_000,
@@ -59,9 +59,9 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
 
     The others are notes. A partition is uneven if it has more than `max_skew` times the median of the others, in bytes,
-    or in rows if bytes are not known, and at least `min_bytes` or `min_rows`. Partitions by time are left out, because
+    or in rows if bytes are not known, and at least 100 rows. Partitions by time are left out, because
     the newest one is still filling and seasons differ. Lists of values are left out, because they are as uneven as the
-    values. A default partition of other tables is reported from more than `max_default_ratio` of the rows on. Rows and
+    values. A default partition of other tables is reported if it has more than half of the rows. Rows and
     bytes come from the engine's own statistics. GreptimeDB divides storage by time itself, so partitions by time are
     reported there.
 
@@ -225,8 +225,8 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
     if default is None or not default.rows:
         return
     known = sum(p.rows for p in cut.partitions if p.rows is not None)
-    share, limit = default.rows / known, case.limit("max_default_ratio", measurement)
-    if by_time or share > limit.value:
+    share = default.rows / known
+    if by_time or share > _MOST:
         step = (
             f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
         )
@@ -241,14 +241,14 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
 def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
     parts = [p for p in cut.partitions if not _is_default(p) and not p.bounds.startswith("FOR VALUES IN")]
     weighed = [(p.bytes, p) for p in parts if p.bytes is not None], [(p.rows, p) for p in parts if p.rows is not None]
-    for sizes, floor, words in zip(weighed, ("min_bytes", "min_rows"), (size, _rows), strict=True):
+    for sizes, words in zip(weighed, (size, _rows), strict=True):
         if len(sizes) < 2:
             continue
         (most, largest), *others = sorted(sizes, key=lambda pair: -pair[0])
         usual = median(weight for weight, _ in others)
         ratio = most / max(usual, 1)
-        enough = most >= case.limit(floor, measurement).value
-        if enough and ratio > case.limit("max_skew", measurement).value:
+        is_chance = largest.rows is not None and largest.rows < ENOUGH
+        if not is_chance and ratio > case.limit("max_skew", measurement).value:
             step = f"Divide by a column with many values of about the same weight instead of {listed(cut.key)}."
             yield _Trouble(
                 f"partition {largest.name} has {words(most)}, {number(float(f'{ratio:.3g}'))} times the median of the "

@@ -26,6 +26,9 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 _OVERHEAD_BYTES: Final = 14
 """Of an entry in an index, beside its values, where the engine does not report the size of an index."""
 
+_COMMON: Final = 0.999
+"""Share of the rows with one value: who looks for these reads the table."""
+
 
 @rule(
     code="STO001",
@@ -48,8 +51,6 @@ _OVERHEAD_BYTES: Final = 14
                 )
             },
         ),
-        Threshold("min_rows", 100_000, "rows", "our default: a small table may still get more values"),
-        Threshold("max_common_ratio", 0.999, "of the rows", "our default: who looks for these reads the table"),
     ),
 )
 def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
@@ -61,13 +62,13 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
       B-tree), whatever their direction: a B-tree is read both ways;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
-    - an index of PostgreSQL on one column of which `max_common_ratio` of the rows have the same value, or none, by its
+    - an index of PostgreSQL on one column of which 99.9% of the rows have the same value, or none, by its
       statistics: a partial index on the others is enough;
     - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
     - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
     - on DuckDB, an index on several columns, which no query uses;
     - on GreptimeDB, an index on the first column of the key;
-    - an index on a tag with fewer than `min_values` values in a table of `min_rows`.
+    - an index on a tag with fewer than `min_values` values in a table of 100,000 rows.
 
     Indexes of a primary key or unique constraint are never reported, nor those by which documents expire.
 
@@ -131,7 +132,7 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return _Unneeded(index, _UNFINISHED)
     if found := _served_otherwise(case.engine, measurement, index):
         return found
-    if one := _one_value(case, measurement, index):
+    if one := _one_value(measurement, index):
         return one
     if few := _few_values(case, measurement, index):
         return _Unneeded(index, few, sure=False)
@@ -150,17 +151,17 @@ def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
     rows, least = measurement.rows, case.limit("min_values", measurement).value
     if tag is None or tag.values is None or index.unique or index.partial or index.kind not in _SEARCHED:
         return ""
-    if tag.values.value >= least or rows is None or rows.value < case.limit("min_rows", measurement).value:
+    if tag.values.value >= least or rows is None or rows.value < costs.SMALL_ROWS:
         return ""
     return f"{tag.key} has only {many(tag.values.value, 'value')}, so a search for one reads much of the table"
 
 
-def _one_value(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
+def _one_value(measurement: Measurement, index: Index) -> _Unneeded | None:
     """The index with the entries of a value that nearly all rows have, or of null; None if there is no such value."""
     column = index.columns[0] if len(index.columns) == 1 else None
-    status, least = measurement.status, case.limit("max_common_ratio", measurement).value
+    status = measurement.status
     share = status.common.get(column, 0.0) if status and column else 0.0
-    if share < least or index.unique or index.partial or index.kind not in _SEARCHED or index.scans is None:
+    if share < _COMMON or index.unique or index.partial or index.kind not in _SEARCHED or index.scans is None:
         return None
     why = f"{percent(share)} of the rows have the same {column}, or none, and no query finds these by it"
     return _Unneeded(index, why, share=share)

@@ -8,15 +8,17 @@ from statistics import mean
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import DESIGN, indexes_on, is_metric
+from tsaudit.engines.greptimedb.tables import LOW_CARDINALITY, indexes_on, is_metric
 from tsaudit.model.change import AddIndex, Change, DropIndex
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import number, percent
 
 _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+_SENTENCE: Final = 4
+"""Words, on average, of text that is searched for words."""
 
 
 @rule(
@@ -25,15 +27,11 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
     guidelines=("E7",),
     requires={"indexes", "field_values"},
     uses={"null_counts"},
-    thresholds=(
-        Threshold("min_words", 4, "words on average", "our default: searchable text is a sentence or more"),
-        Threshold("max_low_values", 10_000, "distinct values", DESIGN),
-    ),
 )
 def unsuitable_full_text_index(case: Case) -> Iterator[Finding]:
     """Text fields with log lines and no full-text index, and full-text indexes on names, states, and the like.
 
-    Log lines are recognized by their format and need `min_words` words on average. Only the queries show whether
+    Log lines are recognized by their format and need four words on average. Only the queries show whether
     anybody searches them, so the finding is only ever a note. Conversely, a full-text index is reported on columns
     whose values are single words. Addresses, documents, and texts in scripts without spaces between words do not count
     as single words.
@@ -62,15 +60,15 @@ def unsuitable_full_text_index(case: Case) -> Iterator[Finding]:
             continue
         for field in measurement.fields:
             if any(map(is_text, field.types)) and field.sample and field.distinct is not None:
-                yield from _evaluate(case, measurement, field)
+                yield from _evaluate(measurement, field)
 
 
-def _evaluate(case: Case, measurement: Measurement, field: Field) -> Iterator[Finding]:
+def _evaluate(measurement: Measurement, field: Field) -> Iterator[Finding]:
     from tsaudit.analysis.shapes import shapes
 
     words, kinds = _words(field), indexes_on(measurement, field.key)
     look = shapes.classify(field.sample).kind
-    is_log = look == "log_text" and words >= case.limit("min_words", measurement).value
+    is_log = look == "log_text" and words >= _SENTENCE
     if is_log and "fulltext" not in kinds:
         yield _finding(
             measurement,
@@ -87,7 +85,7 @@ def _evaluate(case: Case, measurement: Measurement, field: Field) -> Iterator[Fi
         and look not in shapes.TEXT_KINDS - {"iso_time"}
         and not _UNSPACED.search("".join(field.sample))
     ):
-        better = "inverted" if field.distinct.value <= case.limit("max_low_values", measurement).value else "skipping"
+        better = "inverted" if field.distinct.value <= LOW_CARDINALITY else "skipping"
         yield _finding(
             measurement,
             field,

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.greptimedb.tables import DESIGN, has_given_columns, indexes_on, primary_key
+from tsaudit.analysis.significance import REPEATS
+from tsaudit.engines.greptimedb.tables import DESIGN, LOW_CARDINALITY, has_given_columns, indexes_on, primary_key
 from tsaudit.model.change import AddIndex, Change, DropIndex
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
+
+_FEW: Final = 100
+"""Distinct values: each block of rows then contains nearly all of them, so that none can be skipped."""
 
 
 @rule(
@@ -24,41 +29,21 @@ from tsaudit.text import count, listed, number
     follows_from={"TAG001": Reach.SUBJECT, "TAG002": Reach.SUBJECT},
     requires={"indexes", "tag_values", "field_values"},
     uses={"options", "storage"},
-    thresholds=(
-        Threshold("max_low_values", 10_000, "distinct values", DESIGN),
-        Threshold(
-            "max_few_values",
-            100,
-            "distinct values",
-            "our default: each block of rows then contains nearly all of them, so none can be skipped",
-        ),
-        Threshold(
-            "min_rows_per_value",
-            10,
-            "rows per value",
-            "our default: among the rows read; with fewer, there may be many more values than were read",
-        ),
-        Threshold(
-            "min_rows",
-            100_000,
-            "rows",
-            "our default: in a smaller table, each part of a file is read quickly anyway",
-        ),
-    ),
+    thresholds=(Threshold("max_low_values", LOW_CARDINALITY, "distinct values", DESIGN),),
 )
 def unsuitable_index(case: Case) -> Iterator[Finding]:
     """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
 
     According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
-    is reported only at `max_few_values` or fewer, because in between it still skips some blocks. Of fields, only the
-    values in the rows read are known: that there are few is assumed from `min_rows_per_value`, and how many all rows
+    is reported only at 100 or fewer, because in between it still skips some blocks. Of fields, only the
+    values in the rows read are known: that there are few is assumed from ten rows of each on, and how many all rows
     have is estimated as if all were equally frequent, which is the least.
 
     An inverted index costs bytes: its share of the table's index bytes, as `information_schema.region_statistics`
     reports them, if all indexes were equally large. That is less than it takes if its column has the most values. A
-    skipping index that skips nothing is small, and of a text column of IDs without any index, in a table with
-    `min_rows`, only the queries show whether one is needed: both are notes. Tables that the server creates itself, for
-    traces and metrics, have built-in indexes and are left out.
+    skipping index that skips nothing is small, and of a text column of IDs without any index, in a table with 100,000
+    rows, only the queries show whether one is needed: both are notes. Tables that the server creates itself, for traces
+    and metrics, have built-in indexes and are left out.
 
     ## Why it matters
 
@@ -97,7 +82,7 @@ class _Misfit:
     """Kind of the index; empty if there is none."""
     better: str
     why: str
-    limit: Limit
+    limit: Limit | None
     values: int
     read: str
     """Which values these are, in words; empty for all."""
@@ -112,21 +97,21 @@ def _misfit(case: Case, measurement: Measurement, column: Tag | Field) -> _Misfi
     if values is None:
         return None
     kinds = indexes_on(measurement, column.key)
-    low, few = case.limit("max_low_values", measurement), case.limit("max_few_values", measurement)
+    low = case.limit("max_low_values", measurement)
     in_all, how = _in_all(measurement, column, values)
     among = "" if isinstance(column, Tag) else " among the rows read"
     if "inverted" in kinds and in_all > low.value:
         return _Misfit("inverted", "skipping", "an inverted index lists the rows of each", low, in_all, how or among)
-    if "skipping" in kinds and values.value <= few.value and _are_all(case, measurement, column, values):
+    if "skipping" in kinds and values.value <= _FEW and _are_all(measurement, column, values):
         return _Misfit(
             "skipping",
             "inverted",
             "each block of rows contains nearly all of them, so none is skipped",
-            few,
+            None,
             values.value,
             among,
         )
-    if not kinds and isinstance(column, Field) and _is_large_id(case, measurement, column):
+    if not kinds and isinstance(column, Field) and _is_large_id(measurement, column):
         return _Misfit("", "skipping", "a search for one reads every block", low, values.value, among)
     return None
 
@@ -151,18 +136,18 @@ def _impact(case: Case, measurement: Measurement, misfit: _Misfit) -> Impact | N
     return costs.of_bytes(case, measurement, each, how=how)
 
 
-def _are_all(case: Case, measurement: Measurement, column: Tag | Field, values: Count) -> bool:
+def _are_all(measurement: Measurement, column: Tag | Field, values: Count) -> bool:
     """Whether nearly all values are known: those of tags were listed, those of fields read."""
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
-    return isinstance(column, Tag) or read >= values.value * case.limit("min_rows_per_value", measurement).value
+    return isinstance(column, Tag) or read >= values.value * REPEATS
 
 
-def _is_large_id(case: Case, measurement: Measurement, field: Field) -> bool:
+def _is_large_id(measurement: Measurement, field: Field) -> bool:
     from tsaudit.analysis.shapes import shapes
 
     rows = measurement.rows.value if measurement.rows else 0
     return (
-        rows >= case.limit("min_rows", measurement).value
+        rows >= costs.SMALL_ROWS
         and any(map(is_text, field.types))
         and field.key not in primary_key(measurement)
         and shapes.classify(field.sample).kind in shapes.IDENTIFIER_KINDS

@@ -18,6 +18,8 @@ from tsaudit.text import number, percent, size
 _RECENT: Final = timedelta(days=1)
 """A vacuum that ended so recently has seen most of the rows that are dead now."""
 _MOSTLY: Final = 0.5
+_FREE: Final = 0.4
+"""Share of the table: widths are estimates, and some of it is filled again."""
 
 
 @rule(
@@ -34,10 +36,6 @@ _MOSTLY: Final = 0.5
             "times what autovacuum waits for",
             "our default: a vacuum that is due may wait for a free worker, and takes its time",
         ),
-        Threshold(
-            "max_free_ratio", 0.4, "of the table", "our default: widths are estimates, and some of it is filled again"
-        ),
-        Threshold("min_free_bytes", 10_000_000, "bytes", "our default: a small table has half-empty pages"),
     ),
 )
 def dead_rows(case: Case) -> Iterator[Finding]:
@@ -50,9 +48,9 @@ def dead_rows(case: Case) -> Iterator[Finding]:
     is reported. The cost is their share of the table's bytes, as far as autovacuum would not let them have it; where
     nothing has vacuumed it for a day, it grows as rows are deleted and updated.
 
-    A table is reported, too, if more than `max_free_ratio` of its bytes are neither of live rows, by their number and
-    the widths of the columns in PostgreSQL's statistics, nor of the dead ones that autovacuum lets there be. That is
-    what deletes have left: a vacuum keeps it for new rows.
+    A table is reported, too, if more than 40% of its bytes, and as many as a warning needs, are neither of live rows,
+    by their number and the widths of the columns in PostgreSQL's statistics, nor of the dead ones that autovacuum lets
+    there be. That is what deletes have left: a vacuum keeps it for new rows.
 
     The finding says why nothing frees them: autovacuum is off, for the server or the table; it has not run; or a vacuum
     ended within a day, so that an open transaction, a prepared one, or a replication slot may hold them.
@@ -132,7 +130,7 @@ def _free_bytes(case: Case, measurement: Measurement) -> float | None:
         return None
     row = (_ROW_BYTES + sum(status.widths.values())) * 100 / float(options.get("fillfactor", 100))
     free = held - (live + _allowed(case, measurement, live)) * row
-    least = max(case.limit("max_free_ratio", measurement).value * held, case.limit("min_free_bytes", measurement).value)
+    least = max(_FREE * held, case.harm.min_bytes)
     return free if free > least else None
 
 

@@ -30,7 +30,6 @@ _SEGMENTBY: Final = "timescaledb.compress_segmentby"
             "our default: a tenth of the 1,000 rows that are compressed together: "
             "https://docs.timescale.com/use-timescale/latest/hypercore/secondary-indexes/",
         ),
-        Threshold("min_rows", 100_000, "rows", "our default: fewer take little space in any case"),
     ),
 )
 def small_segments(case: Case) -> Iterator[Finding]:
@@ -39,7 +38,7 @@ def small_segments(case: Case) -> Iterator[Finding]:
     TimescaleDB compresses up to 1,000 rows together, all of one chunk and with the same values of the columns in
     `segmentby`. A value with fewer than `min_segment_rows` rows in all chunks has fewer in each: hardly anything is
     compressed, and each group has costs of its own. So it is where the column is unique. Only hypertables with
-    `min_rows` rows and several chunks are judged. Rows and values are those of the window. The cost is the bytes of the
+    several chunks are judged. Rows and values are those of the window. The cost is the bytes of the
     table without its indexes, of which compression saves hardly any: the most that it could save.
 
     ## Why it matters
@@ -69,8 +68,6 @@ def _finest(case: Case, measurement: Measurement) -> Tag | None:
     """The column in `segmentby` with most values, if they have too few rows."""
     options, cut, rows = measurement.options or {}, measurement.partitioning, measurement.rows
     if options.get("timescaledb.compress") != "true" or cut is None or cut.count < 2 or rows is None:
-        return None
-    if rows.value < case.limit("min_rows", measurement).value:
         return None
     columns = options.get(_SEGMENTBY, "").split(", ")
     tags = [tag for tag in measurement.tags if tag.key in columns and tag.values is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from tsaudit.engines.timestream.kinds import EnforceKey, PartitionBy
 from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, best_key, values
@@ -13,6 +14,9 @@ from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent
+
+_MOST: Final = 0.9
+"""Share of the rows with one measure name: then the name divides nothing."""
 
 
 @rule(
@@ -29,7 +33,6 @@ from tsaudit.text import count, many, number, percent
             "values",
             "our default: AWS asks for a key of high cardinality and gives no number",
         ),
-        Threshold("max_name_share", 0.9, "share of the rows", "our default: then the measure name divides nothing"),
     ),
 )
 def weak_partition_key(case: Case) -> Iterator[Finding]:
@@ -87,7 +90,7 @@ _MOVE = "This helps where queries ask for single values of a dimension: use the 
 def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weakness | None:
     best, limit = best_key(measurement), case.limit("min_values", measurement)
     if key is None:
-        return None if best is None else _missing(case, measurement, best, limit)
+        return None if best is None else _missing(measurement, best, limit)
     tag = measurement.tag(key)
     if tag is None:
         return _never_written(measurement, key, limit)
@@ -132,12 +135,12 @@ def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weaknes
     )
 
 
-def _missing(case: Case, measurement: Measurement, best: Tag, limit: Limit) -> _Weakness | None:
+def _missing(measurement: Measurement, best: Tag, limit: Limit) -> _Weakness | None:
     rows, names = measurement.rows, measurement.measure_names
     if rows is None or not rows.value or values(best) < limit.value:
         return None
     largest = (names.names[0].rows or 0) / rows.value if names and names.names else 0.0
-    if largest <= case.limit("max_name_share", measurement).value:
+    if largest <= _MOST:
         return None
     return _Weakness(
         f"It has no partition key except the measure name, and {percent(largest)} of its "
