@@ -44,7 +44,7 @@ _ALL: Final = (
         "InfluxDB 1.x with its default settings",
         {
             "high-series-cardinality.max_series": (1_000_000, f"{_INFLUX1}#max-series-per-database--1000000"),
-            "identifier-tag.engine_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000"),
+            "unbounded-tag.engine_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000"),
         },
     ),
 )

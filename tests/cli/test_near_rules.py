@@ -18,7 +18,7 @@ RULES = {
     "CAR001": "high-series-cardinality",
     "CAR003": "worst-case-above-limit",
     "CAR004": "runaway-cardinality",
-    "TAG002": "identifier-tag",
+    "TAG002": "unbounded-tag",
     "TSM002": "too-many-measure-names",
     "NAM001": "name-needs-quoting",
 }
@@ -36,7 +36,7 @@ RULES = {
         ("CRA", ", did you mean CAR?"),
         ("XYZ001", "; codes begin with CAR, NAM, TAG, and TSM; `tsaudit rules` lists them"),
         ("cardinality", ", did you mean high-series-cardinality or runaway-cardinality?"),
-        ("identifier_tags", ", did you mean identifier-tag?"),
+        ("unbounded_tags", ", did you mean unbounded-tag?"),
         ("runaway cardinalty", ", did you mean runaway-cardinality?"),
         ("name-need-quotes", ", did you mean name-needs-quoting?"),
         ("frobnicate", "; `tsaudit rules` lists them"),

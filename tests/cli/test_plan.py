@@ -14,7 +14,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.servers import Influxd
 
 CONFIG = """\
-limits: {identifier-tag.max_ids: 50}
+limits: {unbounded-tag.max_values: 50}
 rules: {TAG002: warning}
 targets:
   - name: shop
@@ -50,7 +50,7 @@ def test_steps_in_their_order_with_what_they_would_do(tsaudit: Tsaudit) -> None:
     assert lines[1].startswith("  warning  TAG002  ")
     assert lines[2].startswith("  main/checkout: Tag order_id has 120 values")
     # The headline has said how many there are; the limit it has not.
-    assert lines[4].split()[:4] == ["Limit", "50", "values", "shaped"]
+    assert lines[4].split()[:3] == ["Limit", "50", "values"]
     assert not [line for line in lines if line.split()[:1] == ["Now"]]
     assert "Series: 120 now, 3 afterward." in result.output
     assert "  1. " in result.output

@@ -208,7 +208,7 @@ LAYOUTS: Final = (
         "timestream",
         "https://docs.aws.amazon.com/iot/latest/developerguide/timestream-rule-action.html",
         _trackers,
-        Wanted("TAG006|TAG008|TAG007", "tracker_positions.battery_mv", "what is measured is a measure"),
+        Wanted("TAG002|TAG007", "tracker_positions.battery_mv", "what is measured is a measure"),
     ),
     _pair(
         "mongodb-shop-orders",

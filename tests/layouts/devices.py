@@ -104,7 +104,7 @@ LAYOUTS = (
         source="https://docs.timescale.com/tutorials/latest/simulate-iot-sensor-data/",
         clean=lambda: _conditions(False),
         dirty=lambda: _conditions(True),
-        wanted=(Wanted("TAG006", "conditions.reading", "a temperature in the key, as text"),),
+        wanted=(Wanted("TAG002", "conditions.reading", "a temperature in the key, as text"),),
     ),
     Layout(
         name="serial-numbers-postgresql",

@@ -123,8 +123,8 @@ LAYOUTS: Final = (
         dirty=_trucks_dirty,
         clean=_trucks_clean,
         wanted=(
-            Wanted("TAG006|TAG007|TAG008", "IoTMulti.lat", "a position as text in a dimension: each place a series"),
-            Wanted("TAG006|TAG007|TAG008", "IoTMulti.lon", "the same"),
+            Wanted("TAG002|TAG007", "IoTMulti.lat", "a position as text in a dimension: each place a series"),
+            Wanted("TAG002|TAG007", "IoTMulti.lon", "the same"),
         ),
     ),
     Layout(

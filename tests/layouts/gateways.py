@@ -107,7 +107,7 @@ LAYOUTS: Final = (
         "influxdb1",
         "https://docs.micrometer.io/micrometer/reference/implementations/influx.html",
         _micrometer,
-        Wanted("TAG001|TAG002|TAG003", "http_server_requests.uri", "paths with an order's number"),
+        Wanted("TAG002|TAG003", "http_server_requests.uri", "paths with an order's number"),
     ),
     _pair(
         "inverters",

@@ -271,7 +271,7 @@ LAYOUTS: Final = (
         "https://github.com/wmbusmeters/wmbusmeters",
         lambda: _wmbus(True),
         lambda: _wmbus(False),
-        (Wanted(LEAK + "|TAG006|TAG001", "wmbusmeters.timestamp", "the time of the telegram in a tag"),),
+        (Wanted(LEAK, "wmbusmeters.timestamp", "the time of the telegram in a tag"),),
     ),
     Layout(
         "frigate",

@@ -263,7 +263,7 @@ LAYOUTS: Final = (
         "influxdb1",
         "https://tasmota.github.io/docs/MQTT/",
         _tasmota,
-        Wanted("TAG002|TAG006|CAR004", "tasmota_state.Uptime", "how long a plug is up is measured: a field"),
+        Wanted("TAG002|CAR004", "tasmota_state.Uptime", "how long a plug is up is measured: a field"),
     ),
     _pair(
         "speedtest-tracker",

@@ -276,7 +276,7 @@ LAYOUTS: Final = (
         clean=_nginx_clean,
         wanted=(
             Wanted(
-                "TAG001|TAG002|TAG003|STO005",
+                "TAG002|TAG003|STO005",
                 "nginx_access.request_line",
                 "a line with ids and sessions in the key",
             ),

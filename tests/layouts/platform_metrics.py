@@ -201,7 +201,7 @@ LAYOUTS: Final = (
         clean=_checked_clean,
         wanted=(
             Wanted(
-                "TAG001|TAG002|TAG003",
+                "TAG002|TAG003",
                 "http_response.server",
                 "a nonce against caches makes each check a series",
             ),
@@ -214,8 +214,8 @@ LAYOUTS: Final = (
         dirty=_trackers_dirty,
         clean=_trackers_clean,
         wanted=(
-            Wanted("TAG006|TAG002", "uplink.latitude", "where a bicycle is, is measured: fields"),
-            Wanted("TAG006|TAG002", "uplink.longitude", "the same"),
+            Wanted("TAG002", "uplink.latitude", "where a bicycle is, is measured: fields"),
+            Wanted("TAG002", "uplink.longitude", "the same"),
         ),
     ),
     Layout(

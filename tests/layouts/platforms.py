@@ -287,7 +287,7 @@ LAYOUTS = (
         dirty=lambda: _telegraf(True),
         wanted=(
             Wanted(
-                "TAG001|TAG002|CAR004",
+                "TAG002|CAR004",
                 "postgresql_queries*",
                 "statements with their constants as a tag: each is a series",
             ),

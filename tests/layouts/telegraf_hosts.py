@@ -262,9 +262,7 @@ LAYOUTS: Final = (
         source=_DOCS + "procstat/",
         dirty=_procstat_dirty,
         clean=_procstat_clean,
-        wanted=(
-            Wanted("TAG002|TAG006", "procstat.pid", "pid_tag makes each restart a new series; the pid is a field"),
-        ),
+        wanted=(Wanted("TAG002", "procstat.pid", "pid_tag makes each restart a new series; the pid is a field"),),
     ),
     Layout(
         name="telegraf-kubernetes",
@@ -286,7 +284,7 @@ LAYOUTS: Final = (
         source=_DOCS + "snmp/",
         dirty=_snmp_dirty,
         clean=_snmp_clean,
-        wanted=(Wanted("TAG006|TAG002", "snmp.uptime", "a counter as a tag makes each poll a new series"),),
+        wanted=(Wanted("TAG002", "snmp.uptime", "a counter as a tag makes each poll a new series"),),
     ),
     Layout(
         name="telegraf-win-perf-counters",

@@ -175,7 +175,7 @@ LAYOUTS: Final = (
         clean=_nginx_clean,
         wanted=(
             Wanted(
-                "TAG001|TAG002|TAG003",
+                "TAG002|TAG003",
                 "nginx_access_log.request",
                 "paths with ids and sessions: each a new series",
             ),

@@ -61,8 +61,8 @@ LAYOUTS = (
         clean=lambda: Script(_dimension("DATE")),
         dirty=lambda: Script(_dimension("VARCHAR")),
         wanted=(
-            Wanted("FLD002|TAG001", "dim_customer.valid_from", "dates as text: no date arithmetic, twice the space"),
-            Wanted("FLD002|TAG001", "dim_customer.valid_to", "the same at the end of the validity"),
+            Wanted("FLD002|TAG002", "dim_customer.valid_from", "dates as text: no date arithmetic, twice the space"),
+            Wanted("FLD002|TAG002", "dim_customer.valid_to", "the same at the end of the validity"),
         ),
     ),
     Layout(

@@ -264,7 +264,7 @@ def the_findings() -> dict[str, Finding]:
             facts=("series_listing", "tag_values"),
             source=a_source(query="influxdb1/series_listing.influxql"),
         ),
-        "TAG001": a_finding(
+        "TAG002": a_finding(
             Subject("telegraf", HOSTILE, "host"),
             message=f"Tag values of {HOSTILE} look like <script>alert(2)</script>",
             fix='DROP "<b>" -- \u202e',
@@ -303,7 +303,7 @@ def the_findings() -> dict[str, Finding]:
 
 _TITLES = {
     "CAR001": ("high-series-cardinality", "Too many series", "cardinality"),
-    "TAG001": ("identifier-tag", "A tag holds identifiers", "tags"),
+    "TAG002": ("unbounded-tag", "A tag holds identifiers", "tags"),
     "FLD001": ("sparse-field", "A field is mostly null", "fields"),
     "NAM001": ("data-in-measurement-name", "A measurement name holds data", "names"),
     "RET001": ("missing-retention", "Nothing is ever dropped", "retention"),
@@ -382,7 +382,7 @@ def the_incidents() -> Sequence[Incident]:
     return (
         an_incident("CAR001", HTTP, findings["CAR001"]),
         an_incident(
-            "TAG001", findings["TAG001"].subject, findings["TAG001"], state=IncidentState.WATCHING, opened=None
+            "TAG002", findings["TAG002"].subject, findings["TAG002"], state=IncidentState.WATCHING, opened=None
         ),
         an_incident(
             "FLD001",

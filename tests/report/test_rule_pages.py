@@ -93,7 +93,7 @@ def test_run_that_was_cut_off_is_made_up_for(tmp_path: Path, monkeypatch: pytest
     original = Folder.write
 
     def write(self: Folder, path: str, data: bytes) -> None:
-        if path.endswith("TAG001.html"):
+        if path.endswith("TAG002.html"):
             raise KeyboardInterrupt
         original(self, path, data)
 
@@ -102,7 +102,7 @@ def test_run_that_was_cut_off_is_made_up_for(tmp_path: Path, monkeypatch: pytest
         rule_files.write(Folder(str(tmp_path)))
     monkeypatch.setattr(Folder, "write", original)
     rule_files.write(Folder(str(tmp_path)))
-    assert (tmp_path / "rules" / "TAG001.html").is_file()
+    assert (tmp_path / "rules" / "TAG002.html").is_file()
 
 
 def test_audits_at_the_same_time_write_the_same_files(tmp_path: Path, folder: Path) -> None:

@@ -17,7 +17,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.rule import Reach, Rule
 from tsaudit.rules import all_rules, rule_named
 from tsaudit.rules.causes import one_per_cause
-from tsaudit.rules.tags.identifier_tag import identifier_tag
+from tsaudit.rules.tags.unbounded_tag import unbounded_tag
 
 INFO, WARN, CRITICAL = Severity.NOTE, Severity.WARNING, Severity.CRITICAL
 
@@ -151,7 +151,7 @@ def test_label_of_some_metrics_is_named_with_the_metric() -> None:
     ):
         label = a_tag("request_id", 2000, ids, metrics=metrics)
         profile = a_profile(a_measurement("phy", 2000, tags=(label,)), engine="influxdb1")
-        (finding,) = run_rule(identifier_tag, profile).findings
+        (finding,) = run_rule(unbounded_tag, profile).findings
         assert finding.subject == Subject("main", subject, "request_id")
         assert finding.message.endswith(ends)
 

@@ -75,7 +75,7 @@ MAX_VALUES: Final = Threshold(
         )
     },
 )
-"""Of identifier-tag. Other rules name the tag that reaches it."""
+"""Of unbounded-tag. Other rules name the tag that reaches it."""
 
 
 def series_of(case: Case, measurement: Measurement) -> int | None:
@@ -110,7 +110,7 @@ def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
 def values_limit(case: Case, measurement: Measurement) -> Limit:
     """The most values that a tag of the measurement may have, as the server has it; its value is 0 for none."""
     policy, engine = case.policy, case.profile.engine
-    limit = resolve_limit("identifier-tag", MAX_VALUES, engine, policy, measurement.name, case.profile.edition)
+    limit = resolve_limit("unbounded-tag", MAX_VALUES, engine, policy, measurement.name, case.profile.edition)
     limit = costs.as_set(case, limit, "max_values_per_tag")
     return replace(limit, value=0.0) if limit.origin == "default" else limit
 

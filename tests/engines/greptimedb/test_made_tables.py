@@ -151,7 +151,7 @@ def test_label_of_ids_is_left_out_by_its_sender(server: GreptimeDB) -> None:
         time="greptime_timestamp",
         greptime=Greptime(physical="greptime_physical_table", time_digits=3),
     )
-    low = {"identifier-tag.max_ids": 500, "high-series-cardinality.max_series": 500}
+    low = {"unbounded-tag.max_values": 500, "high-series-cardinality.max_series": 500}
     found = said(server, metric, limits=low)
     fixes = {k.split()[0]: f.fix for k, f in found.items() if f.main_contributor == "trace_id" and f.changes}
     assert {"CAR001", "TAG002"} <= set(fixes)

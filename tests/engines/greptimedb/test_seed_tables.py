@@ -32,7 +32,7 @@ pytestmark = pytest.mark.full
 VERSIONS: Final = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
 SMALL: Final = {
     "unsuitable-index.max_low_values": 1_000,
-    "identifier-tag.max_ids": 500,
+    "unbounded-tag.max_values": 500,
 }
 """Limits for tables of thousands of rows instead of millions."""
 

@@ -106,7 +106,7 @@ def test_statements_that_each_server_counts_are_a_list(influxd: Influxd) -> None
         for text in texts
     ]
     _, found = audited(rows, influxd)
-    assert found.get(("TAG001", "query")) is Severity.NOTE
+    assert found.get(("TAG002", "query")) is Severity.NOTE
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])

@@ -34,8 +34,8 @@ SMALL: Final = {
     # A small database: the limits are as small.
     "weak-partition-key.min_values": 10,
     "too-many-measure-names.max_names": 12,
-    "identifier-tag.max_ids": 100,
-    "identifier-tag.min_values": 100,
+    "unbounded-tag.max_values": 100,
+    "unbounded-tag.min_values": 100,
 }
 SOIL: Final = tuple(
     (at, {"device_id": f"sensor-{i % 4}"}, ("temperature", "moisture", "battery")[i // 4 % 3], 20.0 + i / 7)
@@ -164,10 +164,10 @@ LAST_HOUR: Final = "time BETWEEN @scheduled_runtime - 1h AND @scheduled_runtime"
 ONE_HOST: Final = f"{LAST_HOUR} AND measure_name = 'metrics' AND instance_name = 'i-1'"
 ADVICE: Final = (
     ("C1", "FLD001", "cars", "car", _cars_without("dimension"), _cars(False)),
-    ("C2", "TAG006", "rooms", "degrees", _rooms(True), _rooms(False)),
+    ("C2", "TAG002", "rooms", "degrees", _rooms(True), _rooms(False)),
     ("C3", "FLD002", "cars", "latitude", _cars_without("type"), _cars(False)),
-    ("C4", "TAG008", "cars", "latitude", _cars(True), _cars(False)),
-    ("C4", "TAG008", "cars", "sent_at", _cars(True), _cars(False)),
+    ("C4", "TAG002", "cars", "latitude", _cars(True), _cars(False)),
+    ("C4", "TAG002", "cars", "sent_at", _cars(True), _cars(False)),
     ("C6", "TAG007", "machines", "colour", _machines(True), _machines(False)),
     ("D1", "LAY001", "machine", "", _wide(513), _wide(20)),
     ("D2", "LAY001", "machine", "", _labeled(121), _labeled(20)),

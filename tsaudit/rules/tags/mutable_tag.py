@@ -19,7 +19,7 @@ from tsaudit.text import listed, many, number
     title="A tag changes over time for the same source",
     costs={Currency.SERIES},
     guidelines=("C6",),
-    follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
+    follows_from={"TAG002": Reach.SUBJECT},
     requires={"tag_changes"},
     uses={"series_listing", "tag_values"},
     kinds=SERIES_KINDS,

@@ -1,58 +1,19 @@
-"""TAG006: readings as tags."""
+"""TAG002: what the values of a tag are."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
+import pytest
+
 from tests.builders import a_measurement, a_profile, a_source, a_tag
-from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table
-from tests.rules.cases import Case, dataset, run_rule, table, text_of
-from tsaudit.model.finding import Finding, Outcome
+from tests.rules.cases import run_rule, text_of, with_steps
+from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
-from tsaudit.model.subject import Subject
-from tsaudit.rules.tags.measured_value_in_tag import measured_value_in_tag as rule
-
-SENSORS = ("kitchen", "hall", "cellar")
-
-
-def _curve(sensor: int, row: int) -> float:
-    return round(20 + sensor + 3 * math.sin(row / 9), 1)
-
-
-def _rooms(as_tag: bool) -> Dataset:
-    tags = ("sensor", "temperature") if as_tag else ("sensor",)
-    fields = {"ok": "integer"} if as_tag else {"ok": "integer", "temperature": "float"}
-    rows = [
-        Row(
-            time,
-            {"sensor": name} | ({"temperature": str(_curve(s, r))} if as_tag else {}),
-            {"ok": 1} | ({} if as_tag else {"temperature": _curve(s, r)}),
-        )
-        for r, time in enumerate(times(60))
-        for s, name in enumerate(SENSORS)
-    ]
-    return dataset(Table("rooms", tags, fields, rows, key=("time", *tags)))
-
-
-LATENCY = [{"host": f"web-{h}", "upto": str(bound / 10)} for h in range(3) for bound in range(1, 41)]
-
-CASES = (
-    Case(
-        breaks=_rooms(True),
-        keeps=_rooms(False),
-        subject=Subject("", "rooms", "temperature"),
-        main_contributor="temperature",
-    ),
-    Case(
-        breaks=_rooms(True),
-        keeps=dataset(table("latency", LATENCY, rows=3)),
-        subject=Subject("", "rooms", "temperature"),
-    ),
-)
+from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
 
 DECIMALS = tuple(f"{20 + i / 10}" for i in range(64))
 WHOLE = tuple(str(20 + i) for i in range(64))
@@ -77,25 +38,26 @@ def _measurement(
     return a_measurement("rooms", 256, tags=tags, tag_sets=sets)
 
 
-def _findings(measurement: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return run_rule(rule, a_profile(measurement), limits).findings
+def _findings(measurement: Measurement) -> tuple[Finding, ...]:
+    """Those that say that it is measured."""
+    found = run_rule(rule, a_profile(measurement)).findings
+    return tuple(finding for finding in found if "vary over time" in finding.message)
 
 
 def test_finding_when_decimals_vary() -> None:
     (finding,) = _findings(_measurement(seen=_seen()))
-    assert finding.message == "Tag level contains numbers that vary over time: 64 values."
-    assert [e.value for e in finding.evidence] == ["64", "4 of 4, identified by sensor", "300 of 400 (75%)", "0.1"]
+    assert finding.message == "Tag level has 64 values that are numbers and vary over time."
+    assert [e.value for e in finding.evidence[:4]] == ["64", "4 of 4, identified by sensor", "300 of 400 (75%)", "0.1"]
 
 
 def test_listing_suffices_when_the_rows_show_no_change() -> None:
     (finding,) = _findings(_measurement(left=85))
     assert finding.evidence[1].value == "3.01"
     assert not _findings(_measurement(left=86))
-    assert _findings(_measurement(left=86), min_values_per_source=2)
     assert not _findings(_measurement(left=86, seen=_seen(changing=1, sources=4)))
 
 
-def test_silence_when_another_rule_tells_by_the_type() -> None:
+def test_type_of_the_field_when_it_is_greptimedb() -> None:
     readings = a_table(
         tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),), data_type="double")),
         key=("sensor", "level"),
@@ -117,7 +79,7 @@ def test_silence_when_several_are_there_at_once() -> None:
 
 def test_whole_numbers_have_to_follow_a_curve_and_be_no_name() -> None:
     (finding,) = _findings(_measurement(WHOLE, _seen()))
-    assert finding.message == "Tag level contains whole numbers that vary over time: 64 values."
+    assert finding.message == "Tag level has 64 values that are whole numbers and vary over time."
     assert not _findings(_measurement(WHOLE, _seen(roughness=0.6)))
     assert not _findings(_measurement(WHOLE, _seen(roughness=None), left=4))
     for key in ("user_id", "customerId", "port", "status"):
@@ -129,4 +91,49 @@ def test_whole_numbers_have_to_follow_a_curve_and_be_no_name() -> None:
 
 def test_silence_when_values_are_no_numbers() -> None:
     assert not _findings(_measurement(tuple(f"v{i}x" for i in range(64)), _seen(), left=1))
-    assert run_rule(rule, a_profile(_measurement(()))).outcome is Outcome.PASS
+    assert not _findings(_measurement(()))
+
+
+def _typed(key: str, values: int, sample: tuple[str, ...], **changes: Any) -> tuple[Finding, ...]:
+    known: dict[str, Any] = {"by": ("host",), "sources": 20, "changing": 20, "pairs": 500, "changes": 400}
+    known |= {"by_chance": 450.0, "values": values, "shared": 4, "instants": 2000, "clashes": 0, "roughness": None}
+    seen = TagChanges(source=a_source(), **(known | changes))
+    tag = a_tag(key, values, sample, changes=(seen,))
+    found = with_steps(rule, a_profile(a_measurement(tags=(tag,)), engine="timestream"))
+    return tuple(finding for finding in found if "numbers" in finding.message or "as text" in finding.message)
+
+
+def test_least_values_when_numbers_are_whole_or_not() -> None:
+    fractions = ("1.5", "2.25", "3.75")
+    assert not _typed("load", 3, fractions)
+    (finding,) = _typed("load", 4, (*fractions, "4.5"))
+    assert "load=... (DOUBLE)" in finding.fix
+    assert (finding.impact, finding.severity) == (None, Severity.NOTE)
+    whole = tuple(str(i) for i in range(30))
+    assert not _typed("level", 29, whole[:29])
+    (finding,) = _typed("level", 30, whole)
+    assert finding.message == "Tag level has 30 values that are whole numbers, as text."
+
+
+@pytest.mark.parametrize("changes", [{"changing": 9}, {"clashes": 21}, {"by": ()}, {"changing": 0, "sources": 0}])
+def test_silence_when_whole_numbers_name_a_source(changes: dict[str, Any]) -> None:
+    """The number of a store: each host has one, or each product is in many."""
+    whole = tuple(str(i) for i in range(40))
+    assert _typed("store", 40, whole)
+    assert not _typed("store", 40, whole, **changes)
+    assert _typed("price", 40, tuple(f"{i}.5" for i in range(40)), **changes)
+
+
+@pytest.mark.parametrize("key", ["device_id", "port", "zip", "vehicleId", "version", "imei", "serial_number", "msisdn"])
+def test_silence_when_numbers_name_a_thing(key: str) -> None:
+    assert not _typed(key, 64, tuple(str(8000 + i) for i in range(64)))
+
+
+def test_positions_when_they_are_whole_numbers() -> None:
+    (finding,) = _typed("geo_lat", 5, tuple(str(40 + i) for i in range(5)))
+    assert "that are positions, as text" in finding.message
+
+
+def test_silence_when_values_are_words_or_unknown() -> None:
+    assert not _typed("host", 64, tuple(f"web-{i}" for i in range(64)))
+    assert not _typed("flag", 2, ("true", "false"))

@@ -1,4 +1,4 @@
-"""TAG002: ids as tags."""
+"""TAG002: IDs and texts as tags."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
 from tests.engines.greptimedb.cases import a_table, findings
-from tests.rules.cases import Case, dataset, planned, plans, run_rule, table
-from tsaudit.model.finding import Outcome, Severity
+from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
+from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import (
     Dependency,
@@ -29,12 +30,20 @@ from tsaudit.model.profile import (
     ValuesOverTime,
 )
 from tsaudit.model.subject import Subject
-from tsaudit.rules.tags.identifier_tag import identifier_tag as rule
+from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
 
 KINDS: Final[tuple[ValuesKind, ...]] = ("bounded", "churning", "unknown")
 SENSORS = tuple(f"TLM0{i}" for i in ("100", "101", "102", "103", "200", "201", "202", "203"))
 _random = random.Random(7)
 UUIDS = tuple(str(uuid.UUID(int=_random.getrandbits(128), version=4)) for _ in range(150))
+
+
+def _messages(count: int) -> tuple[str, ...]:
+    return tuple(
+        f"ERROR user {i * 7919 % 100_000} not found: session 2024-03-{i % 28 + 1:02}T12:{i % 60:02}:03Z"
+        for i in range(count)
+    )
+
 
 CASES = (
     Case(
@@ -42,15 +51,23 @@ CASES = (
         keeps=dataset(table("air_sensors", [{"sensor_id": s} for s in SENSORS], rows=40)),
         subject=Subject("", "checkout", "order_id"),
         main_contributor="order_id",
-        limits={"identifier-tag.max_ids": 100},
+        limits={"unbounded-tag.max_values": 100},
     ),
     Case(
         breaks=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=2)),
         keeps=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=20)),
         subject=Subject("", "visits", "ticket"),
         main_contributor="ticket",
-        limits={"identifier-tag.min_values": 100},
+        limits={"unbounded-tag.max_values": 200},
     ),
+    Case(
+        breaks=dataset(table("app_log", [{"message": m, "level": "error"} for m in _messages(40)])),
+        keeps=dataset(table("app_log", [h | {"level": v} for h in hosts(30) for v in ("error", "info")])),
+        subject=Subject("", "app_log", "message"),
+        main_contributor="message",
+        engines=rule.engines - {RECORDED},
+    ),
+    *OF_KINDS,
 )
 
 
@@ -61,7 +78,7 @@ def _measurement(values: int, sample: tuple[str, ...], rows: int = 1_000_000, se
 def test_finding_when_just_over_the_number_of_ids() -> None:
     assert run_rule(rule, a_profile(_measurement(1000, UUIDS[:64]))).outcome is Outcome.PASS
     assert run_rule(rule, a_profile(_measurement(1001, UUIDS[:64]))).outcome is Outcome.FAIL
-    assert run_rule(rule, a_profile(_measurement(1001, UUIDS[:64])), {"max_ids": 5000}).outcome is Outcome.PASS
+    assert run_rule(rule, a_profile(_measurement(1001, UUIDS[:64])), {"max_values": 5000}).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -173,19 +190,6 @@ def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, ended: bool
 def test_what_is_left_after_the_fix(engine: str, rest: str) -> None:
     profile = a_profile(_watched(UUIDS[:64], _arrived(*range(27, 2, -1))), engine=engine)
     assert rest in run_rule(rule, profile).findings[0].message
-
-
-def test_listings_of_a_week_are_needed() -> None:
-    words = tuple(f"name{i}x" for i in range(64))
-    for days, outcome in ((6, Outcome.PASS), (7, Outcome.FAIL)):
-        profile = a_profile(_watched(words, values_over_time("unbounded", days)))
-        assert run_rule(rule, profile).outcome is outcome
-        assert run_rule(rule, profile, {"endless_days": 8}).outcome is Outcome.PASS
-
-
-def test_texts_without_end_are_left_to_their_own_rule() -> None:
-    urls = tuple(f"https://shop.example.com/items/{i}?q=x{i}" for i in range(64))
-    assert run_rule(rule, a_profile(_watched(urls, values_over_time("unbounded")))).outcome is Outcome.PASS
 
 
 def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
@@ -345,3 +349,70 @@ def test_cost_where_each_row_is_charged_for_the_id(rows: int, expected: Severity
     assert finding.severity is expected
     assert finding.impact is not None
     assert (finding.impact.currency, finding.impact.share) == (Currency.MONEY, pytest.approx(37 / 48))
+
+
+def _judged(sample: tuple[str, ...], values: int) -> RuleResult:
+    return run_rule(rule, a_profile(a_measurement(tags=(a_tag("message", values, sample),), rows=a_count(1_000_000))))
+
+
+def test_texts_when_below_the_fewest_values() -> None:
+    assert _judged(_messages(19), 19).outcome is Outcome.PASS
+    assert _judged(_messages(20), 20).outcome is Outcome.FAIL
+
+
+def test_words_are_no_texts() -> None:
+    assert (
+        _judged(
+            tuple(f"{a}_{b}" for a in ("red", "big", "old", "new", "raw") for b in ("cat", "dog", "cow", "hen")), 20
+        ).outcome
+        is Outcome.PASS
+    )
+
+
+def test_finding_when_uuids_stand_within_the_values() -> None:
+    sample = tuple(f"job/{i:08x}-1c2d-4e5f-8a9b-0123456789ab/done" for i in range(30))
+    (finding,) = _judged(sample, 30).findings
+    assert "texts that contain times or UUIDs" in finding.message
+
+
+def test_finding_when_values_are_times() -> None:
+    (finding,) = _judged(tuple(f"2024-03-01T12:{i:02}:00Z" for i in range(40)), 40).findings
+    assert "values that are times" in finding.message
+
+
+def test_attributes_as_json_are_left_to_their_own_rule() -> None:
+    flat = tuple(f'{{"env": "prod", "host": "web{i}"}}' for i in range(30))
+    assert _judged(flat, 30).outcome is Outcome.PASS
+    nested = tuple(f'{{"find": "users", "filter": {{"id": {i}}}}}' for i in range(30))
+    (finding,) = _judged(nested, 30).findings
+    assert "values that are JSON documents" in finding.message
+
+
+def test_sentences_among_short_values_when_they_are_many() -> None:
+    aliases = tuple(f"uplink {i}" for i in range(38)) + tuple(f"to rack {i} / via panel" for i in range(26))
+    assert _judged(aliases, 99).outcome is Outcome.PASS
+    assert _judged(aliases, 100).outcome is Outcome.FAIL
+
+
+def test_urls_when_they_are_many() -> None:
+    sample = tuple(f"https://shop.example/item/{i}?ref=mail" for i in range(64))
+    assert _judged(sample, 999).outcome is Outcome.PASS
+    assert _judged(sample, 1000).outcome is Outcome.FAIL
+
+
+def test_samples_when_the_tag_is_reported() -> None:
+    (finding,) = _judged(_messages(64), 5000).findings
+    assert finding.samples == _messages(64)[:3]
+    assert finding.message == "Tag message has 5,000 values that are log messages."
+
+
+def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
+    def watched(kind: ValuesKind) -> Finding:
+        tags = (a_tag("message", 5000, _messages(64), over_time=values_over_time(kind)),)
+        (finding,) = run_rule(rule, a_profile(a_measurement(tags=tags))).findings
+        return finding
+
+    endless, ending, unknown = watched("unbounded"), watched("bounded"), watched("unknown")
+    assert endless.message.endswith("that are log messages, gains 310 a day and is not leveling off.")
+    assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
+    assert ending.evidence[-1].label == "values over time" != unknown.evidence[-1].label

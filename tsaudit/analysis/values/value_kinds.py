@@ -1,0 +1,206 @@
+"""What kind of values a tag has of which new ones keep coming: readings, texts, IDs, or others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tsaudit.analysis.cardinality.fleets import names_device
+from tsaudit.analysis.columns.roles import names_code
+from tsaudit.analysis.shapes import kind_descriptions, shapes
+from tsaudit.model.finding import Evidence
+from tsaudit.model.profile import Measurement, Tag, TagChanges
+from tsaudit.text import number, percent
+
+_TEXTS: Final = {
+    "log_text": "log messages",
+    "sql": "SQL statements",
+    "json": "JSON documents",
+    "url": "URLs",
+    "iso_time": "times",
+    "user_agent": "user agents",
+}
+_EMBEDDED: Final = re.compile(
+    r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|0x[0-9a-f]{6,}"
+)
+_MANY_EMBEDDED: Final = 0.5
+"""Share of the values read: fewer are exceptions."""
+_FEWEST_TEXTS: Final = 20
+"""Fewer are a list that somebody wrote."""
+_FEWEST_MIXED: Final = 100
+"""Where most values are short, such a list contains a sentence now and then."""
+_FEWEST_URLS: Final = 1_000
+"""People monitor fewer addresses."""
+_MOST: Final = 0.8
+
+_FEWEST_NUMBERS: Final = 30
+"""There are fewer histogram bounds and quantiles, which are numbers too."""
+_PER_SOURCE: Final = 3
+"""Values: a position or size is also a number, but has one value per source, and few are corrected."""
+_CLASHES: Final = 0.05
+"""Share of the instants: a quantity has one value at a time; several values at once identify things."""
+_ROUGH: Final = 0.5
+"""Mean step divided by the mean difference of any two values: whole numbers that do not follow a curve may be IDs; near
+1 they are in random order.
+"""
+_NAMES_A_THING: Final = re.compile(
+    r"(^|_)(id|uid|uuid|code|status|serial|zip|postcode|port|pid|no|nr|num|number|index|idx|version|release|build|key|"
+    r"partition|shard|slot|core|cpu|channel|line|row|account|le|quantile|bucket)$|Id$",
+    re.IGNORECASE,
+)
+_NAMES_A_PART: Final = re.compile(
+    r"(^|_)(version|release|build|firmware|le|ge|quantile|percentile|bucket|bin)$|Version$", re.IGNORECASE
+)
+"""Names of numbers with a fraction that are not measured: versions and histogram bounds."""
+_POSITION: Final = re.compile(r"(^|_)(lat|latitude|lon|lng|long|longitude|altitude|elevation)($|_)", re.IGNORECASE)
+_TYPES: Final = {"integer": "whole numbers", "float": "numbers", "time": "times"}
+_FEWEST_TYPED: Final = 4
+"""With fewer, the format may be a coincidence."""
+_CHANGING: Final = 0.5
+"""Share of the sources: a whole number that stays the same for most of them is that of a store, room, or line."""
+_LATE: Final = 0.01
+"""Share of the times at which a source may have two values, to allow for late rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueKind:
+    """What the values of a tag are, and what to do about it."""
+
+    shape: str = shapes.UNKNOWN
+    """By `shapes.classify`."""
+    words: str = ""
+    """What follows their number: `that are URLs`. Empty if nothing is known of them."""
+    fix: str = "Use tags for what many rows share."
+    """What to write instead, as a sentence."""
+    fewest: int | None = None
+    """As many show by themselves that more will come; None if the owner says how many things there are."""
+    again: Literal["sources", "list", "readings"] = "sources"
+    """What they are where they occur again: sources, which tags are for, a list, which gets no longer, or readings all
+    the same.
+    """
+    evidence: tuple[Evidence, ...] = ()
+    to: str = ""
+    """Type of the field that takes them, as in `MakeField`."""
+
+
+def kind_of(measurement: Measurement, tag: Tag, *, beside_types: bool = False) -> ValueKind:
+    """What the sampled values are; the most specific kind that fits.
+
+    `beside_types`: tags are text in an engine that has types for other columns of the same row: then numbers, times,
+    and positions are not for tags, whether they vary or not.
+    """
+    shape = shapes.classify(tag.sample)
+    return (
+        _readings(measurement, tag, shape.kind)
+        or (_typed(tag, shape.kind) if beside_types else None)
+        or _text(tag, shape)
+        or ValueKind(shape.kind, _ids(shape.kind))
+    )
+
+
+def _typed(tag: Tag, shape: str) -> ValueKind | None:
+    """What has a type of its own; None if the values really are text, or whole numbers that name things."""
+    kind, is_position = shapes.number_kind(tag.sample), bool(_POSITION.search(tag.key))
+    if kind is None or kind not in _TYPES:
+        return None
+    is_whole = kind == "integer" and not is_position
+    if is_whole and (_names_thing(tag.key) or _ids(shape) or not any(map(_varies, tag.changes or ()))):
+        return None
+    return ValueKind(
+        shape,
+        f" that are {'positions' if is_position else _TYPES[kind]}, as text",
+        "Queries then compare it without a cast. If it identifies sources, keep a dimension that names the source.",
+        _FEWEST_NUMBERS if is_whole else _FEWEST_TYPED,
+        "readings",
+        to=kind,
+    )
+
+
+def _names_thing(key: str) -> bool:
+    return bool(_NAMES_A_THING.search(key)) or names_code(key) or names_device(key)
+
+
+def _varies(seen: TagChanges) -> bool:
+    """Whether each source has one value at a time, and most sources have other values later."""
+    return bool(
+        seen.by
+        and seen.changing
+        and seen.changing >= _CHANGING * seen.sources
+        and seen.clashes <= _LATE * seen.instants
+    )
+
+
+def _readings(measurement: Measurement, tag: Tag, shape: str) -> ValueKind | None:
+    """Numbers that vary over time; None if they are not. Whole numbers have to follow a curve, and the rows have to
+    show it.
+    """
+    kind = shapes.number_kind(tag.sample)
+    if tag.values is None or tag.values.value < _FEWEST_NUMBERS:
+        return None
+    if kind not in ("integer", "float") or (_NAMES_A_THING if kind == "integer" else _NAMES_A_PART).search(tag.key):
+        return None
+    seen = [c for c in tag.changes or () if c.instants]
+    if any(c.clashes > _CLASHES * c.instants for c in seen):
+        return None
+    changing = max((c for c in seen if 2 * c.changing >= c.sources > 0), key=lambda c: c.pairs, default=None)
+    sets = measurement.tag_sets
+    left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
+    per_source = sets.series / left if sets and left else None
+    if kind == "integer":
+        varies = changing is not None and changing.roughness is not None and changing.roughness <= _ROUGH
+    else:
+        varies = changing is not None or (per_source or 0) >= _PER_SOURCE
+    if not varies:
+        return None
+    words = f" that are {'whole ' if kind == 'integer' else ''}numbers and vary over time"
+    evidence = _of_readings(per_source, changing)
+    return ValueKind(shape, words, fewest=_FEWEST_NUMBERS, again="readings", evidence=evidence, to=kind)
+
+
+def _of_readings(per_source: float | None, seen: TagChanges | None) -> tuple[Evidence, ...]:
+    evidence = [] if per_source is None else [Evidence("values per source", number(per_source))]
+    if seen:
+        by = f"identified by {', '.join(seen.by)}" if seen.by else "of one source"
+        evidence += [
+            Evidence("sources where it changes", f"{number(seen.changing)} of {number(seen.sources)}, {by}"),
+            Evidence(
+                "times the value changed from one instant to the next",
+                f"{number(seen.changes)} of {number(seen.pairs)} ({percent(seen.changes / seen.pairs)})",
+            ),
+        ]
+        if seen.roughness is not None:
+            rough = number(round(seen.roughness, 3))
+            evidence.append(Evidence("mean step divided by the mean difference of any two values", rough))
+    return tuple(evidence)
+
+
+def _ids(shape: str) -> str:
+    return f" shaped like IDs ({kind_descriptions.of_kind(shape)})" if shape in shapes.IDENTIFIER_KINDS else ""
+
+
+def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:
+    """Free text, or what is written to be read; None if they are not."""
+    if shape.kind == "json" and shapes.split_composite(tag.sample):
+        return None  # attributes in a row, which composite-value names
+    if shape.kind in shapes.TEXT_KINDS:
+        words, share = _TEXTS[shape.kind], shape.share
+    elif shape.kind not in shapes.IDENTIFIER_KINDS and (share := _embedded(tag.sample)) >= _MANY_EMBEDDED:
+        words = "texts that contain times or UUIDs"
+    else:
+        return None
+    return ValueKind(
+        shape.kind,
+        f" that are {words}",
+        "Keep as tags what can be counted: level, code, component.",
+        _FEWEST_URLS if shape.kind == "url" else _FEWEST_MIXED if share < _MOST else _FEWEST_TEXTS,
+        "list",
+        (Evidence("share of such texts among the values read", f"{percent(share)} of {number(len(tag.sample))}"),),
+    )
+
+
+def _embedded(sample: Sequence[str]) -> float:
+    """The share of the values in which a time or a UUID is a part."""
+    parts = [v for v in sample if (found := _EMBEDDED.search(v)) and len(found[0]) < len(v.strip("{}"))]
+    return len(parts) / len(sample) if sample else 0.0

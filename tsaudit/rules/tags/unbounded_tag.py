@@ -1,0 +1,369 @@
+"""TAG002."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from tsaudit import costs
+from tsaudit.analysis.cardinality import fleets
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
+from tsaudit.analysis.columns.types import is_integer, is_text
+from tsaudit.analysis.significance import REPEATS
+from tsaudit.guidelines import matters
+from tsaudit.model.finding import Evidence, Finding, Limit
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag, Turnover
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
+from tsaudit.rules.series_estimate import MAX_VALUES, series_evidence, values_limit
+from tsaudit.text import count, listed, many, number, over_time, percent, values_of
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.values.value_kinds import ValueKind
+
+_REPORTS: Final = 2
+"""A value that is written fewer times is no source."""
+_WITH_ROWS: Final = 0.5
+"""Of `max_values`: so many are enough where the rows show that values are not used again. Below, that is chance."""
+_FEWEST_COMING: Final = 20
+"""Fewer values cost nothing, whatever becomes of them."""
+_SPREAD: Final = 2
+"""Times the values of one measurement in all of them: fewer are mostly the same."""
+_SHORTEST_H: Final = 6
+"""Sources that report every few hours are seen twice in this time."""
+_KEEP_COMING: Final = 0.5
+"""Of the mean number of new values a day."""
+
+
+@rule(
+    code="TAG002",
+    title="A tag has unbounded values",
+    costs={Currency.SERIES, Currency.LIMIT, Currency.MONEY, Currency.ANSWERS},
+    guidelines=("A5", "A6", "C2", "C4", "E4", "G5"),
+    follows_from={"SRV001": Reach.SUBJECT},
+    requires={"tag_values"},
+    uses={"row_count", "null_counts", "server_status", "series_listing", "tag_changes"},
+    kinds=SERIES_KINDS,
+    thresholds=(
+        Threshold(
+            "max_values",
+            1_000,
+            "values",
+            "our default: more devices than most teams operate, and a date as a tag stays below this for years",
+        ),
+        Threshold(
+            "max_short_lived",
+            200,
+            "values",
+            "our default: more than the versions, releases and campaigns that follow each other in a month",
+        ),
+        Threshold(
+            "min_recurring",
+            0.2,
+            "share of the values",
+            "our default: half of the sources that report twice at random do so in both halves of the time read",
+        ),
+        MAX_VALUES,
+    ),
+)
+def unbounded_tag(case: Case) -> Iterator[Finding]:
+    """Tags of which new values keep coming, such as IDs of events, log lines, or addresses with an ID in them.
+
+    What shows it is, in this order:
+
+    - Listings of a week or more: the tag is unbounded and has more than `max_values` values.
+    - Numbers that vary over time, 30 at least: a temperature, a load, a price. Each source (rows with the same other
+      tags) has one at a time. Those with a fraction need three values per source. Whole numbers could be IDs, so they
+      must also have a name that does not identify a thing, and follow a curve: their steps are less than half of the
+      difference between any two values. Versions and histogram bounds are left out.
+    - In Timestream, where dimensions are text and measures have types: 4 numbers with a fraction, times, or positions,
+      and 30 whole numbers that vary for at least half of the sources and are not called like IDs, codes, or ports.
+      Where these were measured, they give wrong answers; the others are notes.
+    - What the values are, by a sample: 20 log messages, statements, documents, times, or texts that contain times or
+      UUIDs (100 if less than 80% of the values read like text); 1,000 URLs; more than `max_values` IDs, which may be
+      part of the values: names of pods, paths with a request ID. IDs are provisional until there is a week of listings.
+    - Rows: at least half of `max_values`, and fewer than 10 rows for each; or new ones each day that are written once
+      or twice.
+    - More than `max_short_lived` values, of which fewer than `min_recurring` occur in both halves of the time read.
+    - Rows of whole sources: for the same sources, which are what all other tags say, new values take the place of
+      those that were there.
+    - It is near the engine's own limit on the values of a tag.
+
+    IDs that are scoped, few, and reused, such as sensor IDs, are not reported. Neither are those of a fleet, which may
+    report seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a
+    device or its serial number. Listings of a week or more overrule both.
+
+    Some findings are notes. Texts that occur again and again are a list, even if a wordy one. If the listings show no
+    new values for much longer than ever before, whatever wrote them has been fixed. Values that report for an hour or
+    more before others take their place, such as pods, are sources: the finding says how many come a day, and they count
+    only toward a limit that the server enforces. And where a few hours of rows have fewer than two reports of each
+    value, sources look like IDs until the next audit.
+
+    ## Why it matters
+
+    Every new value creates a series, which is written once and stays in the index. The number of series then grows with
+    traffic, not with the number of monitored things. This is the first of the classic causes of runaway cardinality. In
+    Timestream, a series costs nothing, but each record is charged for the bytes of the value. Numbers in tags are text:
+    they cannot be averaged or compared by size: `'9' > '10'`.
+
+    ## Example
+
+    `order_id=8c1f…` as a tag of `checkout`: 100,000 orders create 100,000 series of one point each. Or nearly each
+    line of a log: `message="User 81723 not found at 2024-03-01T12:00:03Z"` as a tag of `app_log`.
+
+    ## Fix
+
+    Store the ID, the text, or the number as a field, or in a separate log store. Keep tags that group many points, with
+    values from a fixed list: shop, region, level, error code.
+
+    ## References
+
+    - IDs and log messages as tags, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    - Tags versus fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
+    - What to store as a tag, GreptimeDB:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Richness of data types, Timestream:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Resolve high cardinality:
+      https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    """
+    from tsaudit.analysis.values.value_kinds import kind_of
+
+    together, beside_types = _together(case), matters("C4", case.engine.name)
+    for measurement in case.measurements:
+        found: dict[str, _Found] = {}
+        for tag in _evaluated(case, measurement):
+            here = together[measurement.database, tag.key] if _comes_and_goes(tag) else _summed([tag])
+            kind = kind_of(measurement, tag, beside_types=beside_types)
+            if reason := _reason(case, measurement, tag, kind, here):
+                found[tag.key] = _Found(tag, kind, *reason)
+        avoidable = [key for key, one in found.items() if _is_avoidable(case, one)]
+        yield from (_finding(case, measurement, one, avoidable) for one in found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A tag that is reported."""
+
+    tag: Tag
+    kind: ValueKind
+    reason: str
+    observed: float
+    limit: Limit | None
+
+
+def _evaluated(case: Case, measurement: Measurement) -> Iterator[Tag]:
+    for tag in measurement.tags:
+        # The engine's own rule says more of other types.
+        is_own = case.engine.checks_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type))
+        if tag.values is not None and not is_own:
+            yield tag
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """A tag in all measurements of a database: what one writer adds to each of them."""
+
+    measurements: int
+    values: float
+    """Distinct ones in all of them, as far as the values read tell which they share."""
+    turnover: Turnover | None
+    """Of all of them; None if none is known."""
+
+
+def _together(case: Case) -> dict[tuple[str, str], _Together]:
+    """By database and tag key."""
+    found: dict[tuple[str, str], list[Tag]] = defaultdict(list)
+    for measurement in case.measurements:
+        for tag in filter(_comes_and_goes, _evaluated(case, measurement)):
+            found[measurement.database, tag.key].append(tag)
+    return {at: _summed(tags) for at, tags in found.items()}
+
+
+def _comes_and_goes(tag: Tag) -> bool:
+    """Whether its values may come and go in this measurement, whatever they do in others."""
+    return tag.turnover is None or 2 * tag.turnover.again <= tag.turnover.first
+
+
+def _summed(tags: Sequence[Tag]) -> _Together:
+    values, read = sum(tag.values.value for tag in tags if tag.values), sum(len(tag.sample) for tag in tags)
+    own = len({value for tag in tags for value in tag.sample}) / read if read and len(tags) > 1 else 1.0
+    seen = [tag.turnover for tag in tags if tag.turnover]
+    turnover = seen[0] if seen else None
+    if turnover and len(seen) > 1:
+        first, again, new = (sum(counts) for counts in zip(*((t.first, t.again, t.new) for t in seen), strict=True))
+        turnover = replace(turnover, first=first, again=again, new=new)
+    return _Together(len(tags), own * values, turnover)
+
+
+def _is_too_early(case: Case, tag: Tag, kind: ValueKind) -> bool:
+    """Whether nothing read can show that the values do not come again: fewer than two reports of each in a few hours,
+    and neither what they are nor an earlier listing that shows it.
+    """
+    if kind.words:
+        return False
+    read, known = tag.reports, tag.over_time
+    if read is None or read.hours >= _SHORTEST_H or read.per_value >= _REPORTS:
+        return False
+    return not _keeps_coming(case, tag) if known is not None and known.days > 1 else True
+
+
+def _keeps_coming(case: Case, tag: Tag) -> bool:
+    """Whether today has as many new values as the days before, by a second listing at least."""
+    known = tag.over_time
+    if known is None or known.new_values is None or tag.values is None or ended_on(case, tag):
+        return False
+    return known.days > 1 and known.new_values >= _KEEP_COMING * tag.values.value / known.days
+
+
+def _is_written_once(case: Case, tag: Tag) -> bool:
+    """Whether its values are written once or twice, and new ones come each day."""
+    read = tag.reports
+    return read is not None and read.per_value < _REPORTS and not fleets.is_fleet(tag) and _keeps_coming(case, tag)
+
+
+def _reason(
+    case: Case, measurement: Measurement, tag: Tag, kind: ValueKind, together: _Together
+) -> tuple[str, float, Limit | None] | None:
+    """Why the tag is reported, with the observed value and the limit; None if it is not reported.
+
+    `together`: the tag in all measurements of the database, which together are as many as it takes.
+    """
+    assert tag.values is not None
+    values, said = tag.values.value, values_of(tag.values)
+    if together.values >= _SPREAD * values:
+        values = round(together.values)
+        said = f"{number(tag.values.value)} of {number(values)} values in {many(together.measurements, 'measurement')}"
+    said += kind.words
+    limit, known, rows = case.limit("max_values", measurement), tag.over_time, measurement.rows
+    ends = known.kind if known else "unknown"
+    if known and ends == "unbounded" and values > limit.value:
+        new = number(known.new_per_day or 0)
+        pace = f", gains {new} a day and is not leveling off"
+        if kind.again == "sources" and fleets.is_churn(tag):
+            pace = f": {new} a day take the place of others, and each reports for a while"
+        return f"{said}{'' if ended_on(case, tag) else pace}", values, limit
+    fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind.shape == "mac" and ends != "unbounded")
+    if kind.fewest is not None:
+        if values >= kind.fewest:
+            return said, values, None
+    elif kind.words and values > limit.value and not fleet:
+        guess = ", provisional until 7 daily audits" if ends == "unknown" else ""
+        return f"{said}{guess}", values, limit
+    some = values >= _WITH_ROWS * limit.value
+    # What is used a few times leaves room for others, up to the last rows read.
+    if some and rows and 0 < rows.value < REPEATS * tag.values.value and not (fleet or fleets.levels_off(tag)):
+        each = rows.value / tag.values.value
+        again = "hardly any is used again" if each < _REPORTS else f"each in {number(round(each))} of them on average"
+        early = _TOMORROW if _is_too_early(case, tag, kind) else ""
+        return f"{said} in {many(rows.value, 'row')}, {again}{early}", values, None
+    if some and ends == "unknown" and known and _is_written_once(case, tag):
+        new = number(known.new_values or 0)
+        return f"{said}, {new} of them new since the listing before, each written once or twice", values, None
+    limit = case.limit("max_short_lived", measurement)
+    if values > limit.value and _is_replaced(case, measurement, tag) and ends != "bounded":
+        return f"{said}, and {_recurring(tag)} of them occur again in the later half of the time read", values, limit
+    is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and ends != "bounded"
+    if is_coming and tag.turnover and values > _FEWEST_COMING:
+        return f"{said}, and {_coming(tag.turnover)}", values, None
+    limit, values = values_limit(case, measurement), tag.values.value
+    if limit.value and values >= case.harm.limit_warning * limit.value:
+        return f"{said}, {percent(values / limit.value)} of the maximum for one tag", values, limit
+    return None
+
+
+_TOMORROW: Final = "; whether they occur again will show with the next audit"
+
+
+def _is_replaced(case: Case, measurement: Measurement, tag: Tag) -> bool:
+    """Whether most values are gone before the next ones come."""
+    return tag.recurring is not None and tag.recurring < case.limit("min_recurring", measurement).value
+
+
+def _coming(seen: Turnover) -> str:
+    same = f" for the same {listed(seen.by)}" if seen.by else ""
+    again = number(seen.again) if seen.again else "none"
+    return (
+        f"new ones keep coming{same}: in the last third of the rows read, {number(seen.new)} appear for the first time "
+        f"and {again} of the {number(seen.first)} in the first third again"
+    )
+
+
+def _recurring(tag: Tag) -> str:
+    return f"only {percent(tag.recurring)}" if tag.recurring else "none"
+
+
+def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Impact | None:
+    """What the tag costs: a server that limits the values of one tag rejects what goes beyond. Where series cost
+    nothing, readings are still numbers that are stored as text.
+    """
+    tag, kind = found.tag, found.kind
+    assert tag.values is not None
+    limit = values_limit(case, measurement)
+    series = None
+    if tag.key in avoidable:
+        series = costs.of_series(case, measurement, avoidable)
+        if series is None and kind.again == "readings":
+            as_text = is_text(tag.data_type)
+            series = costs.of_numbers_as_text(tag.key, tag.sample, tag.values.value) if as_text else None
+        elif series is None:
+            series = costs.of_tag(case, measurement, tag)
+    if not limit.value:
+        return series
+    used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0
+    days = max(limit.value - used, 0) / per_day if per_day else None
+    near = used >= case.harm.limit_warning * limit.value or (days is not None and days <= case.harm.warning_days)
+    enforced = costs.is_enforced(case, limit, used)
+    toward = costs.toward_limit(used, limit.value, limit.unit, per_day=per_day, days_left=days, is_enforced=enforced)
+    return toward if near and enforced is not False else series
+
+
+def _is_avoidable(case: Case, found: _Found) -> bool:
+    """Whether a writer that does right would not write these values: those of sources are no waste, and a list, however
+    wordy, costs what it lists.
+    """
+    tag = found.tag
+    if found.kind.again != "sources":
+        return found.kind.again == "readings" or not fleets.recurs(tag)
+    return not (fleets.is_churn(tag) or _is_too_early(case, tag, found.kind))
+
+
+def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Finding:
+    """`avoidable`: the tags of the measurement that are reported and cost something together."""
+    tag = found.tag
+    assert tag.values is not None
+    newest = ended_on(case, tag)
+    series = measurement.series.value if measurement.series else 0
+    evidence = [Evidence("distinct values", count(tag.values)), *found.kind.evidence]
+    if series:
+        evidence.append(
+            Evidence("values per series", f"{number(tag.values.value / series)}, in {number(series)} series")
+        )
+    # Dividing the values of some rows by the number of all rows would be too low.
+    whole = tag.values.source.how is not How.SAMPLED
+    if whole and measurement.rows is not None and measurement.rows.value:
+        per_row = tag.values.value / measurement.rows.value
+        evidence.append(Evidence("values per row", f"{number(per_row)}, in {count(measurement.rows)} rows"))
+    if tag.over_time is not None and tag.over_time.kind != "unknown":
+        evidence.append(Evidence("values over time", over_time(tag.over_time)))
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        impact=None if newest else _impact(case, measurement, found, avoidable),
+        message=f"Tag {tag.key} has {found.reason}." + (f" {ended_words(case, newest)}" if newest else ""),
+        fix=found.kind.fix,
+        changes=made_fields(measurement, tag.key, to=found.kind.to),
+        observed=found.observed,
+        per_day=gained_per_day(case, tag) if found.observed == tag.values.value else None,
+        limit=found.limit,
+        unit="values",
+        main_contributor=tag.key,
+        share=share_of_tag(tag.key, measurement.tag_sets),
+        samples=tag.sample[:3],
+        evidence=(*evidence, *series_evidence(measurement)),
+        facts=("tag_values", "row_count", "null_counts", "tag_changes", "series_listing"),
+        source=tag.values.source,
+    )
