@@ -11,7 +11,7 @@ from tests.builders import a_measurement, a_profile
 from tsaudit.config.settings import MeasurementOverride, Settings, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Limit, Severity
-from tsaudit.policy import PLANS, check_limits, limit_policy
+from tsaudit.policy import check_limits, limit_plans, limit_policy
 from tsaudit.rules import all_rules
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality
 
@@ -32,10 +32,9 @@ def _limit(settings: Settings, series: int = 10**7) -> Limit:
 
 def test_plans_when_compared_with_the_rules() -> None:
     known = {f"{r.name}.{t.name}" for r in all_rules() for t in r.thresholds}
-    for name, plan in PLANS.items():
-        assert plan.name == name
-        assert set(plan.limits) <= known
-        assert all(source.startswith("https://") for _, source in plan.limits.values())
+    for plan in limit_plans().values():
+        assert set(plan) <= known
+        assert all(source.startswith("https://") for _, source in plan.values())
 
 
 NAME = "high-series-cardinality.max_series"
@@ -72,12 +71,12 @@ def test_check_when_all_is_well() -> None:
         (_settings(plan="x"), ("there is no plan `x`", "influxdb1-default")),
         (_settings({"high-series-cardinality.max_serie": 1}), ("limits: there is no limit", NAME)),
         (
-            _settings(limits={"too-many-column.engine_columns": 1}),
-            ("targets.shop.limits", "too-many-columns.engine_columns"),
+            _settings(limits={"near-limi.columns": 1}),
+            ("targets.shop.limits", "near-limit.columns"),
         ),
         (
-            _settings(measurements={"m": MeasurementOverride(limits={"too-many-columns.max": 1})}),
-            ("targets.shop.measurements.m.limits", "too-many-columns.max_tags"),
+            _settings(measurements={"m": MeasurementOverride(limits={"near-limit.column": 1})}),
+            ("targets.shop.measurements.m.limits", "near-limit.columns"),
         ),
     ],
 )

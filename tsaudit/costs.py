@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.avoidable import avoidable_series
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
+from tsaudit.model.finding import SERVER
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import FOREVER, Measurement, Tag
 from tsaudit.model.subject import Subject
@@ -272,23 +273,6 @@ def toward_limit(
 
 
 _SET_BY_OWNER: Final = ("plan ", "target", "all targets", "measurement ")
-SERVER: Final = "server"
-"""Origin of a limit that was read from the server."""
-
-
-def as_set(case: Case, limit: Limit, setting: str) -> Limit:
-    """The limit as the server has it, where it tells: the vendor's default may have been changed. A lower one that the
-    owner set counts before it; a setting of 0 is no limit, and the owner's or ours is left.
-    """
-    status = case.profile.server
-    value = None if status is None else status.settings.get(setting)
-    if not value or (limit.origin.startswith(_SET_BY_OWNER) and limit.value <= value):
-        unlimited = value == 0 and limit.origin.startswith("engine ")
-        return replace(limit, origin="default", source=_UNLIMITED) if unlimited else limit
-    return replace(limit, value=value, origin=SERVER, source=f"the server's setting {setting.replace('_', '-')}")
-
-
-_UNLIMITED: Final = "our default: the server sets no limit"
 
 
 def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
@@ -297,11 +281,16 @@ def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
     """
     if limit.origin.startswith(_SET_BY_OWNER):
         return True
-    if limit.origin != SERVER and not limit.origin.startswith("engine "):
+    # All editions of an engine agree on it.
+    declared = next((one for one in case.engine.limits if one.name == limit.name and not one.plan), None)
+    if declared is None or limit.origin == "default":
         return False
-    enforced = case.engine.enforces_limits(case.profile)
-    # More than a limit proves that it is not enforced, where the server does not tell.
-    return False if enforced is None and used > limit.value else enforced
+    is_open = declared.is_enforced is None
+    enforced = case.engine.enforces_limits(case.profile) if is_open else declared.is_enforced
+    if enforced and (is_open or limit.origin == SERVER):
+        return True
+    # More than a limit proves that it is not enforced, or that this server was given another one.
+    return False if used > limit.value else enforced
 
 
 _SLOPE_OF_DAYS: Final = 28
@@ -318,13 +307,16 @@ def rate(case: Case, figure: str, at: Subject, now: float) -> float:
     return max((now - before) / ago, 0.0)
 
 
-def of_hard_limit(used: float, limit: Limit, *, per_day: float = 0.0, how: str = "") -> Impact:
-    """How near a limit is that the product documents as fixed: it is enforced unless there is more than it allows."""
-    is_set = limit.origin.startswith(_SET_BY_OWNER)
-    enforced = used <= limit.value if limit.origin.startswith("engine ") else is_set
-    left = max(limit.value - used, 0) / per_day if per_day > 0 else None
+def of_limit(case: Case, used: float, limit: Limit, *, per_day: float = 0.0, how: str = "") -> Impact:
+    """How near a limit is, at the present rate."""
     return toward_limit(
-        used, limit.value, limit.unit, per_day=per_day, days_left=left, is_enforced=enforced, how=how or limit.source
+        used,
+        limit.value,
+        limit.unit,
+        per_day=per_day,
+        days_left=max(limit.value - used, 0) / per_day if per_day > 0 else None,
+        is_enforced=is_enforced(case, limit, used),
+        how=how or limit.source,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import not_audited, plugins
@@ -84,7 +85,7 @@ def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozense
 
 def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResult:
     rule, profile = case.rule, case.profile
-    limits = tuple(case.limit(t.name) for t in rule.thresholds)
+    limits = tuple(limit for t in rule.thresholds if isfinite((limit := case.limit(t.name)).value))
 
     def result(
         outcome: Outcome, findings: tuple[Finding, ...] = (), gaps: tuple[Gap, ...] = (), reason: str = ""

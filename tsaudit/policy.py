@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
 
 from tsaudit.config.harm import Harm
 from tsaudit.config.settings import Settings, Target
+from tsaudit.engines.registry import ENGINES
 from tsaudit.rule import LimitPolicy, RulePolicy
 from tsaudit.rules import all_rules
 from tsaudit.text import nearest
 
 
-@dataclass(frozen=True, slots=True)
-class LimitPlan:
-    """The limits of one product, edition or contract."""
-
-    name: str
-    """As written under `plan:`."""
-    title: str
-    limits: Mapping[str, tuple[float, str]]
-    """`<rule name>.<threshold>` to the value and the page it comes from."""
-
-
-_CLOUD: Final = "https://docs.influxdata.com/influxdb/cloud/account-management/limits/"
-_GLOSSARY: Final = "https://docs.influxdata.com/influxdb/cloud/reference/glossary/"
-_INFLUX1: Final = "https://docs.influxdata.com/influxdb/v1/administration/config/"
-
-
-def _cloud_series(value: float) -> dict[str, tuple[float, str]]:
-    return {
-        "high-series-cardinality.max_series": (value, _CLOUD),
-        "high-series-cardinality.count_fields": (1, f"{_GLOSSARY}#series"),
-    }
-
-
-_ALL: Final = (
-    LimitPlan("influxdb-cloud-free", "InfluxDB Cloud (TSM), free plan", _cloud_series(10_000)),
-    LimitPlan("influxdb-cloud-usage", "InfluxDB Cloud (TSM), usage-based plan", _cloud_series(1_000_000)),
-    LimitPlan(
-        "influxdb1-default",
-        "InfluxDB 1.x with its default settings",
-        {
-            "high-series-cardinality.max_series": (1_000_000, f"{_INFLUX1}#max-series-per-database--1000000"),
-            "unbounded-tag.engine_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000"),
-        },
-    ),
-)
-
-PLANS: Final[Mapping[str, LimitPlan]] = {plan.name: plan for plan in _ALL}
+def limit_plans() -> Mapping[str, Mapping[str, tuple[float, str]]]:
+    """Named sets of limits: what targets write under `plan:`, to each limit with its value and its source."""
+    plans: dict[str, dict[str, tuple[float, str]]] = {}
+    for engine in ENGINES.values():
+        for limit in engine.limits:
+            if limit.plan and limit.value is not None:
+                plans.setdefault(limit.plan, {})[limit.name] = (limit.value, limit.source)
+    return plans
 
 
 def limit_policy(settings: Settings, target: Target) -> LimitPolicy:
@@ -57,11 +27,10 @@ def limit_policy(settings: Settings, target: Target) -> LimitPolicy:
 
     ValueError for a plan that does not exist.
     """
-    plan = _plan(target.plan) if target.plan else None
     return LimitPolicy(
         everywhere=settings.limits,
-        plan_name=plan.name if plan else "",
-        plan=plan.limits if plan else {},
+        plan_name=target.plan or "",
+        plan=_plan(target.plan) if target.plan else {},
         target=target.limits,
         measurements={pattern: override.limits for pattern, override in target.measurements.items()},
     )
@@ -98,10 +67,10 @@ def _limit_names(settings: Settings) -> Iterator[tuple[str, str]]:
             yield from ((f"targets.{target.name}.measurements.{pattern}.limits", name) for name in override.limits)
 
 
-def _plan(name: str, place: str = "") -> LimitPlan:
-    if name not in PLANS:
-        raise ValueError(f"{place}there is no plan `{name}`{_nearest(name, PLANS)}")
-    return PLANS[name]
+def _plan(name: str, place: str = "") -> Mapping[str, tuple[float, str]]:
+    if name not in limit_plans():
+        raise ValueError(f"{place}there is no plan `{name}`{_nearest(name, limit_plans())}")
+    return limit_plans()[name]
 
 
 def _nearest(word: str, choices: Iterable[str]) -> str:

@@ -9,16 +9,17 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from math import inf
 from typing import TYPE_CHECKING
 
 from tsaudit.config.harm import Harm
-from tsaudit.engines.engine import Engine
+from tsaudit.engines.engine import Engine, ServerLimit
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.facts import offered, sources_of
-from tsaudit.model.finding import Evidence, Finding, Limit
+from tsaudit.model.finding import SERVER, Evidence, Finding, Limit
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
@@ -75,12 +76,13 @@ class Threshold:
     """A number a rule compares with."""
 
     name: str
-    default: float
+    default: float | None
+    """None: only an engine has one, in `Engine.limits`, or the owner sets it."""
     unit: str
     source: str
-    """A vendor's page, or `our default: ...` with the reason."""
+    """A vendor's page, or `our default: ...` with the reason; without a default, what is counted."""
     engines: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    """Engine to (default there, its source); `engine edition` if products of one engine differ."""
+    """Engine to (our default there, its source); what its vendor says is in `Engine.limits`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,35 +143,59 @@ def takes_in(word: str, code: str, name: str) -> bool:
 
 
 def resolve_limit(
-    rule_name: str,
-    threshold: Threshold,
-    engine: str,
-    policy: LimitPolicy,
-    measurement: str | None = None,
-    edition: str = "",
+    rule_name: str, threshold: Threshold, profile: Profile, policy: LimitPolicy, measurement: Measurement | None = None
 ) -> Limit:
-    """The limit that applies, and its origin: measurement, target, plan, everywhere, edition, engine, default."""
-    name = f"{rule_name}.{threshold.name}"
+    """The limit that applies, and its origin: measurement, target, plan, everywhere, server, engine, default.
 
-    def limit(value: float, origin: str, source: str = threshold.source) -> Limit:
-        return Limit(name, value, threshold.unit, source, origin)
+    What the server says counts before what the owner set, if it is less. Without any limit, the value is infinite.
+    """
+    name, declared = (
+        f"{rule_name}.{threshold.name}",
+        declared_limit(profile, f"{rule_name}.{threshold.name}", measurement),
+    )
+    set_by_owner = _set_by_owner(name, policy, measurement.name if measurement else None)
+    settings = profile.server.settings if profile.server and declared and declared.setting else {}
+    said = settings.get(declared.setting) if declared else None
+    found = (threshold.default if threshold.default is not None else inf, threshold.source, "default")
+    if set_by_owner is not None and not (said and said < set_by_owner[0]):
+        found = set_by_owner
+    elif said and declared:
+        found = (said, f"the server's setting {declared.setting.replace('_', '-')}", SERVER)
+    elif declared and declared.value is not None and said is None:
+        found = (declared.value, declared.source, f"engine {profile.engine} {declared.edition}".rstrip())
+    else:
+        for product in (f"{profile.engine} {profile.edition}", profile.engine):
+            if product in threshold.engines:
+                found = (*threshold.engines[product], f"engine {product}")
+                break
+    value, source, origin = found
+    return Limit(name, value, threshold.unit, source, origin)
 
+
+def _set_by_owner(name: str, policy: LimitPolicy, measurement: str | None) -> tuple[float, str, str] | None:
+    """Value, source, and origin; None if neither the file nor the plan says it."""
     if measurement is not None:
         for pattern, values in policy.measurements.items():
             if name in values and fnmatchcase(measurement, pattern):
-                return limit(values[name], f"measurement {pattern}", SET_IN_FILE)
+                return values[name], SET_IN_FILE, f"measurement {pattern}"
     if name in policy.target:
-        return limit(policy.target[name], "target", SET_IN_FILE)
+        return policy.target[name], SET_IN_FILE, "target"
     if name in policy.plan:
-        value, source = policy.plan[name]
-        return limit(value, f"plan {policy.plan_name}", source)
-    if name in policy.everywhere:
-        return limit(policy.everywhere[name], "all targets", SET_IN_FILE)
-    for name_of_engine in (f"{engine} {edition}", engine):
-        if name_of_engine in threshold.engines:
-            value, source = threshold.engines[name_of_engine]
-            return limit(value, f"engine {name_of_engine}", source)
-    return limit(threshold.default, "default")
+        return (*policy.plan[name], f"plan {policy.plan_name}")
+    return (policy.everywhere[name], SET_IN_FILE, "all targets") if name in policy.everywhere else None
+
+
+def declared_limit(profile: Profile, name: str, measurement: Measurement | None = None) -> ServerLimit | None:
+    """What the engine declares of this product, or of the format of the measurement; None for nothing."""
+    if profile.engine not in ENGINES:
+        return None
+    engine = ENGINES[profile.engine]
+    of_name = [one for one in engine.limits if one.name == name and not one.plan]
+    if not of_name:
+        return None
+    edition = engine.edition(profile, measurement) if measurement else profile.edition
+    own = [one for one in of_name if one.edition in ("", edition)]
+    return max(own, key=lambda one: one.edition, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +272,7 @@ class Case:
     def limit(self, threshold: str, measurement: Measurement | None = None) -> Limit:
         """The named threshold as it applies to the measurement, or to the target."""
         found = next(t for t in self.rule.thresholds if t.name == threshold)
-        name = measurement.name if measurement else None
-        return resolve_limit(self.rule.name, found, self.profile.engine, self.policy, name, self.profile.edition)
+        return resolve_limit(self.rule.name, found, self.profile, self.policy, measurement)
 
     def usual(self, name: str, subject: Subject) -> tuple[Point, ...]:
         """The figure's values before today, oldest first, without this rule's resolved incidents."""
@@ -314,6 +339,17 @@ class Rule:
         """One of `Family`, or another that a package brings."""
         letters = self.code.rstrip("0123456789")
         return self.group or str(LETTERS.get(letters, letters.lower()))
+
+    def by_engine(self, threshold: Threshold) -> Mapping[str, tuple[float | None, str]]:
+        """Engine, and its edition if only that has it, to the number and its source; None: the server says it."""
+        name = f"{self.name}.{threshold.name}"
+        declared = {
+            f"{engine} {one.edition}".rstrip(): (one.value, one.source)
+            for engine in ENGINES
+            for one in ENGINES[engine].limits
+            if one.name == name and not one.plan
+        }
+        return dict(sorted((dict(threshold.engines) | declared).items()))
 
     @property
     def summary(self) -> str:

@@ -17,11 +17,20 @@ FROM pg_settings AS s
 WHERE s.name IN (
   'autovacuum',
   'autovacuum_freeze_max_age',
-  'autovacuum_max_workers',
   'autovacuum_vacuum_scale_factor',
-  'autovacuum_vacuum_threshold',
+  'autovacuum_vacuum_threshold'
+)
+UNION ALL
+-- Each process that the server may have, and each prepared transaction, has a share of it.
+SELECT
+  'setting',
+  'lock_table',
+  '',
+  CAST(current_setting('max_locks_per_transaction') AS DOUBLE PRECISION) * (1 + sum(CAST(s.setting AS INTEGER)))
+FROM pg_settings AS s
+WHERE s.name IN (
+  'autovacuum_max_workers',
   'max_connections',
-  'max_locks_per_transaction',
   'max_prepared_transactions',
   'max_wal_senders',
   'max_worker_processes'

@@ -24,7 +24,7 @@ from tsaudit.harm import worst_of
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
-from tsaudit.policy import PLANS
+from tsaudit.policy import limit_plans
 from tsaudit.rules import all_rules
 from tsaudit.rules.applicability import why_not
 
@@ -60,7 +60,7 @@ def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
     assert found["CAR001"] == ("note", "set by `rules` in tsaudit.yaml")
     assert found["TAG002"] == ("critical", "differs for tmp*")
     assert found["TAG003"] == ("note", "")
-    assert found["CAR007"] == ("", "does not apply to sqlite: it is about timestream")
+    assert found["NAM006"] == ("", "does not apply to sqlite: it is about timestream")
     assert all(why for severity, why in found.values() if not severity)
     assert {code for code, (severity, _) in found.items() if severity} == {
         rule.code for rule in all_rules() if "sqlite" in rule.engines
@@ -76,7 +76,7 @@ def test_every_rule_that_does_not_apply_has_a_reason(engine: str) -> None:
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_plans_when_listed(form: str) -> None:
     text = tsaudit("rules", "--plans", "--format", form).stdout
-    assert all(name in text for name in PLANS)
+    assert all(name in text for name in limit_plans())
 
 
 def test_plans_when_limits_are_large_say_them_in_full() -> None:

@@ -323,7 +323,7 @@ LAYOUTS: Final = (
         lambda: _costs(False),
         (
             Wanted(
-                "LAY001|LAY003", "cost_and_usage", "130 columns, nearly all null: maps, as in version 2 of the report"
+                "SRV003|LAY003", "cost_and_usage", "130 columns, nearly all null: maps, as in version 2 of the report"
             ),
         ),
     ),

@@ -284,7 +284,7 @@ LAYOUTS: Final = (
         "influxdb3",
         "https://bacnet.org/developer-resources/",
         _bacnet,
-        Wanted("NAM005|LAY001|LAY003", "bacnet*", "the object's number in 35 names of columns: tags"),
+        Wanted("NAM005|SRV003|LAY003", "bacnet*", "the object's number in 35 names of columns: tags"),
     ),
     _pair(
         "influxdb3-cdn-logs",

@@ -191,7 +191,7 @@ LAYOUTS: Final = (
         _opcua_dirty,
         _opcua_clean,
         (
-            Wanted("LAY003|LAY004|LAY005|NAM005|LAY001", "opcua*", "a column for each node, each row has one of them"),
+            Wanted("LAY003|LAY004|LAY005|NAM005|SRV003", "opcua*", "a column for each node, each row has one of them"),
             Wanted("TAG003", "opcua.id", "namespace, hall, line and quantity in one tag: groups with default_tags"),
         ),
     ),

@@ -142,7 +142,7 @@ LAYOUTS = (
         source="https://www.tigerdata.com/learn/designing-your-database-schema-wide-vs-narrow-postgres-tables",
         clean=_narrow,
         dirty=_wide,
-        wanted=(Wanted("NAM005|LAY001", "plant*", "300 numbered columns: a new sensor is a change of the schema"),),
+        wanted=(Wanted("NAM005|SRV003", "plant*", "300 numbered columns: a new sensor is a change of the schema"),),
     ),
     Layout(
         name="attribute-value-postgresql",

@@ -203,7 +203,7 @@ LAYOUTS: Final = (
         dirty=_jolokia_dirty,
         clean=_jolokia_clean,
         wanted=(Wanted("NAM005", "kafka_topics*", "topics in names of fields: tag_keys makes them a tag"),),
-        fine=(Wanted("LAY001|LAY003", "kafka_topics", "forty fields where two would do"),),
+        fine=(Wanted("SRV003|LAY003", "kafka_topics", "forty fields where two would do"),),
     ),
     Layout(
         name="telegraf-mqtt-topics",

@@ -53,22 +53,22 @@ def test_what_says_more_is_left_out_where_it_contradicts_a_third_change() -> Non
 
 
 def test_a_tag_that_another_change_relies_on_is_gone() -> None:
-    relying, dropping = ("LAY001", MakeField(AT, "pod", tags_kept=("session",))), ("TAG002", MakeField(AT, "session"))
+    relying, dropping = ("SRV003", MakeField(AT, "pod", tags_kept=("session",))), ("TAG002", MakeField(AT, "session"))
     kept, left_out = _merged(dropping, relying)
     assert kept == [(MakeField(AT, "session"), ("TAG002",))]
     assert left_out[0][1] == "it depends on the role of session, which TAG002 changes"
     kept, left_out = _merged(relying, dropping)
-    assert [rules for _, rules in kept] == [("LAY001",)]
-    assert left_out[0][1] == "LAY001 depends on the role of session"
+    assert [rules for _, rules in kept] == [("SRV003",)]
+    assert left_out[0][1] == "SRV003 depends on the role of session"
 
 
 def test_what_another_finding_asks_for_anyway_relies_on_nothing() -> None:
     kept, left_out = _merged(
-        ("LAY001", MakeField(AT, "pod", tags_kept=("session",))),
+        ("SRV003", MakeField(AT, "pod", tags_kept=("session",))),
         ("TAG001", MakeField(AT, "pod")),
         ("TAG002", MakeField(AT, "session")),
     )
-    assert kept == [(MakeField(AT, "pod"), ("LAY001", "TAG001")), (MakeField(AT, "session"), ("TAG002",))]
+    assert kept == [(MakeField(AT, "pod"), ("SRV003", "TAG001")), (MakeField(AT, "session"), ("TAG002",))]
     assert not left_out
 
 

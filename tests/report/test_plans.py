@@ -46,13 +46,13 @@ def _page(result: AuditResult, folder: Path) -> str:
 
 def test_plan_shows_what_it_achieves_and_what_each_step_loses(tmp_path: Path) -> None:
     other = Subject("main", "logins")
-    page = _page(_result(left_out=(LeftOut(CHANGE, ("LAY001",), "it relies on it"),), also=(other,)), tmp_path)
+    page = _page(_result(left_out=(LeftOut(CHANGE, ("SRV003",), "it relies on it"),), also=(other,)), tmp_path)
     assert "3 steps, also for 1 other" in page
     assert "The same in main/logins." in page
     assert "Series: 30,000 now, 600 afterward. That is still too many: change id next; url and id together" in page
     assert "7 of the 9,000 rows compared (10 minutes) would overwrite another." in page
     assert page.index("all rows of x") < page.index("DROP TABLE x")
-    assert "Left out: LAY001, because it relies on it." in page
+    assert "Left out: SRV003, because it relies on it." in page
     assert "<img" not in page
 
 

@@ -70,9 +70,19 @@ def test_title_when_read_alone(rule: Rule) -> None:
 def test_thresholds_when_shown(rule: Rule) -> None:
     for threshold in rule.thresholds:
         assert threshold.unit
-        sources = [threshold.source, *(source for _, source in threshold.engines.values())]
+        engines = rule.by_engine(threshold)
+        # Without a default, the source says what is counted.
+        sources = [threshold.source] * (threshold.default is not None) + [source for _, source in engines.values()]
         assert all(s.startswith("our default: ") or "https://" in s for s in sources)
-        assert {name.split(" ")[0] for name in threshold.engines} <= set(ENGINES)
+        assert {name.split(" ")[0] for name in engines} <= set(ENGINES)
+
+
+def test_limits_of_engines_are_those_of_rules() -> None:
+    known = {f"{rule.name}.{threshold.name}" for rule in all_rules() for threshold in rule.thresholds}
+    assert {limit.name for engine in ENGINES.values() for limit in engine.limits} <= known
+    # Each is said once: by one rule, and there not by its thresholds as well.
+    twice = [t for rule in all_rules() for t in rule.thresholds if t.engines and t.default is None]
+    assert twice == []
 
 
 @RULES

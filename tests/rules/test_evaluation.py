@@ -18,7 +18,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Family, LimitPolicy, RulePolicy, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules, rules_for
 
-LIMIT = Threshold("max_things", 10, "things", "our default: ten", {"duckdb": (20, "https://duckdb.org")})
+LIMIT = Threshold("max_things", 10, "things", "our default: ten", {"duckdb": (20, "our default: twice ten")})
 
 
 @rule(
@@ -105,7 +105,8 @@ def test_limit_when_resolved_from_the_most_special_place() -> None:
     special = dataclasses.replace(policy, measurements={"http_*": {name: 4}, "*": {name: 5}})
 
     def value(policy: LimitPolicy, engine: str = "duckdb", measurement: str | None = None) -> tuple[float, str]:
-        limit = resolve_limit("too-many-things", LIMIT, engine, policy, measurement)
+        at = a_measurement(measurement) if measurement else None
+        limit = resolve_limit("too-many-things", LIMIT, a_profile(engine=engine), policy, at)
         return limit.value, limit.origin
 
     assert value(special, measurement="http_in") == (4, "measurement http_*")

@@ -26,11 +26,12 @@ class RuleLimit:
 
     name: str
     """As in tsaudit.yaml."""
-    default: float
+    default: float | None
+    """None: only engines have one, if any."""
     unit: str
     source: str
     engines: Mapping[str, Sequence[Any]]
-    """Engine to (default there, its source)."""
+    """Engine to (number there, its source); None for one that only the server says."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ def _of_rule(rule: Rule) -> RuleText:
         engines=rule.engines,
         requires=tuple(sorted(rule.requires)),
         limits=tuple(
-            RuleLimit(f"{rule.name}.{t.name}", t.default, t.unit, t.source, {e: list(v) for e, v in t.engines.items()})
+            RuleLimit(
+                f"{rule.name}.{t.name}", t.default, t.unit, t.source, {e: list(v) for e, v in rule.by_engine(t).items()}
+            )
             for t in rule.thresholds
         ),
         summary=rule.summary,

@@ -116,12 +116,10 @@ def _warn() -> None:
 
 
 def _plans(form: str) -> None:
-    from tsaudit.policy import PLANS
+    from tsaudit.policy import limit_plans
 
     heads = ("plan", "limit", "value", "source")
-    rows = [
-        (plan.name, name, value, source) for plan in PLANS.values() for name, (value, source) in plan.limits.items()
-    ]
+    rows = [(plan, name, *found) for plan, limits in limit_plans().items() for name, found in limits.items()]
     if form == "json":
         show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
@@ -197,6 +195,8 @@ def _lines(page: RuleText) -> Iterator[str]:
     if page.limits:
         yield "\n## Limits"
     for limit in page.limits:
-        yield f"{limit.name}: {in_full(limit.default)} {limit.unit} ({limit.source})"
-        for engine, (value, source) in sorted(limit.engines.items()):
-            yield f"  on {engine}: {in_full(value)} {limit.unit} ({source})"
+        default = "none" if limit.default is None else f"{in_full(limit.default)} {limit.unit}"
+        yield f"{limit.name}: {default} ({limit.source})"
+        for engine, (value, source) in limit.engines.items():
+            here = "that of the server" if value is None else f"{in_full(value)} {limit.unit}"
+            yield f"  on {engine}: {here} ({source})"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tsaudit import plugins
 from tsaudit.config.settings import Path, inconsistencies
 from tsaudit.model.finding import RULELESS_CODES
-from tsaudit.policy import PLANS
+from tsaudit.policy import limit_plans
 from tsaudit.rule import plain, takes_in
 from tsaudit.rules import all_rules, unusable
 from tsaudit.text import nearest
@@ -72,8 +72,8 @@ def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Plans and limits that do not exist."""
     for place, plan in _at(data, "targets", "*", "plan"):
-        if plan not in PLANS:
-            near = nearest(plan, PLANS) or f"; one of {', '.join(PLANS)}"
+        if plan not in (plans := limit_plans()):
+            near = nearest(plan, plans) or f"; one of {', '.join(plans)}"
             yield place, f"unknown plan `{plan}`{near}"
     known = {f"{rule.name}.{threshold.name}" for rule in all_rules() for threshold in rule.thresholds}
     for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):

@@ -77,6 +77,26 @@ class Failure:
     """As long as it fails."""
 
 
+@dataclass(frozen=True, slots=True)
+class ServerLimit:
+    """How many of something a server allows, or its vendor advises."""
+
+    name: str
+    """As in tsaudit.yaml, `<rule>.<limit>`: the rule says what is counted, for most of them `near-limit`."""
+    value: float | None
+    """None: only the server says it."""
+    source: str
+    """The vendor's page."""
+    edition: str = ""
+    """The product or format that has it, as `Engine.edition` names it; empty for all."""
+    plan: str = ""
+    """What targets write under `plan:` to have it; empty for all targets."""
+    setting: str = ""
+    """What the fact `server_status` calls the server's own number, which counts before this one; 0 is no limit."""
+    is_enforced: bool | None = True
+    """Whether the server rejects what goes beyond; False for advice. None: see `Engine.enforces_limits`."""
+
+
 NAME_IN_FORM: Final = "<name>"
 """Stands for the name of a measurement in the forms of `Statements`."""
 
@@ -242,6 +262,8 @@ class Engine:
 
     own_guidelines: frozenset[str] = frozenset()
     """IDs of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""
+    limits: tuple[ServerLimit, ...] = ()
+    """Those that its vendor documents, or its servers report."""
     not_applicable: Mapping[str, str] = {}
     """IDs of guidelines that do not matter here, each with the reason: part of a sentence."""
     indexes_tag_values: bool = True
@@ -297,7 +319,7 @@ class Engine:
         return None
 
     def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
-        """Whether the server rejects what goes beyond its limits of series and of values; None: it does not tell."""
+        """Whether the server rejects what goes beyond the limits that leave it open; None: it does not tell."""
         return False
 
     def names_itself(self, column: str) -> bool:  # noqa: ARG002 -- for subclasses
@@ -311,7 +333,7 @@ class Engine:
         return ""
 
     def edition(self, profile: Profile, measurement: Measurement) -> str:  # noqa: ARG002 -- for subclasses
-        """Which of the engine's limits hold for the table, as `Threshold.engines` names them after the engine."""
+        """Which of the engine's limits hold for the table, as `ServerLimit.edition` names them."""
         return profile.edition
 
     def has_given_columns(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
@@ -349,4 +371,6 @@ class Engine:
             return "it has no method `connect`"
         if missing := [str(folder) for folder in self.sql_folders if not Path(folder).is_dir()]:
             return f"there is no folder {missing[0]}"
+        if not all(isinstance(limit, ServerLimit) for limit in self.limits):
+            return "its `limits` are not all of them a ServerLimit"
         return self.statements.problem()

@@ -87,6 +87,9 @@ class Limit:
     """Where it was set: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement http_*`."""
 
 
+SERVER: Final = "server"
+"""Origin of a limit that was read from the server."""
+
 INTERVAL_DAYS = 60.0
 """Days up to which 80% intervals were measured to hold 70 to 90% on real counts; over 90 days they held 60%."""
 

@@ -41,5 +41,5 @@ def _facts(page: rule_pages.Page) -> Any:
         rule.guidelines,
         sorted(rule.engines),
         sorted(rule.requires),
-        rule.thresholds,
+        [(t, rule.by_engine(t)) for t in rule.thresholds],
     )

@@ -51,7 +51,17 @@ def page(rule: Rule) -> Iterator[str]:
 
 
 def _limits(rule: Rule, threshold: Threshold) -> Iterator[str]:
-    name = f"`{rule.name}.{threshold.name}`"
+    name, engines = f"`{rule.name}.{threshold.name}`", rule.by_engine(threshold)
+    if threshold.default is None:
+        # One line for each: the numbers of engines and their editions are many.
+        numbers = ", ".join(f"{_number(value)} on {engine}" for engine, (value, _) in engines.items())
+        sources = dict.fromkeys(source for _, source in engines.values())
+        yield f"| {name} | {numbers or 'none'} | {threshold.unit} | {'; '.join((threshold.source, *sources))} |"
+        return
     yield f"| {name} | {number(threshold.default)} | {threshold.unit} | {threshold.source} |"
-    for engine, (value, source) in sorted(threshold.engines.items()):
-        yield f"| {name} on {engine} | {number(value)} | {threshold.unit} | {source} |"
+    for engine, (value, source) in engines.items():
+        yield f"| {name} on {engine} | {_number(value)} | {threshold.unit} | {source} |"
+
+
+def _number(value: float | None) -> str:
+    return "that of the server" if value is None else number(value)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
 from tsaudit.analysis.cardinality.determined import determined_tags
 from tsaudit.model.change import MakeField
@@ -22,34 +21,8 @@ MAX_SERIES: Final = Threshold(
     "series",
     "our default: from here on, an index of all series no longer fits in memory on small machines; also "
     "InfluxDB's own default limit",
-    {
-        "influxdb1": (
-            1_000_000,
-            "https://docs.influxdata.com/influxdb/v1/administration/config/#max-series-per-database--1000000",
-        ),
-        # LiveAnalytics has none. AWS advises to move to InfluxDB 2 with fewer series keys, else to InfluxDB 3.
-        "timestream": (
-            10_000_000,
-            "https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html",
-        ),
-        # The edition for the former file format: it names 100 thousand values of the key as the most.
-        "greptimedb primary_key": (
-            100_000,
-            "https://docs.greptime.com/0.17/user-guide/deployments-administration/performance-tuning/design-table/",
-        ),
-        "greptimedb flat": (
-            100_000,
-            (
-                "our default: the vendor's number for files in the old format; for this format it names none, "
-                "and says that many key values cost memory and insert time"
-            ),
-        ),
-    },
 )
-"""Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached.
-
-GreptimeDB's are those of a table, by the format of its files; databases and targets have the default.
-"""
+"""Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached."""
 
 
 COUNT_FIELDS: Final = Threshold(
@@ -63,18 +36,7 @@ COUNT_FIELDS: Final = Threshold(
 _MOST_TAGS: Final = 8
 
 
-MAX_VALUES: Final = Threshold(
-    "engine_values",
-    0,
-    "values of one tag",
-    "our default: 0 means that the engine has no limit",
-    {
-        "influxdb1": (
-            100_000,
-            "https://docs.influxdata.com/influxdb/v1/administration/config/#max-values-per-tag--100000",
-        )
-    },
-)
+MAX_VALUES: Final = Threshold("engine_values", None, "values of one tag", "distinct values of one tag in a measurement")
 """Of unbounded-tag. Other rules name the tag that reaches it."""
 
 
@@ -95,24 +57,17 @@ def series_error(case: Case, measurement: Measurement) -> float:
 
 def counts_fields(case: Case) -> bool:
     """Whether each field makes a series of its own."""
-    engine, policy = case.profile.engine, case.policy
-    return bool(resolve_limit("high-series-cardinality", COUNT_FIELDS, engine, policy).value)
+    return bool(resolve_limit("high-series-cardinality", COUNT_FIELDS, case.profile, case.policy).value)
 
 
 def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
     """The limit of high-series-cardinality on the measurement, or on databases and targets."""
-    name = measurement.name if measurement else None
-    edition = case.engine.edition(case.profile, measurement) if measurement else case.profile.edition
-    limit = resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name, edition)
-    return limit if measurement else costs.as_set(case, limit, "max_series_per_database")
+    return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile, case.policy, measurement)
 
 
 def values_limit(case: Case, measurement: Measurement) -> Limit:
-    """The most values that a tag of the measurement may have, as the server has it; its value is 0 for none."""
-    policy, engine = case.policy, case.profile.engine
-    limit = resolve_limit("unbounded-tag", MAX_VALUES, engine, policy, measurement.name, case.profile.edition)
-    limit = costs.as_set(case, limit, "max_values_per_tag")
-    return replace(limit, value=0.0) if limit.origin == "default" else limit
+    """The most values that a tag of the measurement may have, as the server has it."""
+    return resolve_limit("unbounded-tag", MAX_VALUES, case.profile, case.policy, measurement)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ BROKEN = [
         "'h' || s, " + _list("{0} + r / 7.0", 200),
         2,
     ),
-    # D2, and A2: any two of its tags are independent, so that there could be 65,536 series.
+    # A2: any two of its tags are independent, so that there could be 65,536 series.
     *_table(
         "tagged",
         _list("t{0} TEXT NOT NULL", 16) + ", v FLOAT",
@@ -238,10 +238,8 @@ FOUND = (
     ("C2", "TAG002", "rooms", "temperature"),
 )
 """Guideline, rule, table, column; how severe each is depends on the size of the data."""
-FOLLOWS = {"D1": "LAY001", "D2": "LAY001", "H5": "RET002"}
-"""What such a small database cannot break by itself: that `tagged` has many tags is said with their numbered names, and
-neither a limit on columns nor a full disk is near.
-"""
+FOLLOWS = {"D1": "SRV003", "H5": "RET002"}
+"""What such a small database cannot break by itself: neither a limit on columns nor a full disk is near."""
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ OWN_KEY: Final = "arn:aws:kms:eu-central-1:123456789012:key/own"
 SMALL: Final = {
     # A small database: the limits are as small.
     "weak-partition-key.min_values": 10,
-    "too-many-measure-names.max_names": 12,
+    "near-limit.measure_names": 12,
     "unbounded-tag.max_values": 100,
     "unbounded-tag.min_values": 100,
 }
@@ -169,8 +169,8 @@ ADVICE: Final = (
     ("C4", "TAG002", "cars", "latitude", _cars(True), _cars(False)),
     ("C4", "TAG002", "cars", "sent_at", _cars(True), _cars(False)),
     ("C6", "TAG007", "machines", "colour", _machines(True), _machines(False)),
-    ("D1", "LAY001", "machine", "", _wide(513), _wide(20)),
-    ("D2", "LAY001", "machine", "", _labeled(121), _labeled(20)),
+    ("D1", "SRV003", "machine", "", _wide(513), _wide(20)),
+    ("D2", "SRV003", "machine", "", _labeled(121), _labeled(20)),
     ("D3", "LAY003", "soil", "", _soil("sparse"), _soil("generic")),
     ("D4", "LAY004", "devops", "", devops("one_name"), devops("multi")),
     ("D5", "LAY005", "readings", "", _readings(False), _readings(True)),
@@ -180,7 +180,7 @@ ADVICE: Final = (
     ("F1", "RET001", "", "", dataclasses.replace(devops(), retention=None), devops()),
     ("F3", "DRF001", "devops", "request_id", devops(request_id="dimension"), devops()),
     ("F4", "STO016", "devops", "", _rejecting("payments"), _rejecting(OWN_KEY)),
-    ("G1", "CAR007", "devops", "", devops("hashed"), devops("multi")),
+    ("G1", "SRV003", "devops", "", devops("hashed"), devops("multi")),
     ("G2", "LAY004", "devops", "", devops("one_name"), devops("multi")),
     ("G3", "LAY010", "devops", "", devops("single"), devops("multi")),
     ("G3", "LAY010", "devops", "", devops("single"), _soil("single")),

@@ -9,107 +9,31 @@ from typing import Any
 
 import pytest
 
-from tests.builders import DAY, a_measurement, a_profile
+from tests.builders import DAY, a_profile
 from tests.collecting import collected
 from tests.rules.cases import run_rule
-from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql, run_postgresql, wait_until
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Measurement, Partitioning, Profile, ServerCounter, ServerStatus
+from tsaudit.model.profile import Measurement, Profile, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
-from tsaudit.model.timeline import Point, Timeline
+from tsaudit.model.timeline import Timeline
+from tsaudit.rules.server.near_limit import near_limit
 from tsaudit.rules.server.server_in_distress import server_in_distress as rule
 
 CASES = ()
 """A data set says nothing of its server: servers in distress are started below."""
 MILLION = 1_000_000
-SETTINGS = {
-    "autovacuum_freeze_max_age": 200.0 * MILLION,
-    "max_locks_per_transaction": 64.0,
-    "max_connections": 80.0,
-    "max_prepared_transactions": 0.0,
-    "autovacuum_max_workers": 3.0,
-    "max_worker_processes": 8.0,
-    "max_wal_senders": 8.0,
-}
-"""6,400 locks."""
 
 
 def _profile(*measurements: Measurement, **changes: Any) -> Profile:
-    server = ServerStatus(**{"settings": SETTINGS} | changes)
+    server = ServerStatus(**{"settings": {}} | changes)
     return a_profile(*measurements, engine="postgresql", server=server)
-
-
-def _aged(millions: int) -> Profile:
-    ages = {"template0": 50, "shop": millions}
-    return _profile(counters=tuple(ServerCounter("transaction_age", name, n * MILLION) for name, n in ages.items()))
 
 
 def _found(profile: Profile, timeline: Timeline | None = None) -> Finding | None:
     findings = run_rule(rule, profile, timeline=timeline).findings
     return findings[0] if findings else None
-
-
-@pytest.mark.parametrize(
-    ("millions", "severity"),
-    [
-        (190, None),
-        (399, None),
-        (400, Severity.NOTE),
-        (1_700, Severity.NOTE),
-        (1_720, Severity.WARNING),
-        (2_040, Severity.CRITICAL),
-    ],
-)
-def test_age_of_the_oldest_transaction(millions: int, severity: Severity | None) -> None:
-    finding = _found(_aged(millions))
-    assert (finding and finding.severity) == severity
-    if finding:
-        assert "database shop" in finding.message
-
-
-@pytest.mark.parametrize(
-    ("millions", "a_day", "severity"),
-    [(300, 200, None), (1_000, 5, Severity.NOTE), (1_000, 15, Severity.WARNING), (1_000, 100, Severity.CRITICAL)],
-)
-def test_days_left_where_nothing_freezes_them(millions: int, a_day: int, severity: Severity | None) -> None:
-    points = tuple(
-        Point(DAY - timedelta(days=ago), (millions - a_day * ago) * float(MILLION)) for ago in range(20, 0, -1)
-    )
-    past = Timeline(points={("transaction_age", Subject("shop")): points})
-    finding = _found(_aged(millions), past)
-    assert (finding and finding.severity) == severity
-
-
-def test_a_rate_counts_only_once_autovacuum_is_overdue() -> None:
-    """The server was told to let them get old: at 1,100 million it has only begun to freeze."""
-    settings = SETTINGS | {"autovacuum_freeze_max_age": 1_000.0 * MILLION}
-    points = tuple(Point(DAY - timedelta(days=ago), (1_100 - 50 * ago) * float(MILLION)) for ago in range(20, 0, -1))
-    past = Timeline(points={("transaction_age", Subject("shop")): points})
-    status = dataclasses.replace(_aged(1_100).server or ServerStatus(), settings=settings)
-    finding = _found(dataclasses.replace(_aged(1_100), server=status), past)
-    assert finding is not None
-    assert finding.severity is Severity.NOTE
-
-
-@pytest.mark.parametrize(
-    ("partitions", "indexes", "severity"),
-    [
-        (1_000, 2, None),
-        (1_599, 1, Severity.NOTE),
-        (2_559, 1, Severity.WARNING),
-        (1_706, 2, Severity.WARNING),
-        (3_039, 1, Severity.CRITICAL),
-    ],
-)
-def test_locks_of_a_statement_on_all_partitions(partitions: int, indexes: int, severity: Severity | None) -> None:
-    made = a_measurement(
-        partitioning=Partitioning(("time",), partitions, ()),
-        indexes=tuple(an_index(f"i{n}", "time") for n in range(indexes)),
-    )
-    finding = _found(_profile(made))
-    assert (finding and finding.severity) == severity
 
 
 def test_what_fails_is_a_warning() -> None:
@@ -182,13 +106,13 @@ def test_a_server_in_distress(distressed: Postgresql) -> None:
         connection.execute(b"CHECKPOINT")
     wait_until(lambda: distressed.rows("SELECT failed_count > 0 FROM pg_stat_archiver") == [(True,)])
     profile = _audited(distressed, schema)
-    findings = run_rule(rule, profile).findings
+    findings = [*run_rule(rule, profile).findings, *run_rule(near_limit, profile).findings]
     found = {(f.subject.measurement, f.message.split(",")[0].rstrip(".")): f.severity for f in findings}
     assert found == {
-        ("", "The oldest transaction of database postgres is 1"): Severity.WARNING,
+        ("", "1"): Severity.WARNING,
         ("", "Archiving of the write-ahead log fails"): Severity.WARNING,
         ("", "Nobody reads the replication slot standby"): Severity.WARNING,
-        ("cpu", "A statement on all 300 partitions needs 602 locks"): Severity.CRITICAL,
+        ("cpu", "602 locks for a statement on all 300 partitions"): Severity.CRITICAL,
     }
     # It uses what is left of its shared memory first: here as much again. The audit itself has met that end.
     assert {(gap.measurement, gap.detail) for gap in profile.gaps} == {("cpu", "out of shared memory")}
@@ -234,17 +158,6 @@ def test_what_loses_nothing_is_a_note() -> None:
 
 def _mongod(**changes: Any) -> Profile:
     return a_profile(engine="mongodb", server=ServerStatus(**changes))
-
-
-@pytest.mark.parametrize(
-    ("used", "expected"),
-    [(499, None), (500, Severity.NOTE), (800, Severity.WARNING), (950, Severity.CRITICAL), (1_000, Severity.CRITICAL)],
-)
-@pytest.mark.parametrize("name", ["open_files", "connections"])
-def test_what_the_server_has_open(name: str, used: int, expected: Severity | None) -> None:
-    found = _found(_mongod(settings={name: 1_000.0}, counters=(ServerCounter(name, "", used),)))
-    assert (None if found is None else found.severity) is expected
-    assert _found(_mongod(counters=(ServerCounter(name, "", used),))) is None
 
 
 @pytest.mark.parametrize(("name", "said"), [("cache", "The cache is full"), ("expiry", "TTL indexes remove nothing")])

@@ -18,7 +18,7 @@ from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.impact import Currency
-from tsaudit.model.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
+from tsaudit.model.profile import Partition, Partitioning, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
@@ -250,18 +250,12 @@ def test_short_ranges_are_made_by_a_job(days: Sequence[int], before: Profile | N
     assert (_ending(*days, before=before) is not None) is is_found
 
 
-def test_too_many_partitions() -> None:
-    full = [a_partition("f", GB, 10)] * MAX_PARTITIONS
-    assert not _message(*full, count=1_000)
-    assert _message(*full, count=1_001) == "1,001 partitions, more than the recommended 1,000."
-
-
 def test_all_in_one_finding_when_several_are_wrong() -> None:
     parts = [a_partition("rest", 1, 500, "DEFAULT"), a_partition("a", 5 * GB, 100), a_partition("b", GB, 5)]
-    (finding,) = run_rule(rule, _profile(*parts), {"max_partitions": 2}).findings
+    (finding,) = run_rule(rule, _profile(*parts)).findings
     assert finding.message == (
         "The default partition rest contains 500 rows, 83% of all; partition a has 5 GB, 5 times the median of the "
-        "others; 3 partitions, more than the recommended 2."
+        "others."
     )
     assert (finding.observed, finding.unit) == (500, "rows")
     # Of two that fail, the end is on a day.

@@ -32,7 +32,7 @@ class Duckdb(FileEngine):
     counts_writes = True
     not_applicable = {
         **FileEngine.not_applicable,
-        "D1": "it documents no limit on columns, and an empty one takes hardly any space",
+        **dict.fromkeys(("D1", "D2"), "it documents no limit on columns, and an empty one takes hardly any space"),
     }
     parameters = {"catalog": "the database's name in the file's catalog"}
     index_entry_bytes = 64

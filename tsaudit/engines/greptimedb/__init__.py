@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import Engine, Failure, LocalServer, Words
+from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.sql import BATCHED
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
     from tsaudit.model.profile import Measurement, Profile
+
+
+_DOCS: Final = "https://docs.greptime.com"
+_DESIGN: Final = "user-guide/deployments-administration/performance-tuning/design-table"
 
 
 class Greptimedb(Engine):
@@ -58,6 +62,25 @@ class Greptimedb(Engine):
             rejects_writes=True,
         )
     }
+    limits = (
+        ServerLimit("near-limit.tags", 5, f"{_DOCS}/{_DESIGN}/", is_enforced=False),
+        # The former format: it names 100 thousand values of the key as the most.
+        ServerLimit(
+            "high-series-cardinality.max_series",
+            100_000,
+            f"{_DOCS}/0.17/{_DESIGN}/",
+            edition="primary_key",
+            is_enforced=False,
+        ),
+        ServerLimit(
+            "high-series-cardinality.max_series",
+            100_000,
+            "our default: the vendor's number for files in the old format; for this format it names none, and says "
+            "that many key values cost memory and insert time",
+            edition="flat",
+            is_enforced=False,
+        ),
+    )
     own_guidelines = frozenset({"E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13"})
     not_applicable = {
         "D1": "it documents no limit on columns, and an empty one takes hardly any space",

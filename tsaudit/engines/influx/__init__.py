@@ -37,6 +37,7 @@ class InfluxEngine(Engine):
         **dict.fromkeys(("D1", "D3", "D4", "D5"), "fields are stored separately, so an absent one costs nothing"),
         "A9": "A5, A6, and C1 cover the values of tags and fields",
         "C5": "tag values are always text",
+        "D2": "A2 and A8 cover what tags cost: the series that they make",
         "D7": "D6 covers the same",
         "E4": "A6 covers the same",
         "H4": "F3 covers the same",

@@ -5,15 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import LocalServer, Statements, Words
+from tsaudit.engines.engine import LocalServer, ServerLimit, Statements, Words
 from tsaudit.engines.influx import TELEGRAF, InfluxEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
     from tsaudit.model.profile import Profile
+
+
+_CONFIGURATION: Final = "https://docs.influxdata.com/influxdb/v1/administration/config/"
+_LIMITS: Final = (
+    ServerLimit(
+        "high-series-cardinality.max_series",
+        1_000_000,
+        f"{_CONFIGURATION}#max-series-per-database--1000000",
+        setting="max_series_per_database",
+        is_enforced=None,
+    ),
+    ServerLimit(
+        "unbounded-tag.engine_values",
+        100_000,
+        f"{_CONFIGURATION}#max-values-per-tag--100000",
+        setting="max_values_per_tag",
+        is_enforced=None,
+    ),
+)
 
 
 class Influxdb1(InfluxEngine):
@@ -31,6 +51,7 @@ class Influxdb1(InfluxEngine):
         make=(r"\bINTO (\S+\.)?\"<name>\"", TELEGRAF),
         remove=(r"\bDROP MEASUREMENT \"<name>\"",),
     )
+    limits = (*_LIMITS, *(replace(limit, plan="influxdb1-default") for limit in _LIMITS))
     parameters = {
         "several": "the names of measurements to query together; empty: only `measurement`",
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",

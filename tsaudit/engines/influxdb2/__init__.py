@@ -7,12 +7,18 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import LocalServer, Statements, Words
+from tsaudit.engines.engine import LocalServer, ServerLimit, Statements, Words
 from tsaudit.engines.influx import TELEGRAF, InfluxEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
+
+
+_ACCOUNTS: Final = "https://docs.influxdata.com/influxdb/cloud/account-management/limits/"
+_SERIES: Final = "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series"
+_PLANS: Final = {"influxdb-cloud-free": 10_000, "influxdb-cloud-usage": 1_000_000}
+"""Those of InfluxDB Cloud (TSM), with the series of an account."""
 
 
 class Influxdb2(InfluxEngine):
@@ -32,6 +38,14 @@ class Influxdb2(InfluxEngine):
     statements = Statements(
         make=(r"\bset\(key: \"_measurement\", value: \"<name>\"\)", TELEGRAF),
         remove=(r"\binflux delete .*--predicate '_measurement=\"<name>\"'",),
+    )
+    limits = tuple(
+        limit
+        for plan, series in _PLANS.items()
+        for limit in (
+            ServerLimit("high-series-cardinality.max_series", series, _ACCOUNTS, plan=plan),
+            ServerLimit("high-series-cardinality.count_fields", 1, _SERIES, plan=plan),
+        )
     )
     parameters = {
         "org": "the organization that the address names; empty for the token's own",

@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import Engine, Statements, Words
+from tsaudit.engines.engine import Engine, ServerLimit, Statements, Words
 from tsaudit.engines.influx import TELEGRAF
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
+
+
+_DOCS: Final = "https://docs.influxdata.com/influxdb3"
+
+
+def _of_product(product: str, page: str, **numbers: int) -> tuple[ServerLimit, ...]:
+    return tuple(
+        ServerLimit(f"near-limit.{name}", value, f"{_DOCS}/{page}", edition=product) for name, value in numbers.items()
+    )
 
 
 class Influxdb3(Engine):
@@ -32,6 +41,14 @@ class Influxdb3(Engine):
     statements = Statements(
         make=(TELEGRAF,),
         remove=(r"\bdelete table --database \S+ (-- )?(?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+    )
+    limits = (
+        *_of_product("Core", "core/admin/databases/", columns=500, server_measurements=2_000, databases=5),
+        *_of_product(
+            "Enterprise", "enterprise/admin/databases/", columns=500, server_measurements=10_000, databases=100
+        ),
+        *_of_product("Cloud Serverless", "cloud-serverless/admin/billing/limits/", columns=200, measurements=500),
+        *_of_product("Cloud Dedicated", "cloud-dedicated/admin/databases/", columns=250, measurements=500),
     )
     parameters = {
         "catalog": "which of the server's catalogs to read: `system`, `information_schema` or `influxdb_schema`",

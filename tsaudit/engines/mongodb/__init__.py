@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import Engine, Failure, LocalServer, Statements, Words
+from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Statements, Words
 from tsaudit.engines.language import Language
 
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 DOCUMENT_ID: Final = "_id"
 """The field that identifies a document in its collection: always present, always indexed."""
+
+
+_MANUAL: Final = "https://www.mongodb.com/docs/manual/reference/limits/"
+_ULIMIT: Final = "https://www.mongodb.com/docs/manual/reference/ulimit/"
 
 
 class Mongodb(Engine):
@@ -49,6 +53,11 @@ class Mongodb(Engine):
             "Set the parameter ttlMonitorEnabled to true, unless somebody stopped it for a while.",
         ),
     }
+    limits = (
+        ServerLimit("near-limit.indexes", 64, f"{_MANUAL}#number-of-indexes-per-collection"),
+        ServerLimit("near-limit.open_files", None, _ULIMIT, setting="open_files"),
+        ServerLimit("near-limit.connections", None, f"{_ULIMIT}", setting="connections"),
+    )
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
     statements = Statements(
         # Documents, or an index, of a collection that was not there.

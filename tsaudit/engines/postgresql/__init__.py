@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import Failure, LocalServer
+from tsaudit.engines.engine import Failure, LocalServer, ServerLimit
 from tsaudit.engines.sql import BATCHED, SqlEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
+
+
+_DOCS: Final = "https://www.postgresql.org/docs/current"
 
 
 class Postgresql(SqlEngine):
@@ -39,6 +42,19 @@ class Postgresql(SqlEngine):
         "inherited": "whether other tables inherit from the table, which has rows of its own",
         "part": "of `scan_estimate`, what is to be planned: `inside` the window, `every` row, or the `newest`",
     }
+    limits = (
+        ServerLimit("near-limit.columns", 1_600, f"{_DOCS}/limits.html"),
+        # It plans well with up to a few thousand.
+        ServerLimit(
+            "near-limit.partitions",
+            1_000,
+            f"{_DOCS}/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-BEST-PRACTICES",
+            is_enforced=False,
+        ),
+        ServerLimit("near-limit.locks", None, f"{_DOCS}/runtime-config-locks.html", setting="lock_table"),
+        # Three million before their numbers repeat, the server accepts none that writes.
+        ServerLimit("near-limit.transactions", 2_144_483_648, f"{_DOCS}/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND"),
+    )
     own_guidelines = SqlEngine.own_guidelines | {"E12"}
     repeats_texts = True
     row_bytes = 36

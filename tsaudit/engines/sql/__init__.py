@@ -25,6 +25,7 @@ class SqlEngine(Engine):
         **dict.fromkeys(("D6", "D7"), "the engine is built to join tables"),
         "C5": "any type works in a key",
         "C6": "there is no series index that a changed attribute would enlarge",
+        "D2": "tags are columns, which D1 covers",
         "F2": "permissions are granted per table or row",
         "H1": "these engines partition into a table per period; the number of tables is reported under A7",
     }

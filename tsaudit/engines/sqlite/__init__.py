@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.sql import FileEngine
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Sqlite(FileEngine):
     file_magic = (0, b"SQLite format 3\0")
     measurement_bytes = index_bytes = 4_200
     measurement_price = "4.2 kB of disk for each table and each index: measured on SQLite 3.40"
+    limits = (ServerLimit("near-limit.columns", 2_000, "https://www.sqlite.org/limits.html#max_column"),)
     enforces_types = False
     repeats_texts = True
     index_entry_bytes = 24.6

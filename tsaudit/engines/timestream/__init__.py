@@ -7,13 +7,25 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import Engine, Statements, Words
+from tsaudit.engines.engine import Engine, ServerLimit, Statements, Words
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Connection
     from tsaudit.model.impact import Impact
     from tsaudit.model.profile import Measurement, Tag
+
+
+_GUIDE: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide"
+MOST_MEASURES: Final = 1_024
+"""That a table can have."""
+_QUOTAS: Final = {
+    "fields": MOST_MEASURES,
+    "tags": 128,
+    "measure_names": 8_192,
+    "server_measurements": 50_000,
+    "databases": 500,
+}
 
 
 class Timestream(Engine):
@@ -35,6 +47,16 @@ class Timestream(Engine):
     statements = Statements(
         make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
         remove=(r"\bdelete-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
+    )
+    limits = (
+        *(ServerLimit(f"near-limit.{name}", value, f"{_GUIDE}/ts-limits.html") for name, value in _QUOTAS.items()),
+        # LiveAnalytics has none. AWS advises to move to InfluxDB 2 with fewer series keys, else to InfluxDB 3.
+        ServerLimit(
+            "high-series-cardinality.max_series",
+            10_000_000,
+            f"{_GUIDE}/AmazonTimestreamForLiveAnalytics-availability-change.html",
+            is_enforced=False,
+        ),
     )
     parameters = {
         "measurement": "in files about all measurements: the one asked about, where each takes a statement",

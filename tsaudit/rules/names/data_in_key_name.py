@@ -44,7 +44,7 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
     slashes, colons, or blanks. Fewer than `min_numbered_tags` tags whose names differ only in a number are levels of a
     hierarchy, and no finding. In documents, at least `min_names` dates, IDs, or numbers side by side count, at any
-    depth. It is always a note: names cost nothing until they reach a limit on columns, which too-many-columns reports,
+    depth. It is always a note: names cost nothing until they reach a limit on columns, which near-limit reports,
     and names and values in an array take no less space.
 
     ## Why it matters

@@ -35,17 +35,10 @@ _MOST: Final = 0.5
     uses={"options"},
     thresholds=(
         Threshold("max_skew", 4, "times the median of the others", "our default: one partition does most of the work"),
-        Threshold(
-            "max_partitions",
-            1_000,
-            "partitions",
-            "PostgreSQL plans well with up to a few thousand: "
-            "https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-BEST-PRACTICES",
-        ),
     ),
 )
 def partition_skew(case: Case) -> Iterator[Finding]:
-    """Partitions that end soon, a default partition that collects rows, partitions of very different sizes, too many.
+    """Partitions that end soon, a default partition that collects rows, and partitions of very different sizes.
 
     What fails is a mechanism that the database declares, and costs more than a note:
 
@@ -69,7 +62,7 @@ def partition_skew(case: Case) -> Iterator[Finding]:
 
     Partitions divide work and make old data easy to drop. A partition with most of the rows is searched, vacuumed, and
     written as if there were no partitions. Rows in the default partition are not pruned by any query and are not
-    dropped with any period. Each additional partition adds planning time to every query.
+    dropped with any period.
 
     ## Example
 
@@ -123,11 +116,6 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
         yield from _undivided_key(measurement, cut)
     if not by_time:
         yield from _skew(case, measurement, cut)
-    most = case.limit("max_partitions", measurement)
-    if cut.count > most.value:
-        step = "Let each partition span more: a longer period, or fewer remainders of the hash."
-        words = f"{many(cut.count, 'partition')}, more than the recommended {number(most.value)}"
-        yield _Trouble(words, step, cut.count, "partitions")
 
 
 def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:

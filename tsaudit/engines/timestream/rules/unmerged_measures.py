@@ -7,7 +7,7 @@ from math import ceil
 from typing import Final
 
 from tsaudit.analysis.significance import ENOUGH
-from tsaudit.engines.timestream import prices
+from tsaudit.engines.timestream import MOST_MEASURES, prices
 from tsaudit.engines.timestream.kinds import OneRecord
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
@@ -21,8 +21,6 @@ _SHOWN = 3
 
 _ROWS_PER_INSTANT: Final = 1.5
 """From here on, merging leaves at most two thirds of the rows."""
-_MOST_MEASURES: Final = 1_024
-"""Of a table."""
 _MOST_PER_RECORD: Final = 256
 """Measures: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"""
 
@@ -68,7 +66,7 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
         found = measurement.measure_names.shared if measurement.measure_names else None
         if found is None or not found.instants or found.rows < ENOUGH:
             continue
-        if len(found.names) <= _MOST_MEASURES and found.rows / found.instants > _ROWS_PER_INSTANT:
+        if len(found.names) <= MOST_MEASURES and found.rows / found.instants > _ROWS_PER_INSTANT:
             yield _finding(case, measurement, found)
 
 

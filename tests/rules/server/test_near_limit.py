@@ -1,0 +1,425 @@
+"""SRV003: how much of each limit of a server is used."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.collecting import collected
+from tests.databases import Collection, Dataset
+from tests.engines.greptimedb.cases import a_table
+from tests.engines.mongodb.rules.test_collection_per_period import a_collection
+from tests.engines.timestream.devops import devops
+from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
+from tests.rules.storage.test_unused_or_redundant_index import an_index
+from tests.servers import Postgresql
+from tsaudit.config.settings import Target
+from tsaudit.engines.engine import ServerLimit
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.change import MergeMeasurements
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.profile import (
+    Database,
+    Measurement,
+    MeasureName,
+    MeasureNames,
+    Partitioning,
+    Profile,
+    ServerCounter,
+    ServerStatus,
+    TagSets,
+)
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Point, Timeline
+from tsaudit.rules.server.near_limit import near_limit as rule
+
+MILLION = 1_000_000
+
+
+def _values(fields: int) -> dict[str, float]:
+    return {f"f{i}": i + 0.5 for i in range(fields)}
+
+
+def _tag_sets(tags: int) -> list[dict[str, str | None]]:
+    return [{f"t{i:02}": f"v{s if i == 0 else s % 2}" for i in range(tags)} for s in range(10)]
+
+
+def _wide(fields: int) -> Dataset:
+    return dataset(table("machine", hosts(2), dict.fromkeys(_values(fields), "float"), lambda s, r: _values(fields)))
+
+
+def _forms(count: int) -> Dataset:
+    """An index for each field, beside that on `_id`."""
+    answers = [{f"field{i}": number for i in range(count)} for number in range(5)]
+    return Dataset(collections=[Collection("answers", answers, indexes=[(f"field{i}",) for i in range(count)])])
+
+
+CASES = (
+    Case(
+        breaks=_wide(18),
+        keeps=_wide(5),
+        subject=Subject("", "machine"),
+        limits={"near-limit.fields": 20},
+    ),
+    Case(
+        breaks=dataset(*(table(name, hosts(1)) for name in ("cpu", "mem", "disk", "swap"))),
+        keeps=dataset(*(table(name, hosts(1)) for name in ("cpu", "mem", "disk"))),
+        subject=Subject(""),
+        limits={"near-limit.measurements": 4},
+    ),
+    Case(
+        breaks=dataset(table("pods", _tag_sets(64))),
+        keeps=dataset(table("pods", _tag_sets(63))),
+        subject=Subject("", "pods"),
+        engines=frozenset({"timestream"}),
+    ),
+    Case(
+        breaks=dataset(table("pods", _tag_sets(6))),
+        keeps=dataset(table("pods", _tag_sets(5))),
+        subject=Subject("", "pods"),
+        engines=frozenset({"greptimedb"}),
+    ),
+    Case(
+        breaks=devops("hashed", hosts=9, instants=4),
+        keeps=devops("multi", hosts=9, instants=4),
+        subject=Subject("", "devops"),
+        limits={"near-limit.measure_names": 12},
+        engines=frozenset({"timestream"}),
+    ),
+    Case(breaks=_forms(60), keeps=_forms(5), subject=Subject("", "answers"), engines=frozenset({"mongodb"})),
+)
+
+
+# --- What any limit has in common ------------------------------------------------------------------------------------
+
+
+def _columns(count: int, engine: str = "postgresql", **changes: Any) -> Profile:
+    """A table with so many columns, one of them the time and one a tag."""
+    fields = tuple(a_field("".join(letters)) for letters in itertools.islice(_words(), count - 2))
+    return a_profile(a_measurement(fields=fields), engine=engine, **changes)
+
+
+def _words() -> Iterator[tuple[str, ...]]:
+    """Names without a family among them."""
+    return itertools.product("abcdefghijkl", repeat=4)
+
+
+def _found(profile: Profile, limits: Mapping[str, float] | None = None, timeline: Timeline | None = None) -> Finding:
+    (finding,) = run_rule(rule, profile, limits, timeline).findings
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("columns", "severity"),
+    [(799, None), (800, "note"), (1_279, "note"), (1_280, "warning"), (1_519, "warning"), (1_520, "critical")],
+)
+def test_severity_by_the_part_that_is_used(columns: int, severity: str | None) -> None:
+    findings = run_rule(rule, _columns(columns)).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    if columns == 800:
+        assert findings[0].message == "800 columns, 50% of the 1,600 that postgresql allows."
+
+
+def test_the_rate_of_the_last_weeks_counts() -> None:
+    def grown(by: int, days: int = 20) -> Timeline:
+        points = (Point(DAY - timedelta(days=days), 998.0 - by),)
+        return Timeline(points={("fields", Subject("main", "cpu")): points})
+
+    finding = _found(_columns(1_000), timeline=grown(100))
+    assert finding.impact is not None
+    assert finding.impact.days_left == 600 / 5
+    severities = [_found(_columns(1_000), timeline=grown(by)).severity for by in (100, 200, 900)]
+    assert severities == ["note", "warning", "critical"]
+    # Less than a week says nothing.
+    assert _found(_columns(1_000), timeline=grown(900, days=6)).severity is Severity.NOTE
+    # What will be reached soon is reported, however little of it is used.
+    assert _found(_columns(700), timeline=grown(990)).severity is Severity.WARNING
+
+
+def test_more_than_a_documented_limit_shows_that_it_is_another_one_here() -> None:
+    assert _found(_columns(1_601)).severity is Severity.NOTE
+    # One that the owner set is meant.
+    assert _found(_columns(1_601), {"columns": 1_600}).severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_owners_limit_on_every_engine(engine: str) -> None:
+    profile = _columns(60, engine)
+    assert run_rule(rule, profile).outcome is Outcome.PASS
+    finding = _found(profile, {"columns": 60})
+    assert (finding.severity, finding.message) == ("critical", "60 columns, 100% of the limit of 60.")
+    assert run_rule(rule, profile, {"columns": 0}).outcome is Outcome.PASS
+
+
+def test_advice_of_a_vendor_is_a_note_beyond_its_number() -> None:
+    tags = tuple(a_tag(f"t{i}") for i in range(6))
+    five, six = (a_profile(a_table(tags=tags[:n]), engine="greptimedb") for n in (5, 6))
+    assert run_rule(rule, five).outcome is Outcome.PASS
+    finding = _found(six)
+    assert finding.message == "6 tags, more than the 5 that the documentation of greptimedb advises."
+    assert finding.severity is Severity.NOTE
+    # Which of them could go was not measured, and a copy with the same key would help nobody.
+    assert finding.fix == "Keep as tags what queries filter and group by, and write the others as fields."
+    assert not finding.changes
+    metric = a_table(tags=tags, options={"engine": "metric"})
+    assert run_rule(rule, a_profile(metric, engine="greptimedb")).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("version", "limit"),
+    [("Core 3.4.1", 500), ("Enterprise 3.9.2, over HTTP", 500), ("Cloud Serverless", 200), ("Cloud Dedicated", 250)],
+)
+def test_limit_when_products_of_one_engine_differ(version: str, limit: int) -> None:
+    profile = _columns(limit, "influxdb3", server_version=version)
+    finding = _found(profile)
+    assert (finding.severity, finding.observed) == (Severity.CRITICAL, limit)
+    assert finding.limit is not None
+    assert (finding.limit.value, finding.limit.origin) == (limit, f"engine influxdb3 {profile.edition}")
+    assert finding.message.endswith(f"100% of the {limit} that influxdb3 {profile.edition} allows.")
+    unknown = dataclasses.replace(profile, server_version="3.4.1")
+    assert run_rule(rule, unknown).outcome is Outcome.PASS
+
+
+def test_one_finding_of_the_nearest_limit_with_the_others_as_evidence() -> None:
+    tags, fields = tuple(a_tag(f"t{i}") for i in range(70)), tuple(a_field(f"f{i}") for i in range(1_000))
+    finding = _found(a_profile(a_measurement(tags=tags, fields=fields), engine="timestream"))
+    assert finding.message == "1,000 fields, 98% of the 1,024 that timestream allows; 1,000 are named f{n}."
+    assert finding.main_contributor == "f{n}"
+    assert finding.evidence[0].value.startswith("70: t0, t1")
+    also = [e.value for e in finding.evidence if e.label == "also"]
+    assert also == ["70 dimensions, 55% of the 128 that timestream allows."]
+
+
+def test_engine_of_another_package_declares_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = (
+        ServerLimit("near-limit.columns", 100, "https://example.org/limits"),
+        ServerLimit("near-limit.columns", 50, "https://example.org/small", edition="Small"),
+    )
+    monkeypatch.setattr(type(ENGINES["duckdb"]), "limits", own)
+    assert _found(_columns(60, "duckdb")).message == "60 columns, 60% of the 100 that duckdb allows."
+    assert _found(_columns(60, "duckdb", server_version="Small 1.0")).limit is not None
+
+
+# --- Columns, tags, measure names, indexes ---------------------------------------------------------------------------
+
+
+def test_the_tags_that_are_enough() -> None:
+    tags = tuple(a_tag(f"t{i}") for i in range(6))
+    sets = TagSets(10, 10, 10, (), ("t0", "t1"), (), (), a_source())
+    made = a_table(tags=tags, key=tuple(f"t{i}" for i in range(6)), tag_sets=sets)
+    assert "t0 and t1 alone identify its series" in _found(a_profile(made, engine="greptimedb")).message
+    assert 'PRIMARY KEY ("t0", "t1")' in planned(rule, a_profile(made, engine="greptimedb"))
+
+
+def _named(count: int, rows: tuple[int | None, ...] = (90, 8, 2, 0)) -> Profile:
+    names = tuple(MeasureName(f"n{i}", "multi", ("host",), n) for i, n in enumerate(rows))
+    total = None if None in rows else a_count(sum(n or 0 for n in rows))
+    measurement = a_measurement(rows=total, measure_names=MeasureNames(a_count(count), names))
+    return a_profile(measurement, engine="timestream")
+
+
+def test_measure_names_and_how_rows_are_distributed_over_them() -> None:
+    finding = _found(_named(5_000))
+    assert finding.message == "5,000 measure names, 61% of the 8,192 that timestream allows."
+    assert {e.label: e.value for e in finding.evidence if e.label != "limit"} == {
+        "such as": "n0, n1, n2, and n3",
+        "name with most rows": "n0: 90% of 100 rows",
+        "ten names with most rows": "100% of the rows",
+        "names without a row in the window": "1",
+    }
+    assert [e.label for e in _found(_named(5_000, (None, None))).evidence] == ["such as", "limit"]
+    points = tuple(Point(DAY - timedelta(days=n), 3_500.0 - 100 * n) for n in range(30, 0, -1))
+    growing = Timeline(points={("measure_names", Subject("main", "cpu")): points})
+    assert _found(_named(3_500), timeline=growing).severity is Severity.WARNING
+    assert run_rule(rule, _named(3_500)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("count", "severity"), [(31, None), (32, "note"), (51, "note"), (52, "warning"), (61, "critical")]
+)
+def test_indexes_of_a_collection(count: int, severity: str | None) -> None:
+    own, other = a_collection("answers").indexes or ()
+    more = [dataclasses.replace(other, name=f"i{n}", constraint=False, scans=n % 2) for n in range(count - 1)]
+    profile = a_profile(dataclasses.replace(a_collection("answers"), indexes=(own, *more)), engine="mongodb")
+    findings = run_rule(rule, profile).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    for finding in findings:
+        assert finding.message.startswith(f"{count} indexes, ")
+        assert finding.evidence[0].value.startswith("i0, i2")
+
+
+def test_columns_that_postgresql_has_dropped(postgresql: Postgresql) -> None:
+    """1,598 of 1,600 numbers are used up; in the other table, a few."""
+    cycles = """DO $$ BEGIN FOR i IN 1..{} LOOP
+      ALTER TABLE {} ADD COLUMN temporary INT; ALTER TABLE {} DROP COLUMN temporary; END LOOP; END $$"""
+    made = [(name, cycles.format(count, name, name)) for name, count in (("worn", 1_596), ("fresh", 50))]
+    tables = [f"CREATE TABLE {name} (ts TIMESTAMPTZ, v FLOAT)" for name, _ in made]
+    schema = postgresql.new_schema(*tables, *(cycle for _, cycle in made))
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    finding = _found(collected(target))
+    assert finding.subject.measurement == "worn"
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message == "1,598 columns, 1,596 of them dropped, 99.9% of the 1,600 that postgresql allows."
+    assert "VACUUM FULL" in finding.fix
+    add = f"ALTER TABLE {schema}.worn ADD COLUMN c{{}} INT"
+    for number in range(2):
+        postgresql.execute(add.format(number))
+    with pytest.raises(psycopg.errors.TooManyColumns):
+        postgresql.execute(add.format(2))
+
+
+# --- Tables and databases --------------------------------------------------------------------------------------------
+
+
+def _core(*counts: int, **changes: Any) -> Profile:
+    """A server with a database for each of the counts, and so many tables in it."""
+    tables = [
+        a_measurement("".join(letters), database=f"db{'abcdef'[i]}")
+        for i, count in enumerate(counts)
+        for letters in itertools.islice(_words(), count)
+    ]
+    databases = tuple(Database(f"db{'abcdef'[i]}") for i in range(len(counts)))
+    made = {"engine": "influxdb3", "server_version": "Core 3.4.0", "databases": databases}
+    return a_profile(*tables, **made | changes)
+
+
+@pytest.mark.parametrize(("count", "severity"), [(399, None), (400, "warning"), (475, "critical")])
+def test_tables_of_one_database(count: int, severity: str | None) -> None:
+    findings = run_rule(rule, _core(count, server_version="Cloud Serverless")).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    if count == 475:
+        assert findings[0].message == "475 tables, 95% of the 500 that influxdb3 Cloud Serverless allows."
+
+
+def test_tables_of_all_databases_count_where_the_product_counts_them() -> None:
+    finding = _found(_core(900, 899, 1))
+    assert (finding.subject, finding.severity) == (Subject(), Severity.WARNING)
+    assert finding.message == "1,800 tables in 3 databases, 90% of the 2,000 that influxdb3 Core allows."
+    assert [(e.label, e.value) for e in finding.evidence][:2] == [
+        ("in dba", "900 tables"),
+        ("in dbb", "899 tables"),
+    ]
+    assert run_rule(rule, _core(800, 799)).outcome is Outcome.PASS
+    assert run_rule(rule, _core(900, 900, server_version="Enterprise 3.4.0")).outcome is Outcome.PASS
+
+
+def test_tables_that_could_be_one() -> None:
+    names = [f"Cpu.server-{i}.us-west.usage_user" for i in range(1, 61)]
+    profile = a_profile(*(a_measurement(n) for n in names))
+    finding = _found(profile, {"measurements": 70})
+    assert (finding.subject, finding.severity) == (Subject("main"), Severity.WARNING)
+    assert "; 60 are named Cpu." in finding.message
+    (change,) = finding.changes
+    assert isinstance(change, MergeMeasurements)
+    assert change.members[0].tags == (("host", "server-1"), ("region", "us-west"))
+
+
+def test_databases_are_a_note_until_they_are_those_of_tenants() -> None:
+    assert run_rule(rule, _core(1, 1, 1)).outcome is Outcome.PASS
+    # Four of five, as a person made them.
+    databases = tuple(Database(name) for name in ("shop", "stock", "mail", "search"))
+    alone = [a_measurement(f"{one.name}s", database=one.name) for one in databases]
+    finding = _found(a_profile(*alone, engine="influxdb3", server_version="Core 3.4.0", databases=databases))
+    assert (finding.subject, finding.severity) == (Subject(), Severity.NOTE)
+    assert finding.message == "4 databases, 80% of the 5 that influxdb3 Core allows."
+    for count, severity in ((4, Severity.WARNING), (5, Severity.CRITICAL)):
+        names = [f"tenant_{i:04}" for i in range(count)]
+        alike = [a_measurement(held, database=name) for name in names for held in ("orders", "users")]
+        made = {"databases": tuple(map(Database, names)), "server_version": "Core 3.4.0"}
+        finding = _found(a_profile(*alike, engine="influxdb3", **made))
+        assert finding.severity is severity
+        assert finding.message.endswith(f"; {count} of them, named tenant_{{id}}, contain the same.")
+
+
+def test_note_about_databases_does_not_hide_that_tables_are_near_their_limit() -> None:
+    finding = _found(_core(400, 400, 400, 350, 350))
+    assert (finding.severity, finding.unit) == (Severity.CRITICAL, "measurements")
+
+
+# --- What the server has open ----------------------------------------------------------------------------------------
+
+
+def _server(*measurements: Measurement, engine: str = "postgresql", **changes: Any) -> Profile:
+    settings = {"autovacuum_freeze_max_age": 200.0 * MILLION, "lock_table": 6_400.0}
+    return a_profile(*measurements, engine=engine, server=ServerStatus(**{"settings": settings} | changes))
+
+
+def _aged(millions: int) -> Profile:
+    ages = {"template0": 50, "shop": millions}
+    return _server(counters=tuple(ServerCounter("transaction_age", name, n * MILLION) for name, n in ages.items()))
+
+
+@pytest.mark.parametrize(
+    ("millions", "severity"),
+    [(190, None), (399, None), (400, "note"), (1_700, "note"), (1_720, "warning"), (2_040, "critical")],
+)
+def test_age_of_the_oldest_transaction(millions: int, severity: str | None) -> None:
+    findings = run_rule(rule, _aged(millions)).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    assert all("database shop" in f.message for f in findings)
+
+
+@pytest.mark.parametrize(
+    ("millions", "a_day", "severity"),
+    [(300, 200, None), (1_000, 5, "note"), (1_000, 15, "warning"), (1_000, 100, "critical")],
+)
+def test_days_left_where_nothing_freezes_them(millions: int, a_day: int, severity: str | None) -> None:
+    points = tuple(
+        Point(DAY - timedelta(days=ago), (millions - a_day * ago) * float(MILLION)) for ago in range(20, 0, -1)
+    )
+    past = Timeline(points={("transaction_age", Subject("shop")): points})
+    findings = run_rule(rule, _aged(millions), timeline=past).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+
+
+def test_a_rate_counts_only_once_autovacuum_is_overdue() -> None:
+    """The server was told to let them get old: at 1,100 million it has only begun to freeze."""
+    settings = {"autovacuum_freeze_max_age": 1_000.0 * MILLION}
+    points = tuple(Point(DAY - timedelta(days=ago), (1_100 - 50 * ago) * float(MILLION)) for ago in range(20, 0, -1))
+    past = Timeline(points={("transaction_age", Subject("shop")): points})
+    status = dataclasses.replace(_aged(1_100).server or ServerStatus(), settings=settings)
+    assert _found(dataclasses.replace(_aged(1_100), server=status), timeline=past).severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    ("partitions", "indexes", "severity"),
+    [(900, 2, None), (1_599, 1, "note"), (2_559, 1, "warning"), (1_706, 2, "warning"), (3_039, 1, "critical")],
+)
+def test_locks_of_a_statement_on_all_partitions(partitions: int, indexes: int, severity: str | None) -> None:
+    made = a_measurement(
+        partitioning=Partitioning(("time",), partitions, ()),
+        indexes=tuple(an_index(f"i{n}", "time") for n in range(indexes)),
+    )
+    findings = run_rule(rule, _server(made)).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+
+
+def test_partitions_beyond_what_the_vendor_advises() -> None:
+    made = a_measurement(partitioning=Partitioning(("time",), 1_001, ()))
+    finding = _found(_server(made))
+    assert finding.message == "1,001 partitions, more than the 1,000 that the documentation of postgresql advises."
+    assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    ("name", "used", "severity"),
+    [
+        ("open_files", 499, None),
+        ("open_files", 500, "note"),
+        ("connections", 800, "warning"),
+        ("connections", 950, "critical"),
+    ],
+)
+def test_what_mongodb_has_open(name: str, used: int, severity: str | None) -> None:
+    profile = _server(engine="mongodb", settings={name: 1_000.0}, counters=(ServerCounter(name, "", used),))
+    findings = run_rule(rule, profile).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    if severity == "critical":
+        assert findings[0].message == "950 connections, 95% of the 1,000 that the server allows."

@@ -1,0 +1,391 @@
+"""SRV003."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from typing import Final
+
+from tsaudit import costs
+from tsaudit.harm import severity_of
+from tsaudit.model.change import Change, MakeField
+from tsaudit.model.finding import SERVER, Evidence, Finding, Limit
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import Database, Measurement, MeasureNames, ServerCounter
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.merged_families import merged
+from tsaudit.rules.series_estimate import on_sample
+from tsaudit.rules.tenants import tenants
+from tsaudit.text import listed, many, number, percent, size
+
+_ANOTHER_TABLE: Final = (
+    "Copy the rows to a new table, which takes over the name: nothing else gives the numbers of dropped columns back, "
+    "VACUUM FULL neither. Store what comes and goes as rows, or in a column of type jsonb, instead of as columns."
+)
+_PART: Final = 0.1
+"""Of what is counted: a family of so many names is what makes them many."""
+_FEWEST: Final = 3
+"""Databases that are alike: fewer may be a coincidence."""
+_OVERDUE: Final = 2
+"""From how many times `autovacuum_freeze_max_age` on nothing makes transactions younger again as it should."""
+
+
+@rule(
+    code="SRV003",
+    title="A limit of the server is near",
+    costs={Currency.LIMIT},
+    guidelines=("A7", "D1", "D2", "E3", "G1", "H5", "H6"),
+    follows_from={"NAM005": Reach.MEASUREMENT, "NAM006": Reach.SUBJECT},
+    requires={"measurements"},
+    uses={
+        *("tag_keys", "field_types", "table_status", "series_listing", "indexes", "index_use"),
+        *("measure_names", "measure_name_counts", "partitions", "server_status"),
+    },
+    thresholds=(
+        Threshold("columns", None, "columns", "of a table: time, tags, fields, and those that PostgreSQL has dropped"),
+        Threshold("fields", None, "fields", "of a measurement"),
+        Threshold("tags", None, "tags", "of a measurement"),
+        Threshold("measure_names", None, "measure names", "of a table"),
+        Threshold("indexes", None, "indexes", "of a collection or table"),
+        Threshold("partitions", None, "partitions", "of a table"),
+        Threshold("locks", None, "locks", "of a statement on all partitions of a table and their indexes"),
+        Threshold("measurements", None, "measurements", "measurements, tables, or collections of a database"),
+        Threshold("server_measurements", None, "measurements", "the same of all databases together"),
+        Threshold("databases", None, "databases", "of a server or an account"),
+        Threshold("transactions", None, "transactions", "since the oldest one that is not frozen"),
+        Threshold("open_files", None, "open files", "of the server"),
+        Threshold("connections", None, "connections", "of the server"),
+    ),
+)
+def near_limit(case: Case) -> Iterator[Finding]:
+    """What a server, or its vendor, allows only so many of, and is used for a good part.
+
+    Each number comes from the owner, from the server itself where it reports one, from the plan, or from the vendor's
+    documentation of the product. Reported from half of a limit on, and from four fifths for databases and their tables,
+    or if it is reached soon at the rate of the last weeks. What is over its documented limit proves that this server
+    was given another one. What a vendor only advises is reported beyond that number, as a note.
+
+    Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002). Databases
+    are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
+    reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them.
+
+    ## Why it matters
+
+    At the limit, the next new column, index, table, or measure name is rejected, and with it the rows that have it, or
+    the release of the program that needs it. It happens by itself, often at night, and nothing gives a sign before.
+
+    ## Example
+
+    A table `machine` with one column per sensor, 1,400 in total, of which each machine has 20. A device ID as measure
+    name: after 8,192 devices, the next one cannot be written.
+
+    ## Fix
+
+    It depends on what is counted; the finding says it. Mostly, data have become a schema: store what varies as rows.
+
+    ## References
+
+    - Limits of PostgreSQL: https://www.postgresql.org/docs/current/limits.html
+    - Transaction numbers: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND
+    - The lock table: https://www.postgresql.org/docs/current/runtime-config-locks.html
+    - Limits of SQLite: https://www.sqlite.org/limits.html
+    - Limits of InfluxDB 3: https://docs.influxdata.com/influxdb3/core/admin/databases/
+    - Quotas of Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html
+    - Limits of MongoDB: https://www.mongodb.com/docs/manual/reference/limits/
+    """
+    yield from case.once_for_family(lambda m: _found(case, subject_of(m), _of_measurement(case, m), m))
+    inside = {d.name: [m.name for m in case.measurements if m.database == d.name] for d in case.profile.databases}
+    for database, names in inside.items():
+        at = Subject(database)
+        yield from _found(case, at, [_measurements(case, at, {database: names})])
+    yield from _found(case, Subject(), _of_server(case, inside))
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """What is to be said beside the numbers."""
+
+    fix: str
+    facts: tuple[str, ...]
+    inside: str = ""
+    """After the number."""
+    after: str = ""
+    """At the end of the sentence."""
+    changes: tuple[Change, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    is_avoidable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """How much of one limit is used."""
+
+    name: str
+    count: float
+    advice: Callable[[], _Advice]
+    grows: tuple[str, Subject, float] | None = None
+    """The figure in the history by whose rate it grows, and that figure today; None if it has no history."""
+    names: Sequence[str] = ()
+    """Of what is counted, most of which may be those of one family."""
+    part: float = costs.NOTED
+    """Of the limit, from which on it is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    use: _Use
+    limit: Limit
+    impact: Impact
+    advice: _Advice
+
+    def rank(self, case: Case) -> tuple[int, float]:
+        """How bad it is, the worst last."""
+        return severity_of(self.impact, case.harm).rank if self.advice.is_avoidable else -1, self.impact.share or 0.0
+
+
+def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measurement | None = None) -> Iterator[Finding]:
+    """One finding about the subject: of the limit that is nearest, with the others as evidence."""
+    near = []
+    for use in uses:
+        limit = case.limit(use.name, measurement)
+        if 0 < limit.value < inf:
+            impact = costs.of_limit(case, use.count, limit, per_day=costs.rate(case, *use.grows) if use.grows else 0.0)
+            if _is_near(case, use, impact):
+                near.append(_Near(use, limit, impact, use.advice()))
+    if not near:
+        return
+    first, *others = sorted(near, key=lambda one: one.rank(case), reverse=True)
+    use, advice = first.use, first.advice
+    family = max(case.name_families(use.names), key=lambda one: len(one.members), default=None)
+    if family is not None and len(family.members) < _PART * use.count:
+        family = None
+    named = f"; {number(len(family.members))} are named {family.template}" if family else ""
+    yield Finding(
+        subject=at,
+        impact=first.impact if advice.is_avoidable else None,
+        message=_message(case, first, f"{named}{advice.after}"),
+        fix=advice.fix,
+        changes=advice.changes,
+        observed=use.count,
+        limit=first.limit,
+        unit=first.limit.unit,
+        main_contributor=family.template if family else None,
+        samples=family.members[:3] if family else (),
+        evidence=(
+            *advice.evidence,
+            *(Evidence("also", _message(case, one)) for one in others),
+            Evidence("limit", f"{number(first.limit.value)} {first.limit.unit}: {first.limit.source}"),
+        ),
+        facts=advice.facts,
+    )
+
+
+def _is_near(case: Case, use: _Use, impact: Impact) -> bool:
+    assert impact.whole is not None
+    if impact.is_enforced is False:
+        return use.count > impact.whole
+    soon = impact.days_left is not None and impact.days_left <= case.harm.warning_days
+    return soon or use.count >= use.part * impact.whole
+
+
+def _message(case: Case, one: _Near, after: str = "") -> str:
+    words, limit = case.engine.words, one.limit
+    own = {"tags": words.tag, "measurements": words.measurement, "databases": words.database}.get(limit.unit)
+    counted = many(one.use.count, own) if own else f"{number(one.use.count)} {limit.unit}"
+    product = f"{case.profile.engine} {case.profile.edition}".strip()
+    share, whose = percent(one.use.count / limit.value), f"{number(limit.value)} that {product} allows"
+    if limit.origin == SERVER:
+        whose = f"{number(limit.value)} that the server allows"
+    elif not limit.origin.startswith("engine "):
+        whose = f"limit of {number(limit.value)}"
+    elif any(declared.name == limit.name and declared.is_enforced is False for declared in case.engine.limits):
+        share, whose = "more", f"{number(limit.value)} that the documentation of {product} advises"
+    used = f"{share} {'than' if share == 'more' else 'of'} the {whose}"
+    return f"{counted}{one.advice.inside}, {used}{after}."
+
+
+def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
+    at, tags, fields = subject_of(measurement), len(measurement.tags), len(measurement.fields)
+    used = measurement.status.figures.get("columns_used", 0) if measurement.status else 0
+    gone, added = max(round(used) - len(measurement.columns), 0), ("fields", at, fields)
+    keys = [field.key for field in measurement.fields]
+    yield _Use("columns", len(measurement.columns) + gone, lambda: _columns(case, measurement, gone), added, keys)
+    yield _Use("fields", fields, lambda: _columns(case, measurement), added, keys)
+    if not case.engine.has_labels_as_key(measurement):
+        yield _Use("tags", tags, lambda: _tags(case, measurement), ("tags", at, tags))
+    if (names := measurement.measure_names) is not None:
+        count = names.count.value
+        yield _Use(
+            "measure_names",
+            count,
+            lambda: _measure_names(measurement, names),
+            ("measure_names", at, count),
+            [name.name for name in names.names],
+        )
+    if (indexes := measurement.indexes) is not None:
+        yield _Use("indexes", len(indexes), lambda: _indexes(measurement), names=[index.name for index in indexes])
+    if measurement.partitioning is not None:
+        partitions, of_each = measurement.partitioning.count, 1 + len(measurement.indexes or ())
+        longer = "Let each partition span more: a longer period, or fewer remainders of the hash. Drop old ones."
+        yield _Use("partitions", partitions, lambda: _Advice(longer, ("partitions",)))
+        yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, longer))
+
+
+def _columns(case: Case, measurement: Measurement, gone: int = 0) -> _Advice:
+    split = (
+        f"Split {measurement.name} by what is written and read together, each part with the time and the same "
+        f"{case.engine.words.tag}s. Which fields these are, only those who write and read them know."
+    )
+    return _Advice(
+        _ANOTHER_TABLE if gone > len(measurement.columns) else split,
+        ("tag_keys", "field_types", "table_status"),
+        f", {number(gone)} of them dropped" if gone else "",
+        evidence=_columns_evidence(measurement),
+    )
+
+
+def _columns_evidence(measurement: Measurement) -> tuple[Evidence, ...]:
+    return (
+        Evidence("tags", f"{number(len(measurement.tags))}: {listed([tag.key for tag in measurement.tags], 30)}"),
+        Evidence("fields", number(len(measurement.fields))),
+    )
+
+
+def _tags(case: Case, measurement: Measurement) -> _Advice:
+    """With the tags that are enough to identify all series, if the tag sets were listed."""
+    sets, at = measurement.tag_sets, subject_of(measurement)
+    keep = sets.minimal_key if sets else ()
+    drop = [tag.key for tag in measurement.tags if tag.key not in keep] if keep else []
+    what = f"Keep as {case.engine.words.tag}s what queries filter and group by"
+    if sets is None or not drop:
+        facts, evidence = ("tag_keys", "field_types"), _columns_evidence(measurement)
+        return _Advice(f"{what}, and write the others as fields.", facts, evidence=evidence)
+    return _Advice(
+        f"{what}: {listed(keep, 10)} tell all series apart.",
+        ("tag_keys", "field_types", "series_listing"),
+        after=f"; {listed(keep, 4)} alone identif{'y' if len(keep) > 1 else 'ies'} its series{on_sample(sets)}",
+        changes=tuple(MakeField(at, tag, tags_kept=keep) for tag in drop),
+        evidence=(*_columns_evidence(measurement), Evidence("enough to identify all series", listed(keep, 30))),
+    )
+
+
+def _measure_names(measurement: Measurement, found: MeasureNames) -> _Advice:
+    rows, counts = measurement.rows.value if measurement.rows else 0, [name.rows for name in found.names if name.rows]
+    idle, shown = sum(name.rows == 0 for name in found.names), []
+    if rows and counts:
+        most = f"{found.names[0].name}: {percent(counts[0] / rows)} of {many(rows, 'row')}"
+        shown = [
+            Evidence("name with most rows", most),
+            Evidence("ten names with most rows", f"{percent(sum(counts[:10]) / rows)} of the rows"),
+            *([Evidence("names without a row in the window", number(idle))] if idle else []),
+        ]
+    return _Advice(
+        "Use measure names for the few kinds of records there are. Write what varies as dimensions, or as measures of "
+        "one multi-measure record. A name goes only with its last record: write to a new table, and let "
+        f"{measurement.name} expire.",
+        ("measure_names", "measure_name_counts"),
+        evidence=(Evidence("such as", listed([name.name for name in found.names], 6)), *shown),
+    )
+
+
+def _indexes(measurement: Measurement) -> _Advice:
+    indexes = measurement.indexes or ()
+    unused = [index.name for index in indexes if index.scans == 0 and not index.constraint]
+    held = [index.size_bytes for index in indexes if index.size_bytes is not None]
+    return _Advice(
+        "Drop those that no query uses. Serve fields that are chosen at run time with one wildcard index, or with one "
+        "index on an array of names and values.",
+        ("indexes", "index_use"),
+        evidence=(
+            *([Evidence("not used since the server's start", listed(unused, 20))] if unused else []),
+            *([Evidence("bytes of all", size(sum(held)))] if held else []),
+        ),
+    )
+
+
+def _locks(partitions: int, of_each: int, longer: str) -> _Advice:
+    return _Advice(
+        f"{longer} Or raise max_locks_per_transaction, which takes a restart.",
+        ("server_status", "partitions", "indexes"),
+        f" for a statement on all {number(partitions)} partitions",
+        evidence=(Evidence("locks for each partition", f"1, and {many(of_each - 1, 'index')}"),),
+    )
+
+
+def _measurements(case: Case, at: Subject, inside: Mapping[str, Sequence[str]]) -> _Use:
+    """Those of one database, or of all: with the largest family of names, which could be one measurement."""
+    names = [one for found in inside.values() for one in found]
+
+    def advice() -> _Advice:
+        each = [(database, family) for database, found in inside.items() for family in case.name_families(found)]
+        largest = max(each, key=lambda one: len(one[1].members), default=None)
+        changes = (merged(*largest),) if largest and not case.engine.keeps_documents else ()
+        by_size = sorted(inside.items(), key=lambda one: (-len(one[1]), one[0])) if len(inside) > 1 else []
+        word = case.engine.words.measurement
+        alone = "Look for things that should be rows of one measurement, and drop what is no longer written."
+        return _Advice(
+            "" if changes else alone,
+            ("measurements",),
+            f" in {many(len(inside), 'database')}" if by_size else "",
+            changes=changes,
+            evidence=tuple(Evidence(f"in {one}", many(len(found), word)) for one, found in by_size[:10]),
+        )
+
+    name, grows = "measurements" if at.database else "server_measurements", ("measurements", at, len(names))
+    return _Use(name, len(names), advice, grows, names, case.harm.limit_warning)
+
+
+def _of_server(case: Case, inside: Mapping[str, Sequence[str]]) -> Iterator[_Use]:
+    yield _measurements(case, Subject(), inside)
+    databases = case.profile.wholes
+    yield _Use("databases", len(databases), lambda: _databases(case, databases), part=case.harm.limit_warning)
+    status = case.profile.server
+    if status is None:
+        return
+    if ages := [one for one in status.counters if one.name == "transaction_age"]:
+        yield _transactions(ages, status.settings.get("autovacuum_freeze_max_age", inf))
+    for name, fix in _OPEN.items():
+        now = status.counted(name, "")
+        if now is not None:
+            yield _Use(name, now, partial(_Advice, fix, ("server_status",)))
+
+
+_OPEN: Final = {
+    "open_files": "Raise the limit of the process (LimitNOFILE), and merge collections of one kind.",
+    "connections": "Let programs share a pool of connections, or raise maxIncomingConnections.",
+}
+"""What the server has open, by the name of its counter."""
+
+
+def _databases(case: Case, databases: Sequence[Database]) -> _Advice:
+    alike, word = next(tenants(case.profile, _FEWEST), None), case.engine.words.database
+    return _Advice(
+        "Keep together what needs no retention and no rights of its own; delete databases that nobody uses.",
+        ("databases", "measurements"),
+        after=f"; {number(len(alike.databases))} of them, named {alike.template}, contain the same" if alike else "",
+        evidence=(Evidence(f"{word}s", listed([one.name for one in databases])),),
+        is_avoidable=alike is not None,
+    )
+
+
+def _transactions(ages: Sequence[ServerCounter], freezes_at: float) -> _Use:
+    oldest = max(ages, key=lambda one: one.value)
+    overdue = oldest.value >= _OVERDUE * freezes_at
+    fix = (
+        "End what keeps the oldest one: transactions open for long (pg_stat_activity), prepared ones "
+        "(pg_prepared_xacts), replication slots (pg_replication_slots). Then run VACUUM (FREEZE) in that database, "
+        "first on the tables with the greatest age(relfrozenxid)."
+    )
+    evidence = tuple(Evidence(one.database, many(one.value, "transaction")) for one in ages)
+    inside = f" since the oldest one in database {oldest.database}"
+    return _Use(
+        "transactions",
+        oldest.value,
+        lambda: _Advice(fix, ("server_status",), inside, evidence=evidence),
+        # Up to then it falls again each time that autovacuum has been everywhere.
+        ("transaction_age", Subject(oldest.database), oldest.value) if overdue else None,
+        part=0.0 if overdue else costs.NOTED,
+    )
