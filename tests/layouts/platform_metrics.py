@@ -225,7 +225,7 @@ LAYOUTS: Final = (
         dirty=_loki_dirty,
         clean=_loki_clean,
         wanted=(
-            Wanted("TAG002|STO005", "loki_logs.pod_uid", "a new id for each line in the key"),
+            Wanted("TAG002", "loki_logs.pod_uid", "a new id for each line in the key"),
             Wanted("STO009", "loki_logs", "lines are compared with each other for nothing"),
         ),
     ),

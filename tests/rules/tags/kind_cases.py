@@ -6,7 +6,8 @@ import math
 from typing import Final
 
 from tests.builders import NOW
-from tests.databases import Dataset, Row, Table, times
+from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.engines.greptimedb.cases import IDS, LINES
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, table
 from tsaudit.model.subject import Subject
@@ -14,6 +15,7 @@ from tsaudit.rules.tags.unbounded_tag import unbounded_tag
 
 RECORDED: Final = "influxdb2"
 """Its answers are recorded, to the first two cases only."""
+ON_GREPTIMEDB: Final = frozenset({"greptimedb"})
 ON_TIMESTREAM: Final = frozenset({"timestream"})
 SENSORS = ("kitchen", "hall", "cellar")
 
@@ -41,6 +43,20 @@ LATENCY = [{"host": f"web-{h}", "upto": str(bound / 10)} for h in range(3) for b
 
 
 VEHICLES = [{"vehicle": f"car-{i:03}", "latitude": f"{48 + i / 7:.4f}"} for i in range(20)]
+
+
+def _logs(tag: str, values: tuple[str, ...]) -> Dataset:
+    rows = [Row(t, {tag: values[i % len(values)]}, {"message": LINES[i]}) for i, t in enumerate(times(200))]
+    append_only = Greptime(options={"append_mode": "true"})
+    return dataset(Table("logs", (tag,), {"message": "string"}, rows, key=("time", tag), greptime=append_only))
+
+
+def _levels(type_: str, values: tuple[str, ...]) -> Dataset:
+    rows = [Row(t, {"sensor": "s1", "level": values[i % len(values)]}, {"ok": 1}) for i, t in enumerate(times(20))]
+    settings = Greptime(tag_types={"level": type_} if type_ else {})
+    return dataset(
+        Table("tanks", ("sensor", "level"), {"ok": "integer"}, rows, key=("time", "sensor", "level"), greptime=settings)
+    )
 
 
 OF_KINDS = (
@@ -80,5 +96,20 @@ OF_KINDS = (
         subject=Subject("", "requests", "sent"),
         main_contributor="sent",
         engines=ON_TIMESTREAM,
+    ),
+    Case(
+        breaks=_logs("request_id", IDS[:200]),
+        keeps=_logs("application", ("shop", "search", "billing")),
+        subject=Subject("", "logs", "request_id"),
+        main_contributor="request_id",
+        engines=ON_GREPTIMEDB,
+        limits={"unbounded-tag.max_values": 100},
+    ),
+    Case(
+        _levels("float", ("1.5", "2.5")),
+        _levels("integer", ("1", "2")),
+        Subject("", "tanks", "level"),
+        main_contributor="level",
+        engines=ON_GREPTIMEDB,
     ),
 )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import a_measurement, a_profile, a_source, a_tag
-from tests.engines.greptimedb.cases import a_table
+from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
+from tests.engines.greptimedb.cases import a_table, findings, steps
 from tests.rules.cases import run_rule, text_of, with_steps
 from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
@@ -58,13 +59,9 @@ def test_listing_suffices_when_the_rows_show_no_change() -> None:
 
 
 def test_type_of_the_field_when_it_is_greptimedb() -> None:
-    readings = a_table(
-        tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),), data_type="double")),
-        key=("sensor", "level"),
-    )
-    assert not run_rule(rule, a_profile(readings, engine="greptimedb")).findings
-    text = dataclasses.replace(readings, tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),))))
-    assert '"level" DOUBLE' in text_of(StepKind.SCHEMA, rule, a_profile(text, engine="greptimedb"))
+    tags = (a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),)))
+    table = a_table(tags=tags, key=("sensor", "level"))
+    assert '"level" DOUBLE' in text_of(StepKind.SCHEMA, rule, a_profile(table, engine="greptimedb"))
 
 
 def test_silence_when_values_are_few() -> None:
@@ -137,3 +134,42 @@ def test_positions_when_they_are_whole_numbers() -> None:
 def test_silence_when_values_are_words_or_unknown() -> None:
     assert not _typed("host", 64, tuple(f"web-{i}" for i in range(64)))
     assert not _typed("flag", 2, ("true", "false"))
+
+
+def _keyed(data_type: str, sample: tuple[str, ...] = ("1", "2"), values: int = 2, days: int = 30) -> Measurement:
+    tags = (a_tag("level", values, sample, data_type=data_type), a_tag("sensor", 3))
+    return a_table(
+        tags=tags,
+        key=("sensor", "level"),
+        options={},
+        series=3 * values,
+        first_time=NOW - timedelta(days=days),
+    )
+
+
+@pytest.mark.parametrize("data_type", ["double", "float", "timestamp(3)", "timestamp(9)"])
+def test_finding_when_the_type_is_measured(data_type: str) -> None:
+    (finding,) = findings(rule, _keyed(data_type))
+    assert (
+        finding.message
+        == f"Tag level has 2 values of type {data_type}, and tags are meant for short texts and integers."
+    )
+    assert 'PRIMARY KEY ("sensor")' in steps(rule, _keyed(data_type))
+    assert f'"level" {data_type.upper()}' in steps(rule, _keyed(data_type))
+
+
+@pytest.mark.parametrize(
+    ("values", "days", "expected"),
+    [(1_001, 30_000, Severity.WARNING), (900, 30_000, Severity.NOTE), (301, 30, Severity.WARNING)],
+)
+def test_cost_is_the_series_that_would_be_gone(values: int, days: int, expected: Severity) -> None:
+    (finding,) = findings(rule, _keyed("double", values=values, days=days))
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.SERIES
+    assert (finding.impact.now, finding.impact.whole) == (values - 1, 3 * values)
+    assert finding.severity is expected
+
+
+@pytest.mark.parametrize("data_type", ["string", "bigint", "bigint unsigned", "int", "boolean", "date"])
+def test_silence_when_the_type_names(data_type: str) -> None:
+    assert not findings(rule, _keyed(data_type))

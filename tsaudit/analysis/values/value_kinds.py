@@ -56,8 +56,11 @@ _NAMES_A_PART: Final = re.compile(
 """Names of numbers with a fraction that are not measured: versions and histogram bounds."""
 _POSITION: Final = re.compile(r"(^|_)(lat|latitude|lon|lng|long|longitude|altitude|elevation)($|_)", re.IGNORECASE)
 _TYPES: Final = {"integer": "whole numbers", "float": "numbers", "time": "times"}
+_UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IGNORECASE)
 _FEWEST_TYPED: Final = 4
 """With fewer, the format may be a coincidence."""
+_FEWEST_DECLARED: Final = 2
+"""Of a type that measured values have; one adds no series."""
 _CHANGING: Final = 0.5
 """Share of the sources: a whole number that stays the same for most of them is that of a store, room, or line."""
 _LATE: Final = 0.01
@@ -85,13 +88,17 @@ class ValueKind:
     """Type of the field that takes them, as in `MakeField`."""
 
 
-def kind_of(measurement: Measurement, tag: Tag, *, beside_types: bool = False) -> ValueKind:
+def kind_of(measurement: Measurement, tag: Tag, *, has_types: bool = False, beside_types: bool = False) -> ValueKind:
     """What the sampled values are; the most specific kind that fits.
 
+    `has_types`: tags have types, and are meant for short texts and integers.
     `beside_types`: tags are text in an engine that has types for other columns of the same row: then numbers, times,
     and positions are not for tags, whether they vary or not.
     """
     shape = shapes.classify(tag.sample)
+    if has_types and _UNSUITABLE.match(tag.data_type):
+        words = f" of type {tag.data_type}, and tags are meant for short texts and integers"
+        return ValueKind(shape.kind, words, fewest=_FEWEST_DECLARED, again="readings")
     return (
         _readings(measurement, tag, shape.kind)
         or (_typed(tag, shape.kind) if beside_types else None)

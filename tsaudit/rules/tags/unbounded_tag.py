@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
-from tsaudit.analysis.columns.types import is_integer, is_text
+from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.guidelines import matters
 from tsaudit.model.finding import Evidence, Finding, Limit
@@ -42,7 +42,7 @@ _KEEP_COMING: Final = 0.5
     code="TAG002",
     title="A tag has unbounded values",
     costs={Currency.SERIES, Currency.LIMIT, Currency.MONEY, Currency.ANSWERS},
-    guidelines=("A5", "A6", "C2", "C4", "E4", "G5"),
+    guidelines=("A5", "A6", "C2", "C4", "C5", "E2", "E4", "G5"),
     follows_from={"SRV001": Reach.SUBJECT},
     requires={"tag_values"},
     uses={"row_count", "null_counts", "server_status", "series_listing", "tag_changes"},
@@ -82,6 +82,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     - In Timestream, where dimensions are text and measures have types: 4 numbers with a fraction, times, or positions,
       and 30 whole numbers that vary for at least half of the sources and are not called like IDs, codes, or ports.
       Where these were measured, they give wrong answers; the others are notes.
+    - In GreptimeDB, columns of the primary key that are floating-point numbers or times by their type.
     - What the values are, by a sample: 20 log messages, statements, documents, times, or texts that contain times or
       UUIDs (100 if less than 80% of the values read like text); 1,000 URLs; more than `max_values` IDs, which may be
       part of the values: names of pods, paths with a request ID. IDs are provisional until there is a week of listings.
@@ -106,7 +107,8 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
 
     Every new value creates a series, which is written once and stays in the index. The number of series then grows with
     traffic, not with the number of monitored things. This is the first of the classic causes of runaway cardinality. In
-    Timestream, a series costs nothing, but each record is charged for the bytes of the value. Numbers in tags are text:
+    Timestream, a series costs nothing, but each record is charged for the bytes of the value. In
+    GreptimeDB, each value of the key takes memory. Numbers in tags are text:
     they cannot be averaged or compared by size: `'9' > '10'`.
 
     ## Example
@@ -133,12 +135,12 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     """
     from tsaudit.analysis.values.value_kinds import kind_of
 
-    together, beside_types = _together(case), matters("C4", case.engine.name)
+    together, has_types, beside_types = _together(case), case.engine.checks_key_types, matters("C4", case.engine.name)
     for measurement in case.measurements:
         found: dict[str, _Found] = {}
-        for tag in _evaluated(case, measurement):
+        for tag in (tag for tag in measurement.tags if tag.values is not None):
             here = together[measurement.database, tag.key] if _comes_and_goes(tag) else _summed([tag])
-            kind = kind_of(measurement, tag, beside_types=beside_types)
+            kind = kind_of(measurement, tag, has_types=has_types, beside_types=beside_types)
             if reason := _reason(case, measurement, tag, kind, here):
                 found[tag.key] = _Found(tag, kind, *reason)
         avoidable = [key for key, one in found.items() if _is_avoidable(case, one)]
@@ -156,14 +158,6 @@ class _Found:
     limit: Limit | None
 
 
-def _evaluated(case: Case, measurement: Measurement) -> Iterator[Tag]:
-    for tag in measurement.tags:
-        # The engine's own rule says more of other types.
-        is_own = case.engine.checks_key_types and not (is_text(tag.data_type) or is_integer(tag.data_type))
-        if tag.values is not None and not is_own:
-            yield tag
-
-
 @dataclass(frozen=True, slots=True)
 class _Together:
     """A tag in all measurements of a database: what one writer adds to each of them."""
@@ -179,7 +173,7 @@ def _together(case: Case) -> dict[tuple[str, str], _Together]:
     """By database and tag key."""
     found: dict[tuple[str, str], list[Tag]] = defaultdict(list)
     for measurement in case.measurements:
-        for tag in filter(_comes_and_goes, _evaluated(case, measurement)):
+        for tag in filter(_comes_and_goes, measurement.tags):
             found[measurement.database, tag.key].append(tag)
     return {at: _summed(tags) for at, tags in found.items()}
 
