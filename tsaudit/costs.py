@@ -20,6 +20,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.text import day as written
 
 if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.periods import PeriodFamily
     from tsaudit.model.finding import Limit
     from tsaudit.rule import Case
 
@@ -353,8 +354,8 @@ def of_periods(case: Case, family: CollectionFamily, avoidable: float, *, how: s
     )
 
 
-def periods_a_day(case: Case, family: CollectionFamily) -> float:
-    """How many collections are added to a family each day; 0 if no more are."""
+def periods_a_day(case: Case, family: CollectionFamily | PeriodFamily) -> float:
+    """How many collections, or databases, are added to a family each day; 0 if no more are."""
     first, last = family.members[0], family.members[-1]
     days = (last.end - first.start) / timedelta(days=1)
     ended = case.profile.window.end - last.end > last.end - last.start

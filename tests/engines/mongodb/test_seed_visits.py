@@ -63,7 +63,7 @@ def _of(result: AuditResult, code: str) -> list[Finding]:
 def test_what_the_author_found(before: tuple[Profile, AuditResult, float, Any]) -> None:
     profile, result, taken, _ = before
     assert len(profile.measurements) > 1200
-    families = {f.subject.measurement: f for f in _of(result, "DOC001")}
+    families = {f.subject.measurement: f for f in _of(result, "NAM002")}
     assert {name: f.observed for name, f in families.items()} == {
         "visits_{day}": 1095,
         "visits_{week}": 158,

@@ -31,8 +31,6 @@ LIMITS = {
     # A small database: the limits are as small.
     "high-series-cardinality.max_series": 1_000,
     "missing-index.min_rows": 1_000,
-    "partition-skew.min_rows": 1_000,
-    "partition-skew.min_bytes": 8_192,
     "unbounded-retention.min_bytes": 400_000,
     "growing-storage.max_bytes": 100_000_000,
 }

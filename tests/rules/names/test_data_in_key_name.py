@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import Collection, Dataset, Row, Table, times
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection
+from tests.engines.mongodb.builders import a_collection
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.subject import Subject
@@ -46,11 +46,11 @@ CASES = (
 )
 
 
-def _findings(*names: str, role: str = "field", engine: str = "duckdb", **limits: float) -> tuple[Finding, ...]:
+def _findings(*names: str, role: str = "field", engine: str = "duckdb") -> tuple[Finding, ...]:
     columns = (
         {"fields": tuple(map(a_field, names))} if role == "field" else {"tags": tuple(a_tag(name) for name in names)}
     )
-    return run_rule(rule, a_profile(a_measurement("cpu", **columns), engine=engine), limits).findings
+    return run_rule(rule, a_profile(a_measurement("cpu", **columns), engine=engine)).findings
 
 
 def test_finding_when_read() -> None:
@@ -73,7 +73,6 @@ def test_dates_when_the_row_has_its_time() -> None:
 
 def test_smallest_family_that_counts() -> None:
     assert _findings(*(f"meter{i}" for i in range(10)))
-    assert not _findings(*(f"meter{i}" for i in range(10)), min_names=11)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +99,9 @@ def test_numbered_tags_are_levels_of_a_hierarchy() -> None:
     assert _findings(*(f"slot_{n}" for n in range(12)), role="tag"), "twelve are a list"
 
 
-def _in_documents(*keys: str, **limits: float) -> tuple[Finding, ...]:
+def _in_documents(*keys: str) -> tuple[Finding, ...]:
     games = dataclasses.replace(a_collection("games"), fields=tuple(a_field(key) for key in keys))
-    return run_rule(rule, a_profile(games, engine="mongodb"), limits).findings
+    return run_rule(rule, a_profile(games, engine="mongodb")).findings
 
 
 @pytest.mark.parametrize(
@@ -133,5 +132,4 @@ def test_silence_when_names_in_documents_are_words_or_few() -> None:
     keys = [f"scores.user_{i}" for i in range(8)]
     assert len(_in_documents(*keys)) == 1
     assert _in_documents(*keys[:7]) == ()
-    assert _in_documents(*keys, min_names=9) == ()
     assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

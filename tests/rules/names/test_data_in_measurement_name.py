@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_tag
-from tests.databases import Row, Table, times
+from tests.databases import Collection, Dataset, Row, Table, times
+from tests.engines.mongodb import visits
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, planned, run_rule, table
 from tsaudit.model.change import Merged, MergeMeasurements
@@ -47,6 +48,7 @@ def _weather(name: str, **tags: str) -> Table:
     )
 
 
+FALSE_FRIENDS = [Collection(name, [{"total": 9.5}]) for name in ("order_201210", "order_201305", "sku_20121003")]
 SQL = engines_that(lambda engine: engine.infers_roles)
 CASES = (
     Case(
@@ -83,13 +85,18 @@ CASES = (
         engines=frozenset({"influxdb1", "influxdb3", "greptimedb", "timestream"}),
     ),
     Case(
-        breaks=dataset(*(table(f"cpu_server_{i}", [{"host": "a"}]) for i in range(8))),
+        breaks=visits.visits(24),
+        keeps=Dataset(collections=[*visits.counted(24).collections, *FALSE_FRIENDS]),
+        subject=Subject("", "visits_{day}"),
+        engines=frozenset({"mongodb"}),
+    ),
+    Case(
+        breaks=dataset(*(_weather(f"cpu_server_{i}") for i in range(8))),
         keeps=dataset(
             *(table(name, [{"host": "a"}]) for name in ("cpu", "mem", "disk", "swap", "net", "system", "kernel"))
         ),
         subject=Subject("", "cpu_{host}"),
         engines=SQL,
-        limits={"data-in-measurement-name.max_family": 5},
     ),
 )
 
@@ -112,12 +119,6 @@ def test_silence_when_names_are_plain() -> None:
     assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
-def test_silence_when_families_so_small_are_allowed() -> None:
-    profile = a_profile(*(a_measurement(n) for n in NAMES), engine="influxdb1")
-    assert run_rule(rule, profile, {"min_names": 2}).outcome is Outcome.FAIL
-    assert run_rule(rule, profile, {"min_names": 3}).outcome is Outcome.PASS
-
-
 def test_no_template_when_names_have_no_dots() -> None:
     profile = a_profile(*(a_measurement(f"events_2024_{m:02}") for m in range(1, 7)), engine="influxdb1")
     (finding,) = run_rule(rule, profile).findings
@@ -138,14 +139,10 @@ def test_what_the_name_says_of_a_collection() -> None:
 def test_numbers_that_could_be_dates_are_among_the_others() -> None:
     orders = [a_measurement(f"order_{n}") for n in range(201201, 201230)]
     visits = [a_measurement(f"visits_2024_{m:02}") for m in range(1, 7)]
-    (finding,) = run_rule(rule, a_profile(*orders, *visits, engine="mongodb")).findings
+    finding, periods = run_rule(rule, a_profile(*orders, *visits, engine="mongodb")).findings
+    assert periods.subject == Subject("main", "visits_{month}")
     assert finding.message == "29 collections named order_{n} should be collection order and field part_1."
     assert run_rule(rule, a_profile(a_measurement("order_201210"), engine="mongodb")).outcome is Outcome.PASS
-
-
-def test_silence_on_documents_when_names_differ_in_nothing_but_the_period() -> None:
-    months = [a_measurement(f"events_2024_{m:02}") for m in range(1, 7)]
-    assert run_rule(rule, a_profile(*months, engine="mongodb")).outcome is Outcome.PASS
 
 
 def _named(*names: str) -> Profile:
@@ -161,7 +158,6 @@ def test_measure_names_when_they_differ_in_data() -> None:
     )
     assert finding.fix.startswith("Write the measure name usage instead of cpu.server-0.us-west.usage: what varies as")
     assert run_rule(rule, _named(*names[:2])).outcome is Outcome.PASS
-    assert run_rule(rule, _named(*names), {"min_names": 4}).outcome is Outcome.PASS
 
 
 def test_silence_when_measure_names_are_those_of_quantities_or_hashes() -> None:
@@ -192,7 +188,6 @@ def test_words_of_a_grid_are_data() -> None:
     (change,) = finding.changes
     assert isinstance(change, MergeMeasurements)
     assert change.members[0] == Merged("a_mill_power", (("part_1", "a"), ("part_2", "mill"), ("part_3", "power")))
-    assert run_rule(rule, _tables(MACHINES, "value"), {"min_names": 17}).outcome is Outcome.PASS
 
 
 def test_word_that_varies_is_data_unless_it_may_be_a_quantity() -> None:
@@ -218,12 +213,13 @@ def _mixed(names: list[str]) -> Profile:
 
 
 def test_tables_of_periods_whatever_their_columns_are() -> None:
-    names = [f"events_2024_{month:02}" for month in range(1, 13)]
-    (finding,) = run_rule(rule, _mixed(names), {"max_family": 11}).findings
+    names = [f"events_{year}_{month:02}" for year in range(2020, 2025) for month in range(1, 13)]
+    assert run_rule(rule, _mixed(names[:50])).outcome is Outcome.PASS
+    (finding,) = run_rule(rule, _mixed(names)).findings
     assert finding.subject == Subject("main", "events_{date}")
     (change,) = finding.changes
     assert isinstance(change, MergeMeasurements)
-    assert (change.into, len(change.members)) == ("events", 12)
+    assert (change.into, len(change.members)) == ("events", 60)
     assert finding.share == 1.0
 
 
@@ -288,12 +284,11 @@ def test_tables_with_the_same_columns_that_are_no_list(
 
 
 @pytest.mark.parametrize(
-    "names", [[f"{city}_boilers" for city in CITIES[:3]], list(CITIES[:3]), [f"boilers_{n:02}" for n in range(3)]]
+    "names", [[f"{city}_boilers" for city in CITIES], list(CITIES), [f"boilers_{n:02}" for n in range(5)]]
 )
-def test_lists_are_as_short_as_the_limit_says(names: list[str]) -> None:
-    profile = _alike(names, "temperature", "pressure")
-    assert run_rule(rule, profile, {"min_names": 4}).outcome is Outcome.PASS
-    assert run_rule(rule, profile, {"min_names": 3}).findings[0].observed == 3
+def test_few_are_no_list(names: list[str]) -> None:
+    assert run_rule(rule, _alike(names[:4], "temperature", "pressure")).outcome is Outcome.PASS
+    assert run_rule(rule, _alike(names, "temperature", "pressure")).findings[0].observed == 5
 
 
 def test_tables_with_the_same_columns_and_data_in_their_names_are_told_once() -> None:

@@ -15,7 +15,7 @@ from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_so
 from tests.collecting import collected
 from tests.databases import Collection, Dataset
 from tests.engines.greptimedb.cases import a_table
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection
+from tests.engines.mongodb.builders import a_collection
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index

@@ -10,7 +10,7 @@ from typing import Final
 
 from tsaudit.model.profile import Field, Measurement
 
-FEWEST: Final = 8
+_FEWEST: Final = 8
 """Minimum number of names of one kind; fewer may be a fixed set, such as quarters or sizes."""
 _WHOLE: Final = {"{id}": re.compile(r"[0-9a-f]{24}"), "{n}": re.compile(r"\d{1,23}")}
 """Names that consist only of data: an ObjectId as a string, a number."""
@@ -30,7 +30,7 @@ class KeyedFields:
         return tuple(f"{self.above}.{name}" if self.above else name for name in self.names)
 
 
-def keyed_fields(measurement: Measurement, fewest: int = FEWEST) -> Iterator[KeyedFields]:
+def keyed_fields(measurement: Measurement) -> Iterator[KeyedFields]:
     """Those of a collection, outer ones first; none inside of them."""
     from tsaudit.analysis.shapes.name_families import name_families
 
@@ -41,13 +41,13 @@ def keyed_fields(measurement: Measurement, fewest: int = FEWEST) -> Iterator[Key
             below[".".join(parts[:at])].add(part)
     reported: list[str] = []
     for above, names in sorted(below.items(), key=lambda one: (one[0].count("."), one[0])):
-        if len(names) < fewest or _is_in(above, reported):
+        if len(names) < _FEWEST or _is_in(above, reported):
             continue
         whole = {kind: sorted(n for n in names if form.fullmatch(n)) for kind, form in _WHOLE.items()}
         others = sorted(names - {n for kind in whole.values() for n in kind})
         families = [KeyedFields(above, f.template, f.members) for f in name_families(others)]
         for found in [*families, *(KeyedFields(above, kind, tuple(members)) for kind, members in whole.items())]:
-            if len(found.names) >= fewest:
+            if len(found.names) >= _FEWEST:
                 reported += found.paths
                 yield found
 

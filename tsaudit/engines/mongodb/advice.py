@@ -15,7 +15,6 @@ from tsaudit.engines.mongodb.kinds import (
     KeepCounts,
     LongerSpan,
     MakeTimeSeries,
-    OneCollection,
     UseAsId,
     Validate,
 )
@@ -44,7 +43,6 @@ _MOST_QUERIES: Final = 3
 _MOST_COMMANDS: Final = 6
 _MOST_EXAMPLES: Final = 12
 _ONE_DAY: Final = timedelta(days=1)
-_PERIODS_KEPT: Final = timedelta(days=400)
 _BSON_TYPES: Final = {"integer": "long", "float": "double", "boolean": "bool", "time": "date"}
 
 
@@ -75,7 +73,6 @@ class MongoAdvice(Advice):
             MakeTag,
             MakeTimeSeries,
             MergeMeasurements,
-            OneCollection,
             SetRetention,
             SplitColumn,
             SplitMeasurement,
@@ -129,7 +126,7 @@ class MongoAdvice(Advice):
             said = "Look at the oldest document after one day: the server deletes expired ones about once a minute."
         elif Validate in kinds:
             said = "Read the log for a week: it names each write that does not fit. Then set validationAction to error."
-        elif kinds & {MergeMeasurements, OneCollection, KeepCounts}:
+        elif kinds & {MergeMeasurements, KeepCounts}:
             said = "Look at the number of collections in the audit of tomorrow, and again in a month: it must not grow."
         else:
             said = "The audit of tomorrow must no longer list the finding for new documents."
@@ -209,8 +206,6 @@ class MongoAdvice(Advice):
             match change:
                 case UseAsId(field=field):
                     yield f"Write {field} as the document's _id, and query by _id instead of {field}."
-                case OneCollection(into=into):
-                    yield f"Write the documents of all periods to {into}, each with its period as a date in a field."
                 case ItemsToDocuments(field=field):
                     yield (
                         f"Write each item of {field} as a document of its own, with the _id of the document it belongs "
@@ -278,15 +273,6 @@ class MongoAdvice(Advice):
                     "Create a time series collection. It has no unique index, and updates documents only by their "
                     "source. The metaField cannot be changed later.",
                     f"{self._database}.createCollection({text(self._series_name)}, {script({'timeseries': options})})",
-                )
-            case OneCollection(into=into):
-                days = _PERIODS_KEPT // _ONE_DAY
-                database = f"db.getSiblingDB({text(change.at.database)})" if change.at.measurement else "db"
-                expiry = {"expireAfterSeconds": int(_PERIODS_KEPT.total_seconds())}
-                yield _Piece(
-                    f"Index the period. As it is, documents expire {days} days after their period; without the second "
-                    "argument, none does.",
-                    f"{database}.getCollection({text(into)}).createIndex({{ period: 1 }}, {script(expiry)})",
                 )
             case MakeField(tag=name) if self._is_series and name == self._options.get("timeseries.metaField"):
                 yield self._new_series()
@@ -359,11 +345,6 @@ class MongoAdvice(Advice):
                     "what is there, and takes MongoDB 7.0.3 or later.",
                     f"{self._here}.aggregate({script([{'$out': into}])})",
                     "reads and writes all documents",
-                )
-            case OneCollection():
-                yield _Piece(
-                    "Collections of past periods can stay, and be dropped one by one when nobody needs them. To have "
-                    "all in one, each would have to be copied with its period."
                 )
             case MergeMeasurements(into=into, members=members):
                 yield _Piece(

@@ -33,13 +33,6 @@ class KeepCounts(Change):
 
 
 @dataclass(frozen=True, slots=True)
-class OneCollection(Change):
-    """Keep the documents of all periods in one collection, each with its period."""
-
-    into: str
-
-
-@dataclass(frozen=True, slots=True)
 class ItemsToDocuments(Change):
     """Turn the items of an array into documents."""
 

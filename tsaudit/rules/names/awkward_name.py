@@ -31,20 +31,16 @@ _MOST_APART: Final = 3
     follows_from={"NAM005": Reach.MEASUREMENT},
     requires={"measurements", "tag_keys", "field_types"},
     uses={"options"},
-    thresholds=(
-        Threshold("max_length", 64, "characters", "our default: still fits a legend or a column heading"),
-        Threshold("max_parts", 8, "parts", "our default: more parts describe values, not a thing"),
-    ),
+    thresholds=(Threshold("max_length", 64, "characters", "our default: still fits a legend or a column heading"),),
 )
 def awkward_name(case: Case) -> Iterator[Finding]:
-    """Names that need quotes in queries, or have more than `max_length` characters or `max_parts` parts.
+    """Names that need quotes in queries, or have more than `max_length` characters.
 
     Quotes are needed for reserved words, and for characters other than ASCII letters, digits, and underscores. Words
-    that the engine accepts as names, such as `time` and `value`, are not reported. Separators, changes of case, and
-    digits separate the parts of a name. All such names of a measurement are one finding; if more than three
-    measurements of a database have some, these are one finding, too. Names of measurements that
-    data-in-measurement-name reports are left out, and so are tables whose columns GreptimeDB creates from protocol
-    names, for traces and metrics.
+    that the engine accepts as names, such as `time` and `value`, are not reported. All such names of a measurement are
+    one finding; if more than three measurements of a database have some, these are one finding, too. Names of
+    measurements that data-in-measurement-name reports are left out, and so are tables whose columns GreptimeDB creates
+    from protocol names, for traces and metrics.
 
     Many collectors have such names by design, such as Telegraf's `name` and `user` and OpenTelemetry's `service.name`.
     They cost nothing but quotes and patience, so the finding is always a note.
@@ -134,10 +130,7 @@ def _needs_quotes(case: Case, name: str) -> str:
 
 def _is_long(case: Case, name: str) -> str:
     """How long the name is; empty if it is short enough."""
-    if len(name) > case.limit("max_length").value:
-        return f"{number(len(name))} characters"
-    parts = len(re.findall(r"[A-Z]*[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+", name))
-    return many(parts, "part") if parts > case.limit("max_parts").value else ""
+    return f"{number(len(name))} characters" if len(name) > case.limit("max_length").value else ""
 
 
 def _needs_escape(name: str) -> bool:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.shapes.keyed_fields import FEWEST, KeyedFields, keyed_fields
+from tsaudit.analysis.shapes.keyed_fields import KeyedFields, keyed_fields
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.shapes import NameFamily
+
+_LEVELS: Final = 10
+"""Up to nine tags whose names differ in a number may be levels of a hierarchy; more are a list."""
 
 
 @rule(
@@ -22,30 +25,15 @@ if TYPE_CHECKING:
     guidelines=("B4",),
     requires={"field_types"},
     uses={"tag_keys", "documents"},
-    thresholds=(
-        Threshold(
-            "min_names",
-            2,
-            "names",
-            "our default: one name is not a pattern",
-            {"mongodb": (FEWEST, "our default: fewer may be a fixed set, such as quarters or sizes")},
-        ),
-        Threshold(
-            "min_numbered_tags",
-            10,
-            "tags whose names differ in a number",
-            "our default: up to nine may be levels of a hierarchy; more are a list",
-        ),
-    ),
 )
 def data_in_key_name(case: Case) -> Iterator[Finding]:
     """Tags or fields of a measurement whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
-    slashes, colons, or blanks. Fewer than `min_numbered_tags` tags whose names differ only in a number are levels of a
-    hierarchy, and no finding. In documents, at least `min_names` dates, IDs, or numbers side by side count, at any
-    depth. It is always a note: names cost nothing until they reach a limit on columns, which near-limit reports,
-    and names and values in an array take no less space.
+    slashes, colons, or blanks. Fewer than ten tags whose names differ only in a number are levels of a hierarchy, and
+    no finding. In documents, at least eight dates, IDs, or numbers side by side count, at any depth. It is always a
+    note: names cost nothing until they reach a limit on columns, which near-limit reports, and names and values in an
+    array take no less space.
 
     ## Why it matters
 
@@ -73,7 +61,7 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
       https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
     """
     if case.engine.keeps_documents:
-        yield from case.once_for_family(lambda measurement: _in_documents(case, measurement))
+        yield from case.once_for_family(_in_documents)
         return
     from tsaudit.analysis.tables import grids
 
@@ -86,17 +74,16 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
             rest = set(names) - {name for family in families for name in family.members}
             for family in (*families, *(grid.family for grid in grids.grids(rest, strong_only=True))):
                 count, numbered = len(family.members), _is_numbered(family)
-                if numbered and role == "tag" and count < case.limit("min_numbered_tags", measurement).value:
-                    continue  # the levels of a hierarchy, of which every row has one each
-                if count >= case.limit("min_names", measurement).value:
-                    yield _finding(case, measurement, role, family)
+                # The levels of a hierarchy are no data: every row has one each.
+                if count > 1 and not (numbered and role == "tag" and count < _LEVELS):
+                    yield _finding(measurement, role, family)
 
 
 def _is_numbered(family: NameFamily) -> bool:
     return family.template.count("{") == family.template.count("{n}")
 
 
-def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily) -> Finding:
+def _finding(measurement: Measurement, role: str, family: NameFamily) -> Finding:
     tags = {part.name: part.example for part in family.tags}
     what = f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}" if tags else "the row's own timestamp"
     count = len(family.members)
@@ -107,7 +94,6 @@ def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily
         f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "
         "read it and write it again, without columns that have no value.",
         observed=count,
-        limit=case.limit("min_names", measurement),
         unit="names",
         samples=family.members[:3],
         evidence=(
@@ -118,13 +104,13 @@ def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily
     )
 
 
-def _in_documents(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _in_documents(measurement: Measurement) -> Iterator[Finding]:
     if measurement.documents is not None:
-        for found in keyed_fields(measurement, round(case.limit("min_names", measurement).value)):
-            yield _of_documents(case, measurement, found)
+        for found in keyed_fields(measurement):
+            yield _of_documents(measurement, found)
 
 
-def _of_documents(case: Case, measurement: Measurement, found: KeyedFields) -> Finding:
+def _of_documents(measurement: Measurement, found: KeyedFields) -> Finding:
     assert measurement.documents is not None
     path, count = f"{found.above}.{found.template}".lstrip("."), len(found.names)
     name = found.above or "values"
@@ -134,7 +120,6 @@ def _of_documents(case: Case, measurement: Measurement, found: KeyedFields) -> F
         fix=f'Write an array {name} of names and values, {{ k: "{found.names[0]}", v: ... }} for each, with one index '
         f"on {name}.k and {name}.v. Stored documents can stay as they are, if readers know both forms.",
         observed=count,
-        limit=case.limit("min_names", measurement),
         unit="names",
         main_contributor=path,
         samples=found.names[:3],

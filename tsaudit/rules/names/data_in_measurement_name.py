@@ -8,14 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
-from tsaudit.model.change import MergeMeasurements
+from tsaudit.analysis.significance import A_LIST
+from tsaudit.analysis.tables.collection_families import CollectionFamily, collection_families, total
+from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.rules.merged_families import families_of_one_schema, grids_of, merged, merged_grid, with_quantity
-from tsaudit.text import listed, many, number, percent
+from tsaudit.text import day, listed, many, number, percent, size
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.shapes import NameFamily
@@ -24,31 +26,22 @@ _FEWEST = 3
 """Fewest measure names that count as differing only in data: two may be two separate things."""
 
 _LARGE: Final = 50
-"""Names of a family from which on it is compared with others: many small ones are not what fills the memory."""
+"""Names of a family from which on it is a list of things you run, whatever the columns of its tables are, and is
+compared with others: many small ones are not what fills the memory.
+"""
 _SAME: Final = 0.5
 """Of the data in the names of a large family that another one must contain as well."""
-
-_A_LIST: Final = (5, "our default: four tables with the same columns may be separate things; five are a list")
 
 
 @rule(
     code="NAM002",
     title="Names of measurements contain data",
     costs={Currency.FAMILY, Currency.BYTES},
-    guidelines=("A7", "B2", "H1"),
+    guidelines=("A4", "A7", "B2", "H1"),
     follows_from={"NAM006": Reach.SUBJECT},
     requires={"measurements", "field_types"},
-    uses={"measure_names"},
-    thresholds=(
-        Threshold(
-            "min_names",
-            1,
-            "names",
-            "our default: raise it to ignore small families",
-            {"duckdb": _A_LIST, "postgresql": _A_LIST, "sqlite": _A_LIST},
-        ),
-        Threshold("max_family", 50, "tables", "our default: a list of things you run, not of things you measure"),
-    ),
+    # Bytes are shown if another rule had them measured; the verdict does not depend on them.
+    uses={"measure_names", "documents"},
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
@@ -58,21 +51,24 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     combine nearly all words of two lists, such as rooms and quantities, if at least twelve things have the same
     quantities, or if five differ in one word only and have several numbers each, such as a table per customer or
     continent. On Timestream, the measure names of a table are checked too, from three of a kind. Periods in names are
-    included, except for collections of documents, which collection-per-period covers in more detail.
+    included. Collections of documents, and databases of them, are of periods only if several differ in nothing but the
+    period, and cover most of the time from the first to the last: `order_201210` alone is not a period.
 
-    In SQL databases, at least `min_names` tables of series or events are reported if they have the same columns, and
+    In SQL databases, at least five tables of series or events are reported if they have the same columns, and
     names that differ only in a period, or several measured values and names that differ only in data or in one word,
-    such as a table per site. Tables of the same readings at several resolutions are not. More than `max_family` tables
+    such as a table per site. Tables of the same readings at several resolutions are not. More than 50 tables
     are reported whatever their columns are. A family costs memory on InfluxDB 1 and 2, open files on MongoDB, and space
     for each table and its indexes in SQL databases. Families that contain the same data count together, and with the
     names that are added until the horizon at the rate since the audit before; before there is one, at the rate at which
-    the first rows of the tables, or documents of the collections, were written.
+    the first rows of the tables, or documents of the collections, were written. Of collections of periods, as many are
+    added as periods pass.
 
     ## Why it matters
 
     Data in a name is not indexed: to select one region or group by host, queries need regular expressions. Every host
     creates a new measurement, so their number keeps growing, and every schema change has to be repeated in all of them.
-    One question needs many queries. It often happens to people who are used to a key-value store.
+    In MongoDB, each collection and each of its indexes is a file, which takes memory and time at every checkpoint. One
+    question needs many queries. It often happens to people who are used to a key-value store.
 
     ## Example
 
@@ -88,12 +84,15 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     - Data in names:
       https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/#dont-encode-data-in-measurement-names
     - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Too many collections, MongoDB:
+      https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/
+    - TTL indexes: https://www.mongodb.com/docs/manual/core/index-ttl/
     - Graphite templates: https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
     """
-    of = _of_tables if case.engine.infers_roles else _of_names
+    of, fewest = (_of_tables, A_LIST) if case.engine.infers_roles else (_of_names, 1)
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
-        found = [one for one in of(case, database.name, inside) if len(one[0].members) >= case.limit("min_names").value]
+        found = [one for one in of(case, database.name, inside) if len(one[0].members) >= fewest]
         for (family, change), together in zip(found, _together([change for _, change in found]), strict=True):
             impact = costs.of_family(case, database.name, together)
             yield replace(_finding(case, database.name, family, change, len(inside)), impact=impact)
@@ -101,8 +100,12 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
         largest = max(case.name_families(names), key=lambda family: len(family.members), default=None)
-        if largest and len(largest.members) >= max(case.limit("min_names").value, _FEWEST):
-            yield _of_measure_names(case, measurement, largest)
+        if largest and len(largest.members) >= _FEWEST:
+            yield _of_measure_names(measurement, largest)
+    if case.engine.keeps_documents:
+        families = collection_families(case.profile)
+        yield from (_of_periods(case, family, families) for family in families)
+        yield from _databases(case)
 
 
 _Families = Iterator[tuple["NameFamily", MergeMeasurements]]
@@ -135,11 +138,11 @@ def _of_names(case: Case, database: str, inside: Mapping[str, Measurement]) -> _
 
 def _of_tables(case: Case, database: str, inside: Mapping[str, Measurement]) -> _Families:
     """Large families whatever their columns are, then those of one schema."""
-    large = [f for f in case.name_families(inside) if len(f.members) > case.limit("max_family").value]
+    large = [f for f in case.name_families(inside) if len(f.members) > _LARGE]
     for family in sorted(large, key=lambda family: -len(family.members)):
         yield family, merged(database, family)
     taken = {name for family in large for name in family.members}
-    for family, change in families_of_one_schema(case, database, int(case.limit("min_names").value)):
+    for family, change in families_of_one_schema(case, database, A_LIST):
         if taken.isdisjoint(family.members):
             yield family, change
 
@@ -153,7 +156,7 @@ def _in_periods(case: Case, names: list[str]) -> set[str]:
 def _of_collections(case: Case, names: list[str], families: Sequence[NameFamily]) -> list[NameFamily]:
     """The families that differ in more than a date, including numbers that could be read as dates.
 
-    collection-per-period reports collections of periods; a date in one or two names may also be a number.
+    Those are reported apart; a date in one or two names may also be a number.
     """
     by_period = _in_periods(case, names)
     dated: dict[str, list[str]] = defaultdict(list)
@@ -176,7 +179,6 @@ def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasure
         message=f"{many(count, kind)} named {family.template} should be {listed(proposal)}.",
         changes=(change,),
         observed=count,
-        limit=case.limit("min_names"),
         unit="names",
         share=count / names,
         samples=family.members[:3],
@@ -189,7 +191,7 @@ def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasure
     )
 
 
-def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) -> Finding:
+def _of_measure_names(measurement: Measurement, family: NameFamily) -> Finding:
     what = listed([part.name for part in family.tags]) or "the period"
     kind = family.field or family.measurement
     return Finding(
@@ -198,7 +200,6 @@ def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) 
         fix=f"Write the measure name {kind} instead of {family.members[0]}: what varies as dimensions of one table. "
         "Stored records keep the name they have.",
         observed=len(family.members),
-        limit=case.limit("min_names"),
         unit="names",
         samples=family.members[:3],
         evidence=(
@@ -208,3 +209,59 @@ def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) 
         facts=("measure_names",),
         source=measurement.measure_names.count.source if measurement.measure_names else None,
     )
+
+
+def _of_periods(case: Case, family: CollectionFamily, families: Sequence[CollectionFamily]) -> Finding:
+    """Collections that are created for each period, with what they contain, as far as it is known."""
+    beside = [f for f in families if (f.database, f.stem) == (family.database, family.stem) and f is not family]
+    # Days and weeks of one kind of documents are not mixed.
+    into = "_by_".join([family.stem or "all_periods", *([family.unit] if beside else [])])
+    count, first, last = len(family.members), family.members[0], family.members[-1]
+    periods = tuple(Merged(one.name, (("period", f"{one.start:%Y-%m-%d}"),)) for one in family.members)
+    impact = costs.of_family(case, family.database, [one.name for one in family.members])
+    taken = total(one.bytes for one in family.members)
+    others = [f"{f.template} ({number(len(f.members))})" for f in beside]
+    documents = "" if family.documents is None else f" contain {many(family.documents, 'document')} and"
+    return Finding(
+        subject=Subject(family.database, family.template),
+        impact=impact and replace(impact, per_day=costs.periods_a_day(case, family)),
+        message=f"{many(count, 'collection')} named {family.template}{documents} should be collection {into} and field "
+        "period.",
+        fix="An index on the period can let old documents expire (expireAfterSeconds).",
+        changes=(MergeMeasurements(Subject(family.database), into, family.template, periods),),
+        observed=float(count),
+        unit="collections",
+        samples=(first.name, last.name),
+        evidence=(
+            Evidence("periods", f"{day(first.start)} to {day(last.start)}, each {family.unit}"),
+            *([] if taken is None else [Evidence("bytes of documents and indexes", f"{size(taken)}, {family.how}")]),
+            *([Evidence("seems to contain the same by other periods", listed(others))] if beside else []),
+        ),
+        facts=("measurements", "documents"),
+    )
+
+
+def _databases(case: Case) -> Iterator[Finding]:
+    """Databases that are created for each period."""
+    from tsaudit.analysis.shapes.periods import period_families
+
+    for family in period_families([database.name for database in case.profile.wholes], now=case.profile.window.end):
+        names, first, last = [period.name for period in family.members], family.members[0], family.members[-1]
+        collections = max(sum(m.database in names for m in case.measurements), len(names))
+        yield Finding(
+            subject=Subject(family.template),
+            impact=Impact(
+                Currency.FAMILY,
+                now=collections,
+                per_day=costs.periods_a_day(case, family) * collections / len(names),
+                unit="collections",
+                how="collections of the databases, by their names",
+            ),
+            message=f"{many(len(names), 'database')} named {family.template} with {many(collections, 'collection')} "
+            "should be one.",
+            fix="Write the documents of all periods to one database, each with its period as a date in a field.",
+            observed=float(len(names)),
+            unit="databases",
+            samples=(names[0], names[-1]),
+            evidence=(Evidence("periods", f"{day(first.start)} to {day(last.start)}, each {family.unit}"),),
+        )

@@ -10,8 +10,8 @@ import pytest
 
 from tests.builders import DAY, NOW, a_field, a_profile
 from tests.engines.mongodb import visits
+from tests.engines.mongodb.builders import a_collection, days
 from tests.engines.mongodb.mongosh import one_line
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept as rule
 from tsaudit.model.finding import Finding, Outcome, Severity

@@ -13,8 +13,8 @@ import pytest
 
 from tests.builders import NOW, a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
+from tests.engines.mongodb.builders import a_collection, days
 from tests.engines.mongodb.mongosh import one_line
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
 from tsaudit.model.finding import Finding, Outcome, Severity

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import NOW, a_field, a_profile
 from tests.databases import Collection, Dataset, times
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection
+from tests.engines.mongodb.builders import a_collection
 from tests.rules.cases import Case, run_rule
 from tsaudit.engines.mongodb.rules.ineffective_expiry import ineffective_expiry as rule
 from tsaudit.model.finding import Finding, Outcome, Severity

@@ -11,8 +11,8 @@ import pytest
 
 from tests.builders import NOW, a_count, a_field, a_profile, a_source, a_tag
 from tests.databases import Collection, Dataset, times
+from tests.engines.mongodb.builders import a_collection
 from tests.engines.mongodb.mongosh import one_line
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.scattered_buckets import bucket_bytes
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule

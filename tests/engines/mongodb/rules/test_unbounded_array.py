@@ -9,8 +9,8 @@ import pytest
 
 from tests.builders import DAY, a_field, a_profile
 from tests.databases import Collection, Dataset
+from tests.engines.mongodb.builders import a_collection
 from tests.engines.mongodb.mongosh import one_line
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
 from tsaudit.model.finding import Finding, Outcome, Severity

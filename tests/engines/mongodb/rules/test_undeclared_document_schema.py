@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
+from tests.engines.mongodb.builders import a_collection, days
 from tests.engines.mongodb.mongosh import one_line
-from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
 from tsaudit.evaluation import evaluate

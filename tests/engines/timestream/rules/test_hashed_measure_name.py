@@ -29,7 +29,6 @@ BUCKETS = tuple(str(900 * i) for i in range(9))
 
 def test_finding_when_just_enough_are_numbers() -> None:
     assert run_rule(rule, _profile(*SEED)).outcome is Outcome.PASS
-    assert run_rule(rule, _profile(*SEED), {"min_names": 5}).outcome is Outcome.FAIL
     assert run_rule(rule, _profile(*BUCKETS, "events")).outcome is Outcome.FAIL
     assert run_rule(rule, _profile(*BUCKETS, "events", "metrics")).outcome is Outcome.PASS
 
@@ -43,7 +42,6 @@ def test_silence_when_the_numbers_are_no_buckets() -> None:
 def test_silence_when_the_numbers_are_those_of_channels() -> None:
     channels = _profile(*(str(100 + 50 * i) for i in range(40)))
     assert run_rule(rule, channels).outcome is Outcome.PASS
-    assert run_rule(rule, channels, {"min_spread": 0.2}).outcome is Outcome.FAIL
 
 
 def test_key_when_it_is_proposed() -> None:

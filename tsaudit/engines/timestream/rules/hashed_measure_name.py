@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from tsaudit.engines.timestream.kinds import PartitionBy
 from tsaudit.engines.timestream.tables import KEY, best_key
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, MeasureNames, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import count, listed, number, percent
 
 _BUCKETS = 8192
 _NUMBER = re.compile(r"-?\d{1,4}")
+_FEWEST: Final = 8
+"""Names: fewer may be codes of things."""
+_SHARE: Final = 0.9
+"""Of the names: a few may have other uses."""
+_SPREAD: Final = 0.25
+"""Of all numbers: eight hashes are this close together once in two thousand times; channel numbers usually are."""
 
 
 @rule(
@@ -22,24 +29,11 @@ _NUMBER = re.compile(r"-?\d{1,4}")
     guidelines=("G6",),
     requires={"measure_names"},
     uses={"options", "tag_values"},
-    thresholds=(
-        Threshold("min_names", 8, "names that are numbers", "our default: fewer may be codes of things"),
-        Threshold("min_share", 0.9, "share of the names", "our default: a few names may have other uses"),
-        Threshold(
-            "min_spread",
-            0.25,
-            "share of the 8,192 numbers they span",
-            (
-                "our default: eight hashes are this close together once in two thousand times; channel numbers "
-                "usually are"
-            ),
-        ),
-    ),
 )
 def hashed_measure_name(case: Case) -> Iterator[Finding]:
     """Tables whose measure names are plain numbers below 8,192: a dimension hashed into the maximum number of names.
 
-    Numbers that span less than `min_spread` of that range count as numbers of channels or registers.
+    Numbers that span less than a quarter of that range count as numbers of channels or registers.
 
     ## Why it matters
 
@@ -65,14 +59,9 @@ def hashed_measure_name(case: Case) -> Iterator[Finding]:
         if found is None or not found.names:
             continue
         hashed = [name.name for name in found.names if _is_bucket(name.name)]
-        enough = len(hashed) >= case.limit("min_names", measurement).value
-        share = len(hashed) / len(found.names)
-        if (
-            enough
-            and share >= case.limit("min_share", measurement).value
-            and _spread(hashed) >= case.limit("min_spread", measurement).value
-        ):
-            yield _finding(case, measurement, found, hashed)
+        enough = len(hashed) >= max(_FEWEST, _SHARE * len(found.names))
+        if enough and _spread(hashed) >= _SPREAD:
+            yield _finding(measurement, found, hashed)
 
 
 def _is_bucket(name: str) -> bool:
@@ -85,10 +74,9 @@ def _spread(hashed: list[str]) -> float:
     return (max(numbers) - min(numbers)) / _BUCKETS
 
 
-def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: list[str]) -> Finding:
+def _finding(measurement: Measurement, found: MeasureNames, hashed: list[str]) -> Finding:
     key, best = (measurement.options or {}).get(KEY), best_key(measurement)
     share = len(hashed) / len(found.names)
-    limit = case.limit("min_share", measurement)
     evidence = [
         Evidence("names that are numbers", f"{percent(share)} of those checked"),
         Evidence("partition key", key or "none but the measure name"),
@@ -102,8 +90,7 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: 
         fix=_advice(key, best),
         changes=(PartitionBy(subject_of(measurement), best.key),) if best and not key else (),
         observed=share,
-        limit=limit,
-        unit=limit.unit,
+        unit="share of the names",
         samples=tuple(hashed[:3]),
         evidence=tuple(evidence),
         facts=("measure_names", "options", "tag_values"),
