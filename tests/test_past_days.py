@@ -45,7 +45,6 @@ HOUR: Final = 20
 """Of the daily audit, in UTC: a day's rows come in before and after it."""
 LIMITS: Final = {
     "runaway-cardinality.min_series": 10.0,
-    "runaway-cardinality.critical_min_series": 200.0,
     "high-series-cardinality.max_series": 150.0,
 }
 

@@ -259,8 +259,6 @@ def test_a_tag_of_few_new_series_does_not_date_the_growth() -> None:
     assert (finding.main_contributor, finding.share) == ("id", 0.4)
     assert "estimated: of 1,000 new series" in finding.message
     assert finding.since == DAY - timedelta(days=9)
-    (dated,) = _judged(changed, _grown(), dating_share=0.4).findings
-    assert dated.since == DAY - timedelta(days=2)
 
 
 def test_a_known_incident_that_was_put_right_hides_no_later_growth() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality.contributions import made_fields
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
 
 _CHANGING = {"speeding up": " and speeding up", "slowing": " and slowing down"}
+_FLEET: Final = 2
+"""Times the series before: more than a fleet grows on its own."""
+_FILLING_DAYS: Final = 31
+"""Until then, data fills up to a retention of a month."""
+_STEP_DAYS: Final = 2
+"""A rename or a rollout is news for as long as it can be undone."""
+_MOST: Final = 0.5
+"""Share of the new series that a tag has to be in to date the growth."""
 _UNKNOWN = "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause."
 
 
@@ -39,13 +47,7 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
     kinds=SERIES_KINDS,
     thresholds=(
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
-        Threshold("min_factor", 2, "times the series before", "our default: more than a fleet grows on its own"),
         Threshold("min_jump", 1.5, "times the series before", "our default: more than a rollout adds overnight"),
-        Threshold(
-            "dating_share", 0.5, "of the new series", "our default: if most new series have it, it dates the growth"
-        ),
-        Threshold("filling_days", 31, "days", "our default: until then, data fills up to a retention of a month"),
-        Threshold("step_days", 2, "days", "our default: a rename or a rollout is news for as long as it can be undone"),
     ),
 )
 def runaway_cardinality(case: Case) -> Iterator[Finding]:
@@ -56,8 +58,8 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     again, or the days that are left until the limit of high-series-cardinality is reached, where a server, a plan, or
     the configuration sets one. Growth of sources that stay, such as a fleet, counts only toward such a limit; elsewhere
     it is a note. So is growth by sources that take the place of others, such as pods, growth that has stopped for three
-    days, and a rise that has lasted since the first audit, for `filling_days`: data may be filling up to their
-    retention. A jump to `min_jump` times as many is reported on its second day, and costs something for `step_days`; a
+    days, and a rise that has lasted since the first audit, for a month: data may be filling up to their
+    retention. A jump to `min_jump` times as many is reported on its second day, and costs something for two days; a
     burst of one day is never reported, nor a count that is no higher than before. With less than seven days of history,
     only an increase to ten times as many is reported, as provisional. The days of an earlier incident of this rule that
     was resolved are left out of the history.
@@ -65,7 +67,7 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
     that are replaced every day, do not count, and what grew at the same pace before counts less than what changed. If
-    the tag explains at least `dating_share` of the growth, it also dates it. The rule also recognizes new values that
+    the tag explains at least half of the growth, it also dates it. The rule also recognizes new values that
     come with a new value of a parent tag, old values in another spelling or in new combinations, keys that were added,
     renamed, or dropped, and data that is no longer deleted. Without earlier listings, the rule names the tag whose
     number of values grew most. For a database, it names the measurements that grew, and their tag.
@@ -209,10 +211,10 @@ def _impact(
     case: Case, course: _Course, limit: Limit | None, measurement: Measurement | None, cause: Cause | None
 ) -> Impact | None:
     """Days to a limit that somebody set, where they are few; else the series that a tag adds without need."""
-    is_young = course.growth.onset is None and course.age < case.limit("filling_days", measurement).value
-    if is_young and course.factor < case.limit("min_factor", measurement).value:
+    is_young = course.growth.onset is None and course.age < _FILLING_DAYS
+    if is_young and course.factor < _FLEET:
         return None
-    if course.growth.flat_days > case.limit("step_days", measurement).value:
+    if course.growth.flat_days > _STEP_DAYS:
         return None
     enforced = limit is not None and costs.is_enforced(case, limit, course.now.value)
     if limit is not None and enforced is not False:
@@ -230,7 +232,7 @@ def _impact(
     if not case.engine.has_costly_series or measurement is None:
         return None
     is_step = course.growth.kind == "step"
-    if is_step and course.age > case.limit("step_days", measurement).value:
+    if is_step and course.age > _STEP_DAYS:
         return None
     if course.growth.kind == "growth" and not _is_leak(measurement, cause):
         return None
@@ -269,7 +271,7 @@ def _finding(
         cause = cause_of(case, measurement, course.before, course.since)
     else:
         cause = cause_inside(case, subject, course.before, course.now, course.since)
-    most = cause is not None and (cause.share or 0.0) >= case.limit("dating_share", measurement).value
+    most = cause is not None and (cause.share or 0.0) >= _MOST
     since = cause.began if cause and cause.began and most else course.since
     return Finding(
         subject=subject,

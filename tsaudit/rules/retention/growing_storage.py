@@ -13,7 +13,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, stored_bytes, stored_parts
-from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rule import Case, rule
 from tsaudit.text import listed, many, number, percent, size
 from tsaudit.text.findings import SET_IN_FILE
 from tsaudit.text.forecasts import limit_reached
@@ -32,14 +32,6 @@ from tsaudit.text.forecasts import limit_reached
             "according to its documentation its partition tables are slow, so they are not queried"
         ),
     },
-    thresholds=(
-        Threshold(
-            "min_bytes",
-            10_000_000_000,
-            "bytes",
-            ("our default: smaller databases need no capacity planning without a limit"),
-        ),
-    ),
 )
 def growing_storage(case: Case) -> Iterator[Finding]:
     """When the data and indexes will fill the disk of the server, or reach the space that `harm` declares.
@@ -48,7 +40,7 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     not report how much space there is, so set `harm: {max_bytes: ...}` to the size of the disk minus everything else on
     it. From half of the space on, or if it is reached within the days that `harm` warns of, the cost is the room that
     is left: at the rate of the daily history or, before there is a week of it, at that of the rows, by their times.
-    Where no space is known, growth is a note from `min_bytes` on. For the sizes that each engine reports and what they
+    Where no space is known, growth is a note. For the sizes that each engine reports and what they
     include, see `docs/engines.md`.
 
     ## Why it matters
@@ -128,7 +120,7 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     is_young = (points[-1].day - points[0].day).days < _SLOPE_DAYS
     per_day = _rate_of_rows(case) if is_young else held * evaluated.growth_per_day
     impact = _impact(case, space, limit, forecast, per_day) if limit else None
-    if impact is None if limit else (evaluated.kind != "growth" or held < case.limit("min_bytes").value):
+    if impact is None if limit else evaluated.kind != "growth":
         return
     earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     before = earlier[-1] if earlier else points[0]

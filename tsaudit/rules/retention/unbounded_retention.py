@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from tsaudit.model.change import SetRetention
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, Retention
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 _A_YEAR = 365
+_OTHER_KIND: Final = 1_000
+"""Times the rows of another measurement, or measure name: a different kind of data."""
 _COMPRESSED = "timescaledb.compress"
 """The option that says whether a hypertable can be compressed."""
 _COMPRESS_AFTER = "compress_after"
@@ -28,11 +31,6 @@ _COMPRESS_AFTER = "compress_after"
     requires={"retention"},
     uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
     kinds=READ_BY_TIME,
-    thresholds=(
-        Threshold(
-            "max_rate_ratio", 1_000, "times the rows of another measurement", "our default: a different kind of data"
-        ),
-    ),
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
     """Databases or tables without a retention period.
@@ -121,7 +119,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         baseline=growth.before.value if growth else None,
         evidence=(
             Evidence("measurements", number(len(inside))),
-            *(_rates(case, inside) if of_database else _rare_names(case, kept)),
+            *(_rates(inside) if of_database else _rare_names(kept)),
             *_idle(inside),
         ),
         since=growth.before.day if growth else None,
@@ -197,24 +195,24 @@ def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | 
     return _Grown(before, now.value, per_day)
 
 
-def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:
+def _rates(inside: Sequence[Measurement]) -> Iterator[Evidence]:
     rows = {m.name: m.rows.value for m in inside if m.rows is not None and m.rows.value}
     if not rows:
         return
     busiest = max(rows, key=lambda name: rows[name])
-    slow = [name for name in rows if rows[name] * case.limit("max_rate_ratio").value <= rows[busiest]]
+    slow = [name for name in rows if rows[name] * _OTHER_KIND <= rows[busiest]]
     if slow:
         share = percent(rows[busiest] / sum(rows.values()))
         yield Evidence("busiest measurement", f"{busiest}: {number(rows[busiest])} rows in the window, {share} of all")
         yield Evidence("measurements with other write rates under the same policy", listed(slow))
 
 
-def _rare_names(case: Case, kept: Sequence[Measurement]) -> Iterator[Evidence]:
+def _rare_names(kept: Sequence[Measurement]) -> Iterator[Evidence]:
     """Measure names that are much rarer than others in their table and may need another retention."""
     for m in kept:
         rows = {name.name: name.rows for name in (m.measure_names.names if m.measure_names else ()) if name.rows}
         most = max(rows.values(), default=0)
-        if rare := [name for name, n in rows.items() if n * case.limit("max_rate_ratio", m).value <= most]:
+        if rare := [name for name, n in rows.items() if n * _OTHER_KIND <= most]:
             yield Evidence(f"rare measure names of {m.name} with the same retention as the others", listed(rare))
 
 

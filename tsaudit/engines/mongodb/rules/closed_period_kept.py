@@ -37,10 +37,7 @@ _MOST_FIELDS: Final = 2
     guidelines=("H3",),
     requires={"documents", "row_estimate", "storage"},
     uses={"activity"},
-    thresholds=(
-        Threshold("min_closed", 3, "collections", "our default: a few may be waiting for their turn"),
-        Threshold("grace_days", 2, "days", "our default: late writes, and a job that runs at night"),
-    ),
+    thresholds=(Threshold("grace_days", 2, "days", "our default: late writes, and a job that runs at night"),),
 )
 def closed_period_kept(case: Case) -> Iterator[Finding]:
     """Collections of past periods that nobody writes to anymore, where a count would be enough.
@@ -76,7 +73,7 @@ def closed_period_kept(case: Case) -> Iterator[Finding]:
         over = [m for m in family.members if m.end + _grace(case) <= case.profile.window.end]
         closed = [member for member in over if not _still_written(case, family, member)]
         taken = total(member.bytes for member in closed)
-        if taken is not None and len(closed) >= case.limit("min_closed").value:
+        if taken is not None and closed:
             yield _finding(case, family, closed, taken, len(over) - len(closed))
 
 

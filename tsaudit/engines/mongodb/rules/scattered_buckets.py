@@ -34,7 +34,6 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
     requires={"buckets", "documents"},
     uses={"storage"},
     thresholds=(
-        Threshold("min_buckets", 1_000, "buckets", "our default: the buckets of a new collection have yet to fill"),
         Threshold(
             "min_rows", 10, "measurements in a bucket, median", "our default: a bucket is meant to contain up to 1,000"
         ),
@@ -79,8 +78,6 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     buckets = measurement.buckets
     if buckets is None or buckets.median_rows is None:
-        return
-    if buckets.count < case.limit("min_buckets", measurement).value:
         return
     if buckets.median_rows < case.limit("min_rows", measurement).value:
         yield _finding(case, measurement, buckets, buckets.median_rows)
