@@ -64,7 +64,8 @@ class Server:
 
 
 def _numbers() -> pa.RecordBatch:
-    return pa.record_batch({"n": pa.array(range(ROWS), pa.int64())})
+    counts = pa.array(range(ROWS), pa.int64())
+    return pa.record_batch({"rows": counts, "first_time": counts, "last_time": counts})
 
 
 def _runner(server: Server, **budget: float) -> QueryRunner:
@@ -99,7 +100,7 @@ def _rows_of(runner: QueryRunner, name: str) -> int:
 
 
 def test_responses_kept_have_a_size_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 8 * ROWS)
+    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 24 * ROWS)
     server = Server()
     runner = _runner(server)
     for names in (("a", "b"), ("c", "d", "e"), ("f", "g"), ("h", "i")):
@@ -114,7 +115,7 @@ def test_responses_kept_have_a_size_in_all(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_only_one_response_is_dropped_because_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 8 * ROWS)
+    monkeypatch.setattr(query_runner, "_MOST_PREFETCHED", 5 * 24 * ROWS)
     server = Server()
     runner = _runner(server)
     for names in (("a", "b"), ("c", "d", "e", "f"), ("g", "h")):

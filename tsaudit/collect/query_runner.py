@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from tsaudit.collect.plausibility import impossible
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
@@ -29,16 +30,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tsaudit.config.settings import Target
-
-
-_NAMES: Final = {"databases": "database", "measurements": "measurement"}
-"""Lists of names to the column that contains the names."""
-
-
-def see_names(fact: str, batch: pa.RecordBatch) -> None:
-    """ValueError if a name is missing from a list of names: everything after that would fail on it."""
-    if fact in _NAMES and batch.column(_NAMES[fact]).null_count:
-        raise ValueError("a name is null")
 
 
 def not_understood(error: Exception) -> str:
@@ -512,7 +503,8 @@ class QueryRunner:
                     if overspent := self._query_costs.overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:
-                        see_names(fact, batch)
+                        if said := impossible(fact, batch, given):
+                            raise ValueError(said)
                         consume(batch)
                     if first_only and batch.num_columns:
                         break

@@ -57,6 +57,10 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
     before = draft.previous.time_column if draft.previous else None
     time = time_column(draft.columns, extents, runner.window, chosen, typed=typed, indexed=indexed, before=before)
     draft = draft.with_time(time)
+    if candidates and not extents and not (chosen and chosen.time):
+        reason = runner.why(("time_extents",), draft.database, draft.name)
+        names = ", ".join(c.name for c in candidates)
+        runner.gap("columns", reason, f"which of {names} is the time is not known", draft.database, draft.name)
     return draft if draft.unreadable else measure_extent(runner, draft)
 
 

@@ -49,10 +49,10 @@ def found(code: str, profile: Profile, timeline: Timeline | None = None, **limit
 
 def test_limit_counts_a_series_once_in_however_many_policies_it_is() -> None:
     both = [in_policy("autogen", series=600), in_policy("raw", series=600)]
-    assert found("CAR001", divided(*both, series=700), max_series=1000, warning_ratio=0.8) == {}
-    assert set(found("CAR001", divided(*both, series=1100), max_series=1000, warning_ratio=0.8)) == {"shop"}
+    assert found("CAR001", divided(*both, series=700), max_series=1000) == {}
+    assert set(found("CAR001", divided(*both, series=1100), max_series=1000)) == {"shop"}
     # What all of them have is not known, and their sum is not it.
-    assert found("CAR001", divided(*both, series=None), max_series=1000, warning_ratio=0.8) == {}
+    assert found("CAR001", divided(*both, series=None), max_series=1000) == {}
 
 
 def test_policy_that_is_over_the_limit_by_itself_is_named_alone() -> None:

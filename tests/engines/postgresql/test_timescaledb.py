@@ -152,7 +152,7 @@ def test_rules_when_the_table_is_divided_by_time(timescaledb: Timescaledb) -> No
 
     profile = collected(timescaledb.target, wanted=CATALOGUE)
     big = replace(profile, measurements=tuple(replace(m, indexes=()) for m in profile.measurements))
-    found = run_rule(missing_index, big, {"min_bytes": 1}).findings
+    found = run_rule(missing_index, big).findings
     assert {f.subject.measurement for f in found} <= {"plain", "spread"}
     (twins,) = (
         f for f in run_rule(unused_or_redundant_index, profile).findings if f.subject.measurement == "conditions"

@@ -1,0 +1,117 @@
+"""What no database can mean: each batch of each response is checked when it arrives, before anything is made of it.
+
+A count is a number, finite, and not below zero. A share is at most 1. A part is not above its whole. The name of what a
+row is about is there. A response that says otherwise is a gap: no figure of it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.model.facts import FACTS, Fact, Given
+from tsaudit.model.facts.given import OfNullCounts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SHARES: Final = frozenset({"null_ratio", "spatial_coverage"})
+"""Columns with a share, from 0 to 1."""
+_COUNTS: Final = _SHARES | {
+    "accepted",
+    "bytes",
+    "bytes_scanned",
+    "buckets",
+    "changed_ratio",
+    "closed",
+    "closed_by_change",
+    "data_bytes",
+    "disk_bytes",
+    "disk_used_bytes",
+    "distinct",
+    "duration_s",
+    "expires_s",
+    "index_bytes",
+    "items",
+    "key_position",
+    "overwritten",
+    "partition_s",
+    "period_s",
+    "position",
+    "reads",
+    "rows",
+    "rows_all",
+    "rows_read",
+    "rows_sorted",
+    "sampled_rows",
+    "scans",
+    "series",
+    "shard_series",
+    "shards",
+    "size_bytes",
+    "temporal_range_s",
+    "value_bytes",
+    "writes",
+}
+"""Columns with an amount: a number of things, of bytes, or of seconds."""
+_NAMES: Final = frozenset({"column", "database", "field", "index", "measurement", "option", "partition", "tag"})
+"""Columns with the name of what a row is about."""
+_NAMELESS: Final = frozenset({("indexes", "column"), ("declared_schema", "measurement"), ("declared_schema", "column")})
+"""Those of them that may be null, by fact: an index on an expression, and the row that says that there is a schema."""
+_PARTS: Final = (("overwritten", "accepted"), ("closed_by_change", "closed"), ("disk_used_bytes", "disk_bytes"))
+"""A column that is part of another one."""
+
+
+def impossible(fact: str, batch: pa.RecordBatch, given: Given) -> str:
+    """What the batch says that cannot be; empty if there is nothing. `given`: the parameters of the query."""
+    described = FACTS[fact]
+    names = set(batch.schema.names)
+    if missing := set(described.columns) - names - {"*"}:
+        return f"no column {min(missing)}"
+    # What has the columns of a table has no meaning of its own.
+    own = names & (_COUNTS | _NAMES) if described.columns else set()
+    for name in sorted(own):
+        if name in _NAMES:
+            if (fact, name) not in _NAMELESS and batch.column(name).null_count:
+                return "a name is null" if name == fact.removesuffix("s") else f"{name} is null"
+        elif said := _no_count(batch.column(name), 1.0 if name in _SHARES else None):
+            return f"{name} is {said}"
+    return _parts_above(described, batch, given)
+
+
+def _no_count(column: pa.Array, most: float | None) -> str:
+    """The first value that is no amount; empty if all are. Null is not known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_null(kind):
+        return ""
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return "" if column.null_count == len(column) else f"no number, but {kind}"
+    values = column.cast(pa.float64(), safe=False) if pa.types.is_decimal(kind) else column
+    wrong = pc.less(values, 0)
+    if pa.types.is_floating(values.type):
+        wrong = pc.or_(wrong, pc.invert(pc.is_finite(values)))
+    if most is not None:
+        wrong = pc.or_(wrong, pc.greater(values, most))
+    if not pc.any(wrong).as_py():
+        return ""
+    return f"{pc.filter(values, wrong)[0].as_py():g}"
+
+
+def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
+    import pyarrow.compute as pc
+
+    parts = [(part, batch.column(part), whole) for part, whole in _PARTS if {part, whole} <= set(fact.columns)]
+    if isinstance(given, OfNullCounts):
+        first = fact.columns.index("*")
+        counts = batch.columns[first : first + len(given.fields)]
+        parts += [(f"the count of {name}", column, "rows") for name, column in zip(given.fields, counts, strict=True)]
+    for name, column, whole in parts:
+        if said := _no_count(column, None):
+            return f"{name} is {said}"
+        above = pc.fill_null(pc.greater(column, batch.column(whole)), False)
+        if pc.any(above).as_py():
+            less, most = (pc.filter(one, above)[0].as_py() for one in (column, batch.column(whole)))
+            return f"{name} is {less:g}, and {whole} {most:g}"
+    return ""
