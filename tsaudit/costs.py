@@ -321,6 +321,12 @@ def of_limit(case: Case, used: float, limit: Limit, *, per_day: float = 0.0, how
     )
 
 
+def is_near(case: Case, impact: Impact, part: float) -> bool:
+    """Whether so much of a limit is used, or it is reached in the days that `harm` warns of."""
+    soon = impact.days_left is not None and impact.days_left <= case.harm.warning_days
+    return soon or (impact.share or 0.0) >= part
+
+
 _QUIET_DAYS: Final = 7
 """After so long without a row, a table is not written anymore."""
 

@@ -97,6 +97,16 @@ def test_silence_when_it_is_the_period_that_varies() -> None:
     assert finding.message.startswith("5 databases named tenant_{id} contain")
 
 
+@pytest.mark.parametrize(("own", "is_found"), [(1, True), (2, False)])
+def test_half_of_what_they_contain_is_the_same(own: int, is_found: bool) -> None:
+    names = _tenants(5)
+    held = [
+        a_measurement(one, database=name) for name in names for one in ("orders", *(f"{name}{i}" for i in range(own)))
+    ]
+    found = run_rule(rule, a_profile(*held, engine="mongodb", databases=tuple(map(Database, names)))).findings
+    assert bool(found) is is_found
+
+
 def test_silence_when_they_are_few_or_differ() -> None:
     names = _tenants(5)
     assert _found(*names[:4]) == ()

@@ -55,8 +55,9 @@ class Mongodb(Engine):
     }
     limits = (
         ServerLimit("near-limit.indexes", 64, f"{_MANUAL}#number-of-indexes-per-collection"),
+        ServerLimit("unbounded-array.max_document_bytes", 16_777_216, f"{_MANUAL}#bson-documents"),
         ServerLimit("near-limit.open_files", None, _ULIMIT, setting="open_files"),
-        ServerLimit("near-limit.connections", None, f"{_ULIMIT}", setting="connections"),
+        ServerLimit("near-limit.connections", None, _ULIMIT, setting="connections"),
     )
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
     statements = Statements(

@@ -153,7 +153,8 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         limit = case.limit(use.name, measurement)
         if 0 < limit.value < inf:
             impact = costs.of_limit(case, use.count, limit, per_day=costs.rate(case, *use.grows) if use.grows else 0.0)
-            if _is_near(case, use, impact):
+            # What is not enforced is worth a word where there is more of it.
+            if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
                 near.append(_Near(use, limit, impact, use.advice()))
     if not near:
         return
@@ -181,14 +182,6 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         ),
         facts=advice.facts,
     )
-
-
-def _is_near(case: Case, use: _Use, impact: Impact) -> bool:
-    assert impact.whole is not None
-    if impact.is_enforced is False:
-        return use.count > impact.whole
-    soon = impact.days_left is not None and impact.days_left <= case.harm.warning_days
-    return soon or use.count >= use.part * impact.whole
 
 
 def _message(case: Case, one: _Near, after: str = "") -> str:

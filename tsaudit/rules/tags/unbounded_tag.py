@@ -306,14 +306,9 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
             series = costs.of_numbers_as_text(tag.key, tag.sample, tag.values.value) if as_text else None
         elif series is None:
             series = costs.of_tag(case, measurement, tag)
-    if not limit.value:
-        return series
-    used, per_day = tag.values.value, gained_per_day(case, tag) or 0.0
-    days = max(limit.value - used, 0) / per_day if per_day else None
-    near = used >= case.harm.limit_warning * limit.value or (days is not None and days <= case.harm.warning_days)
-    enforced = costs.is_enforced(case, limit, used)
-    toward = costs.toward_limit(used, limit.value, limit.unit, per_day=per_day, days_left=days, is_enforced=enforced)
-    return toward if near and enforced is not False else series
+    toward = costs.of_limit(case, tag.values.value, limit, per_day=gained_per_day(case, tag) or 0.0)
+    near = costs.is_near(case, toward, case.harm.limit_warning)
+    return toward if near and toward.is_enforced is not False else series
 
 
 def _is_avoidable(case: Case, found: _Found) -> bool:

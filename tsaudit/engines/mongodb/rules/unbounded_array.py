@@ -13,7 +13,6 @@ from tsaudit.model.profile import Documents, Field, ItemGrowth, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, size
 
-_LIMITS = "https://www.mongodb.com/docs/manual/reference/limits/#bson-documents"
 _LARGE = 0.5
 """Share of the largest size from which a document is worth a look, whatever makes it so large."""
 _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mongodb-js/compass"
@@ -27,7 +26,7 @@ _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mon
     requires={"documents"},
     thresholds=(
         Threshold("max_items", 250, "items on average", _COMPASS),
-        Threshold("max_document_bytes", 16_777_216, "bytes", _LIMITS),
+        Threshold("max_document_bytes", None, "bytes", "of a document"),
     ),
 )
 def unbounded_array(case: Case) -> Iterator[Finding]:
@@ -81,13 +80,12 @@ def _how_bad(field: Field) -> tuple[float, float]:
 def _impact(case: Case, measurement: Measurement, documents: Documents, growth: ItemGrowth | None = None) -> Impact:
     """How near a document is to the size that the server rejects: the one that grows, or else the largest."""
     limit, per_day, since = case.limit("max_document_bytes", measurement), 0.0, ""
-    if growth is not None and (left := limit.value - growth.document_bytes) > 0:
-        return costs.toward_limit(
+    if growth is not None and growth.document_bytes < limit.value:
+        return costs.of_limit(
+            case,
             growth.document_bytes,
-            limit.value,
-            limit.unit,
+            limit,
             per_day=growth.bytes_per_day,
-            days_left=left / growth.bytes_per_day,
             how=f"the times of the items of the array, which span {many(round(growth.days, 1), 'day')}; {limit.source}",
         )
     before = case.timeline.previous
@@ -97,15 +95,8 @@ def _impact(case: Case, measurement: Measurement, documents: Documents, growth: 
         with_mean = documents.max_bytes * (documents.mean_bytes / of_before.mean_bytes - 1)
         per_day = max(min(documents.max_bytes - of_before.max_bytes, with_mean), 0.0) / days
         since = f", and its growth since {before.day}"
-    left = max(limit.value - documents.max_bytes, 0.0)
-    return costs.toward_limit(
-        documents.max_bytes,
-        limit.value,
-        limit.unit,
-        per_day=per_day,
-        days_left=left / per_day if per_day else None,
-        how=f"largest of {many(documents.read, 'document')} read{since}; {limit.source}",
-    )
+    how = f"largest of {many(documents.read, 'document')} read{since}; {limit.source}"
+    return costs.of_limit(case, documents.max_bytes, limit, per_day=per_day, how=how)
 
 
 def _is_same(one: Measurement, other: Measurement) -> bool:
