@@ -192,6 +192,8 @@ def test_one_finding_of_the_nearest_limit_with_the_others_as_evidence() -> None:
     finding = _found(a_profile(a_measurement(tags=tags, fields=fields), engine="timestream"))
     assert finding.message == "1,000 fields, 98% of the 1,024 that timestream allows; 1,000 are named f{n}."
     assert finding.main_contributor == "f{n}"
+    assert finding.fix.startswith("Write a row for each, with what varies in their names as a dimension, not a")
+    assert _found(_columns(1_000)).fix.startswith("Split cpu by what is written and read together")
     assert finding.evidence[0].value.startswith("70: t0, t1")
     also = [e.value for e in finding.evidence if e.label == "also"]
     assert also == ["70 dimensions, 55% of the 128 that timestream allows."]

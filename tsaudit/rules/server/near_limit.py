@@ -110,6 +110,8 @@ class _Advice:
 
     fix: str
     facts: tuple[str, ...]
+    instead: str = ""
+    """Of `fix`, if most of what is counted is one family of names; empty for the same."""
     inside: str = ""
     """After the number."""
     after: str = ""
@@ -168,7 +170,7 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         subject=at,
         impact=first.impact if advice.is_avoidable else None,
         message=_message(case, first, f"{named}{advice.after}"),
-        fix=advice.fix,
+        fix=advice.instead if family and 2 * len(family.members) > use.count and advice.instead else advice.fix,
         changes=advice.changes,
         observed=use.count,
         limit=first.limit,
@@ -235,6 +237,7 @@ def _columns(case: Case, measurement: Measurement, gone: int = 0) -> _Advice:
     return _Advice(
         _ANOTHER_TABLE if gone > len(measurement.columns) else split,
         ("tag_keys", "field_types", "table_status"),
+        f"Write a row for each, with what varies in their names as a {case.engine.words.tag}, not a column.",
         f", {number(gone)} of them dropped" if gone else "",
         evidence=_columns_evidence(measurement),
     )
@@ -303,7 +306,7 @@ def _locks(partitions: int, of_each: int, longer: str) -> _Advice:
     return _Advice(
         f"{longer} Or raise max_locks_per_transaction, which takes a restart.",
         ("server_status", "partitions", "indexes"),
-        f" for a statement on all {number(partitions)} partitions",
+        inside=f" for a statement on all {number(partitions)} partitions",
         evidence=(Evidence("locks for each partition", f"1, and {many(of_each - 1, 'index')}"),),
     )
 
@@ -322,7 +325,7 @@ def _measurements(case: Case, at: Subject, inside: Mapping[str, Sequence[str]]) 
         return _Advice(
             "" if changes else alone,
             ("measurements",),
-            f" in {many(len(inside), 'database')}" if by_size else "",
+            inside=f" in {many(len(inside), 'database')}" if by_size else "",
             changes=changes,
             evidence=tuple(Evidence(f"in {one}", many(len(found), word)) for one, found in by_size[:10]),
         )
@@ -377,7 +380,7 @@ def _transactions(ages: Sequence[ServerCounter], freezes_at: float) -> _Use:
     return _Use(
         "transactions",
         oldest.value,
-        lambda: _Advice(fix, ("server_status",), inside, evidence=evidence),
+        lambda: _Advice(fix, ("server_status",), inside=inside, evidence=evidence),
         # Up to then it falls again each time that autovacuum has been everywhere.
         ("transaction_age", Subject(oldest.database), oldest.value) if overdue else None,
         part=0.0 if overdue else costs.NOTED,
