@@ -20,6 +20,8 @@ WHERE s.name IN (
   'autovacuum_vacuum_scale_factor',
   'autovacuum_vacuum_threshold'
 )
+-- What the machine has, as somebody set it: the default says nothing.
+OR (s.name = 'effective_cache_size' AND s.source <> 'default')
 UNION ALL
 -- Each process that the server may have, and each prepared transaction, has a share of it.
 SELECT
@@ -35,8 +37,6 @@ WHERE s.name IN (
   'max_wal_senders',
   'max_worker_processes'
 )
--- What the machine has, as somebody set it: the default says nothing.
-OR (s.name = 'effective_cache_size' AND s.source <> 'default')
 UNION ALL
 -- Of transactions and of row locks that several share, whose numbers end alike. All databases have one supply.
 SELECT
