@@ -180,7 +180,7 @@ LAYOUTS: Final = (
         "https://vector.dev/docs/reference/configuration/sinks/greptimedb_logs/",
         _access,
         Wanted("TAG002|CAR004", "access_log.client_ip", "visitors are without end: no part of the key"),
-        Wanted("STO009|STO006", "access_log", "lines are compared, and those of one instant lost: append_mode"),
+        Wanted("STO006", "access_log", "lines are compared, and those of one instant lost: append_mode"),
     ),
     Layout(
         "greptimedb-vector-cgroups",

@@ -136,7 +136,7 @@ LAYOUTS: Final = (
         "https://docs.greptime.com/user-guide/logs/overview/",
         _audit_lines,
         Wanted("TAG002", "audit.request_id", "each line has a key of its own"),
-        Wanted("STO009", "audit", "lines are compared for duplicates that cannot be"),
+        Wanted("STO006", "audit", "lines are compared for duplicates that cannot be"),
     ),
     Layout(
         "timestream-chargers",

@@ -255,7 +255,7 @@ LAYOUTS: Final = (
             ),
             Wanted("TAG002", "opentelemetry_traces.span_id", "the same, of each span"),
         ),
-        fine=(Wanted("STO009|STO007|CAR001", "opentelemetry_traces*", "spans need no deduplication"),),
+        fine=(Wanted("STO006|STO007|CAR001", "opentelemetry_traces*", "spans need no deduplication"),),
     ),
     Layout(
         name="greptimedb-logs",
@@ -265,7 +265,7 @@ LAYOUTS: Final = (
         clean=_logs_clean,
         wanted=(
             Wanted("TAG002", "opentelemetry_logs.trace_id", "a trace's id in the key of its lines"),
-            Wanted("STO009", "opentelemetry_logs", "lines are never written twice, yet all are compared"),
+            Wanted("STO006", "opentelemetry_logs", "lines are never written twice, yet all are compared"),
         ),
     ),
     Layout(

@@ -226,7 +226,7 @@ LAYOUTS: Final = (
         clean=_loki_clean,
         wanted=(
             Wanted("TAG002", "loki_logs.pod_uid", "a new id for each line in the key"),
-            Wanted("STO009", "loki_logs", "lines are compared with each other for nothing"),
+            Wanted("STO006", "loki_logs", "lines are compared with each other for nothing"),
         ),
     ),
     Layout(

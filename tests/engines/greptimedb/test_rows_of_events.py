@@ -1,4 +1,4 @@
-"""STO009: events that are deduplicated."""
+"""STO006: events that are deduplicated."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ import pytest
 
 from tests.builders import NOW, a_count, a_field, a_source, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times, write
-from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings, stored
+from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, stored
+from tests.engines.greptimedb.cases import findings as all_findings
 from tests.planning.places import Place
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.unnecessary_deduplication import unnecessary_deduplication as rule
+from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import FieldRhythm, How, Measurement, Ratio, Repeats, Rhythms
 from tsaudit.model.subject import Subject
+
+
+def findings(table: Measurement, version: str = "1.1.4") -> tuple[Finding, ...]:
+    """What the rule says of this, and not of rows that replace each other otherwise."""
+    return tuple(f for f in all_findings(rule, table, version) if f.message.startswith("The table contains events"))
 
 
 def _logs(append_mode: str, again: int = 0) -> Dataset:
@@ -60,7 +66,7 @@ def _table(in_files: int | None, **changes: object) -> Measurement:
 
 
 def _one(table: Measurement, version: str = "1.1.4") -> Finding:
-    (finding,) = findings(rule, table, version)
+    (finding,) = findings(table, version)
     return finding
 
 
@@ -101,21 +107,21 @@ def test_files_that_hold_less_than_was_read_show_no_duplicate() -> None:
 
 
 def test_silence_when_the_table_holds_no_events() -> None:
-    assert not findings(rule, _table(None, fields=(a_field("cpu", ("double",)),)))
-    assert not findings(rule, _table(None, options={"append_mode": "true"}))
-    assert not findings(rule, _table(None, key=()))
+    assert not findings(_table(None, fields=(a_field("cpu", ("double",)),)))
+    assert not findings(_table(None, options={"append_mode": "true"}))
+    assert not findings(_table(None, key=()))
 
 
 def test_id_in_the_key_shows_that_no_row_replaces_another() -> None:
     usage = (a_field("usage", ("double",)), a_field("state", ("string",)))
     for values, count in ((99_999, 0), (100_001, 1)):
         tags = (a_tag("app"), a_tag("trace_id", values, IDS[:64]))
-        assert len(findings(rule, _table(1_000_000, fields=usage, tags=tags, key=("app", "trace_id")))) == count
+        assert len(findings(_table(1_000_000, fields=usage, tags=tags, key=("app", "trace_id")))) == count
     # Beside numbers only, it names sources that did not last.
     tags = (a_tag("container", 200_000, IDS[:64]),)
-    assert not findings(rule, _table(1_000_000, fields=usage[:1], tags=tags, key=("container",)))
+    assert not findings(_table(1_000_000, fields=usage[:1], tags=tags, key=("container",)))
     fleet = (a_tag("meter_id", 200_000, IDS[:64], recurring=0.9),)
-    assert not findings(rule, _table(1_000_000, fields=usage, tags=fleet, key=("meter_id",)))
+    assert not findings(_table(1_000_000, fields=usage, tags=fleet, key=("meter_id",)))
 
 
 def test_irregular_rows_are_events_when_too_many_overwrite_each_other() -> None:
@@ -126,20 +132,20 @@ def test_irregular_rows_are_events_when_too_many_overwrite_each_other() -> None:
         return _table(in_files, fields=fields, rhythms=rhythms)
 
     assert _one(table(1_250_000)).severity is Severity.WARNING
-    assert findings(rule, table(1_010_102))
+    assert findings(table(1_010_102))
     # So few may be the same ones, sent again after an error.
-    assert not findings(rule, table(1_010_101))
+    assert not findings(table(1_010_101))
     # Readings, changes of a state, and texts that say which source a row is of.
-    assert not findings(rule, table(1_250_000, texts=1))
-    assert not findings(rule, table(1_250_000, irregular=1))
-    assert not findings(rule, table(1_250_000, constant=0.5))
+    assert not findings(table(1_250_000, texts=1))
+    assert not findings(table(1_250_000, irregular=1))
+    assert not findings(table(1_250_000, constant=0.5))
 
 
 def test_addresses_of_clients_show_events_unless_each_source_has_its_own() -> None:
     addresses = tuple(f"10.1.{i // 250}.{i % 250}" for i in range(3_000))
     for constant, count in ((0.0, 1), (1.0, 0)):
         address = dataclasses.replace(a_text("peer", addresses), constant_ratio=Ratio(constant, a_source()))
-        assert len(findings(rule, _table(1_250_000, fields=(address,)))) == count
+        assert len(findings(_table(1_250_000, fields=(address,)))) == count
 
 
 @pytest.mark.parametrize(
@@ -170,7 +176,7 @@ def _lines(dirty: bool) -> Dataset:
 @pytest.mark.parametrize(("dirty", "lost"), [(True, 5_600), (False, None)])
 def test_lines_that_were_overwritten_in_memory(greptimedb: Any, dirty: bool, lost: int | None) -> None:
     _, result = Place(write(_lines(dirty), "greptimedb", greptimedb)).audited()
-    (finding,) = (found for rule, found in result.findings() if rule.code == "STO009")
+    (finding,) = (found for rule, found in result.findings() if rule.code == "STO006")
     if lost is None:
         assert finding.impact is None
     else:

@@ -1,4 +1,4 @@
-"""STO006: rows that overwrite each other."""
+"""STO006: rows of one key and time, which overwrite each other or are kept twice."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from datetime import timedelta
 from tests.builders import NOW, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import LINES, METHODS, a_table, a_text, findings, steps, stored
+from tests.engines.greptimedb.test_parts_of_rows import CASES as PARTS_OF_ROWS
+from tests.engines.greptimedb.test_rows_kept_twice import CASES as ROWS_KEPT_TWICE
+from tests.engines.greptimedb.test_rows_of_events import CASES as ROWS_OF_EVENTS
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.overwritten_rows import overwritten_rows as rule
+from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement, Ratio
@@ -35,6 +38,9 @@ def _sites(key: tuple[str, ...]) -> Dataset:
 
 
 CASES = (
+    *PARTS_OF_ROWS,
+    *ROWS_KEPT_TWICE,
+    *ROWS_OF_EVENTS,
     Case(_sites(("site",)), _sites(("site", "sensor")), Subject("", "readings")),
     Case(_logs("false"), _logs("true"), Subject("", "logs")),
     # Of each two rows with one time the files hold both.
@@ -115,7 +121,6 @@ def test_loss_with_a_key_when_sources_share_it() -> None:
     assert finding.severity is Severity.WARNING
     assert findings(rule, _keyed(1_010_102, varies=True))
     assert not findings(rule, _keyed(1_010_101, varies=True))
-    assert not findings(rule, _keyed(4_000_000, varies=True), max_overwritten_ratio=0.8)
 
 
 def test_note_with_a_key_when_rows_may_have_been_sent_again() -> None:

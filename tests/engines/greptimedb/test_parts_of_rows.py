@@ -1,4 +1,4 @@
-"""STO011: merge modes."""
+"""STO006: merge modes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ import pytest
 
 from tests.builders import a_count, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
-from tests.engines.greptimedb.cases import a_table, findings, steps, stored
+from tests.engines.greptimedb.cases import a_table, steps, stored
+from tests.engines.greptimedb.cases import findings as all_findings
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.unsuitable_merge_mode import unsuitable_merge_mode as rule
-from tsaudit.model.finding import Severity
+from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
+from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import Measurement, RowPattern, RowPatterns
 from tsaudit.model.subject import Subject
+
+
+def findings(table: Measurement, version: str = "1.1.4") -> tuple[Finding, ...]:
+    """What the rule says of this, and not of rows that replace each other otherwise."""
+    return tuple(f for f in all_findings(rule, table, version) if f.message.startswith("Merge mode"))
 
 
 def _parts(merge_mode: str, whole: bool = False) -> Dataset:
@@ -54,7 +60,7 @@ PARTS = (("cpu",), ("memory",))
 
 
 def test_finding_when_parts_replace_each_other() -> None:
-    (finding,) = findings(rule, _table(2_000_000, PARTS))
+    (finding,) = findings(_table(2_000_000, PARTS))
     assert finding.message == (
         "Merge mode last_row loses values: rows fill cpu and memory separately, and 50% of the stored rows were "
         "replaced by another with the same key and time."
@@ -64,7 +70,7 @@ def test_finding_when_parts_replace_each_other() -> None:
 
 @pytest.mark.parametrize(("in_files", "expected"), [(1_010_101, Severity.WARNING), (1_010_102, Severity.CRITICAL)])
 def test_cost_is_the_rows_that_were_lost(in_files: int, expected: Severity) -> None:
-    (finding,) = findings(rule, _table(in_files, PARTS))
+    (finding,) = findings(_table(in_files, PARTS))
     assert finding.impact is not None
     assert finding.impact.currency is Currency.OVERWRITTEN
     assert (finding.impact.now, finding.impact.whole) == (in_files - 1_000_000, in_files)
@@ -79,40 +85,39 @@ def test_loss_when_one_part_always_comes_last() -> None:
         fields = (a_field("cpu", ("double",), empty), a_field("memory", ("double",)))
         return dataclasses.replace(table, fields=fields)
 
-    (finding,) = findings(rule, hidden(2_000_000))
+    (finding,) = findings(hidden(2_000_000))
     assert finding.message.startswith("Merge mode last_row loses values: no row read has a value of cpu, and 50%")
     assert finding.severity is Severity.CRITICAL
-    assert findings(rule, hidden(1_111_112))
+    assert findings(hidden(1_111_112))
     # A column that nobody fills, and now and then a correction.
-    assert not findings(rule, hidden(1_111_111))
-    assert not findings(rule, hidden(2_000_000, empty=0.99))
+    assert not findings(hidden(1_111_111))
+    assert not findings(hidden(2_000_000, empty=0.99))
 
 
 def test_silence_when_hardly_a_row_was_written_again() -> None:
-    assert findings(rule, _table(1_001_002, PARTS))
-    assert not findings(rule, _table(1_001_000, PARTS))
-    assert not findings(rule, _table(1_010_000, PARTS), min_overwritten_ratio=0.01)
+    assert findings(_table(1_001_002, PARTS))
+    assert not findings(_table(1_001_000, PARTS))
 
 
 def test_silence_when_rows_are_whole_or_have_a_field_in_common() -> None:
-    assert not findings(rule, _table(2_000_000, (("cpu",), ("cpu", "memory"))))
-    assert findings(rule, _table(2_000_000, PARTS, rows=100))
-    assert not findings(rule, _table(2_000_000, PARTS, rows=98))
+    assert not findings(_table(2_000_000, (("cpu",), ("cpu", "memory"))))
+    assert findings(_table(2_000_000, PARTS, rows=100))
+    assert not findings(_table(2_000_000, PARTS, rows=98))
 
 
 def test_information_when_no_row_lacks_a_field() -> None:
     unknown = a_table(options={"merge_mode": "last_non_null"})
-    (finding,) = findings(rule, unknown)
+    (finding,) = findings(unknown)
     assert not finding.changes
     whole = a_table(options={"merge_mode": "last_non_null"}, stored=stored(1_000_000))
-    (finding,) = findings(rule, whole)
+    (finding,) = findings(whole)
     assert finding.severity is Severity.NOTE
     assert finding.fix.startswith("Recreate logs with merge_mode last_row: no ALTER TABLE does this.")
-    assert not findings(rule, _table(2_000_000, PARTS, mode="last_non_null"))
-    assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, rows=a_count(0)))
+    assert not findings(_table(2_000_000, PARTS, mode="last_non_null"))
+    assert not findings(a_table(options={"merge_mode": "last_non_null"}, rows=a_count(0)))
     # Where rows were written again, they may be whole because they were merged.
-    assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, stored=stored(1_000_001)))
+    assert not findings(a_table(options={"merge_mode": "last_non_null"}, stored=stored(1_000_001)))
 
 
 def test_silence_when_it_keeps_all_rows() -> None:
-    assert not findings(rule, a_table(options={"append_mode": "true", "merge_mode": ""}))
+    assert not findings(a_table(options={"append_mode": "true", "merge_mode": ""}))

@@ -1,0 +1,385 @@
+"""STO006."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tsaudit import costs
+from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.significance import REPEATS
+from tsaudit.engines.greptimedb.tables import (
+    deduplicates,
+    event_columns,
+    is_append_only,
+    loss,
+    loss_by_odds,
+    lost_events,
+    option,
+    overwritten,
+    primary_key,
+    sources_outside_key,
+)
+from tsaudit.model.change import Change, DropRepeats, MakeTag, SetOption
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import Field, Measurement, Repeats, Tag
+from tsaudit.rule import Case, rule, subject_of
+from tsaudit.text import listed, many, number, percent
+
+_RETRIES: Final = 0.001
+"""Share of the stored rows: as many are written again by senders that try once more after an error."""
+_PARTS: Final = 0.1
+"""Share of the rows read that lack fields which others fill: fewer are exceptions."""
+
+
+@rule(
+    code="STO006",
+    title="Rows of one key and time are lost, or kept twice",
+    costs={Currency.OVERWRITTEN, Currency.BYTES},
+    guidelines=("E2", "E9", "E10"),
+    requires={"options", "columns"},
+    uses={
+        "field_values",
+        "indexes",
+        "null_counts",
+        "null_ratios",
+        "repeats",
+        "rhythms",
+        "row_patterns",
+        "storage",
+        "stored_rows",
+        "tag_values",
+    },
+)
+def rows_of_one_key(case: Case) -> Iterator[Finding]:
+    """Tables in which several rows have the same key and time, and the way of treating these does not fit the rows.
+
+    Rows are lost if files contain rows that a query does not return, which `information_schema.ssts_manifest` shows
+    from version 1.0 on. Rows that were overwritten in memory, or already merged, leave no trace; but where all times
+    are whole seconds, the odds tell how many events there were: if half of the seconds have a row of a source, a
+    quarter of its events are gone. From a twentieth on, this is a warning. Without either, the finding is a note.
+    Reported is one of these:
+
+    - An append-only table in which more than `harm.max_overwritten_share` of the rows read equal another one in all
+      columns, or in key and time if the table has a key and otherwise only numbers. They cost their share of the
+      table's bytes, as `information_schema.region_statistics` reports them.
+    - A table of events that is not append-only. Events are recognized by text fields with log lines, documents,
+      addresses, or IDs, or by such an ID in the key; if rows were overwritten, also by rows that come irregularly and
+      of which several texts vary within a series. Some of these may have been sent again, so that this is never
+      critical. More than 0.1% of the stored rows are no retries.
+    - Parts of rows with `merge_mode` `last_row`: more than 0.1% of the rows in files were written again, and of the
+      rows read a tenth lack fields that others fill, in groups without a common field. If a tenth of the rows in files
+      were written again, a field that is empty in all rows read shows it as well: one part always comes last.
+    - A table without a key: rows of several sources overwrite each other.
+    - Whole rows with `last_non_null`, which costs nothing that anybody measured: a note.
+    - A key with more than `harm.max_overwritten_share` of overwritten rows. If a text that is called like a device
+      varies within the rows of one key, they are those of several sources: a loss, of which nobody knows the share.
+      Otherwise they may be corrections, and it is a note.
+
+    ## Why it matters
+
+    Key and time identify a row. Without a key, or with one that lacks the column that names the source, two rows in the
+    same millisecond are the same row, and the first is lost without an error. `last_row` loses the values of earlier
+    parts of a row, and `last_non_null` compares each field for nothing if rows are complete. An append-only table keeps
+    everything: a sender that repeats a batch it believes lost doubles every sum and count.
+
+    ## Example
+
+    `CREATE TABLE logs (ts TIMESTAMP TIME INDEX, message STRING)`: of ten messages in one millisecond, nine are lost.
+    `payments` with `append_mode = 'true'`: after a timeout the batch is sent again, and the day's revenue is doubled.
+
+    ## Fix
+
+    Events: append-only, which cannot be undone. Readings: a key that identifies the source. Parts of rows:
+    `last_non_null`, or write complete rows.
+
+    ## References
+
+    - Deduplication, merging, and append-only tables:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Table options: https://docs.greptime.com/reference/sql/alter/#alter-table-options
+    """
+    for measurement in case.measurements:
+        finding = _repeated(case, measurement) if is_append_only(measurement) else None
+        if deduplicates(measurement):
+            finding = (
+                _of_events(measurement)
+                or _partial(measurement)
+                or _without_key(measurement)
+                or _whole(measurement)
+                or _keyed(case, measurement)
+            )
+        if finding is not None:
+            yield finding
+
+
+# --- Kept twice -------------------------------------------------------------------------------------------------------
+
+
+def _repeated(case: Case, measurement: Measurement) -> Finding | None:
+    seen = measurement.repeats
+    if seen is None:
+        return None
+    repeated = seen.repeated if _is_of_numbers(measurement) else seen.identical
+    is_more = repeated > case.harm.max_overwritten_share * seen.rows
+    return _of_repeated(case, measurement, seen, repeated) if is_more else None
+
+
+def _is_of_numbers(measurement: Measurement) -> bool:
+    return bool(measurement.tags) and not any(is_text(t) for f in measurement.fields for t in f.types)
+
+
+def _impact(case: Case, measurement: Measurement, share: float) -> Impact | None:
+    """The duplicates' share of the table; None if its bytes are not known."""
+    held = measurement.storage.data_bytes if measurement.storage else None
+    if held is None:
+        return None
+    how = "share of duplicates among the rows read, times the table's bytes by region_statistics"
+    return costs.of_bytes(case, measurement, share * held, how=how)
+
+
+def _of_repeated(case: Case, measurement: Measurement, seen: Repeats, repeated: int) -> Finding:
+    key = primary_key(measurement)
+    same = "are the same in all columns" if repeated == seen.identical else "have the same key and time"
+    subject = subject_of(measurement)
+    # Of numbers the one that was written last is right; of texts each may be an event of its own.
+    change: Change = SetOption(subject, "append_mode", "false")
+    if not _is_of_numbers(measurement):
+        change = DropRepeats(subject, f"{number(seen.identical)} of {number(seen.rows)} rows read repeat another one")
+    return Finding(
+        subject=subject,
+        impact=_impact(case, measurement, repeated / seen.rows),
+        message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them are kept.",
+        changes=(change,),
+        fix="Have the sender write each row once: otherwise they repeat again.",
+        observed=repeated / seen.rows,
+        unit="share of the rows read",
+        evidence=(
+            Evidence("rows with the key and time of another", f"{number(seen.repeated)} of {number(seen.rows)}"),
+            Evidence("rows that are the same in all columns", f"{number(seen.identical)} of {number(seen.rows)}"),
+            Evidence("key", listed(key)),
+        ),
+        facts=("options", "repeats", "indexes", "storage"),
+        source=seen.source,
+    )
+
+
+# --- Events -----------------------------------------------------------------------------------------------------------
+
+
+def _of_events(measurement: Measurement) -> Finding | None:
+    rows = measurement.rows
+    if not measurement.tags or rows is None:
+        return None
+    named: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
+    events = named or lost_events(measurement)
+    return _finding(measurement, events, is_certain=bool(named)) if events else None
+
+
+def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
+    """Tags with an ID for each event: they keep every row apart, so that none is ever replaced.
+
+    Beside nothing but numbers, such an ID names a source that did not last, and the rows are readings of it.
+    """
+    from tsaudit.analysis.cardinality import fleets
+    from tsaudit.analysis.shapes import shapes
+
+    if not any(is_text(data_type) for field in measurement.fields for data_type in field.types):
+        return []
+    return [
+        tag
+        for tag in measurement.tags
+        if tag.values is not None
+        and tag.values.value * REPEATS > rows
+        and shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS
+        and not fleets.is_fleet(tag)
+    ]
+
+
+def _finding(measurement: Measurement, events: Sequence[Field | Tag], *, is_certain: bool) -> Finding:
+    """`is_certain`: the events are recognized by what their columns contain, not by their rhythm alone."""
+    lost, stored = overwritten(measurement), measurement.stored
+    ratio = None if lost is None or stored is None else lost / stored.rows
+    is_counted = ratio is not None and ratio > _RETRIES
+    odds = loss_by_odds(measurement) if is_certain and not is_counted else None
+    if odds is not None:
+        said = f"its times are whole seconds, and as many of them have a row that about {many(odds.now, 'row')} of the "
+        said += "same key and second must have been overwritten"
+    elif ratio is None:
+        said = "each query compares its rows for duplicates; whether there are any was not measured"
+    elif ratio <= _RETRIES:
+        said = "each query compares its rows for duplicates, and their files contain almost none"
+    else:
+        said = f"{percent(ratio)} of the rows in its files are hidden, because others have the same key and time"
+    evidence = [Evidence("columns that say what each event is", listed([f.key for f in events]))]
+    if lost is not None and stored is not None:
+        evidence.append(
+            Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}")
+        )
+    return Finding(
+        subject=subject_of(measurement),
+        impact=loss(measurement, is_certain=is_certain) if is_counted else odds,
+        message=f"The table contains events and is not append-only: {said}.",
+        changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
+        fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",
+        observed=None if odds else ratio,
+        unit="share of the stored rows",
+        samples=events[0].sample[:3],
+        evidence=tuple(evidence),
+        facts=("options", "field_values", "stored_rows", "null_counts", "repeats"),
+        source=measurement.rows.source if measurement.rows else None,
+    )
+
+
+# --- Parts of rows ----------------------------------------------------------------------------------------------------
+
+
+def _partial(measurement: Measurement) -> Finding | None:
+    lost, stored, seen = overwritten(measurement), measurement.stored, measurement.row_patterns
+    if not lost or stored is None or seen is None or lost < _RETRIES * stored.rows:
+        return None
+    # Lines of different kinds are no parts of one row.
+    if option(measurement, "merge_mode") == "last_non_null" or lost_events(measurement):
+        return None
+    groups, partial = _parts(measurement)
+    empty = [f.key for f in measurement.fields if f.null_ratio is not None and f.null_ratio.value == 1]
+    if len(groups) >= 2 and partial >= _PARTS * seen.rows:
+        said = f"rows fill {listed([' and '.join(g) for g in groups], 4)} separately"
+    elif empty and lost >= _PARTS * stored.rows:
+        partial = seen.rows
+        said = f"no row read has a value of {listed(empty, 4)}"
+    else:
+        return None
+    return Finding(
+        subject=subject_of(measurement),
+        impact=loss(measurement),
+        message=f"Merge mode last_row loses values: {said}, and {percent(lost / stored.rows)} of the stored rows were "
+        "replaced by another with the same key and time.",
+        changes=(SetOption(subject_of(measurement), "merge_mode", "last_non_null"),),
+        fix="Parts of one row are merged by last_non_null. What was replaced has to be written again.",
+        observed=lost / stored.rows,
+        unit="share of the stored rows",
+        evidence=(
+            Evidence("merge_mode", option(measurement, "merge_mode") or "last_row, by default"),
+            Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}"),
+            Evidence("rows that lack a field others fill", f"{number(partial)} of {number(seen.rows)}"),
+        ),
+        facts=("options", "stored_rows", "row_patterns"),
+        source=seen.source,
+    )
+
+
+def _parts(measurement: Measurement) -> tuple[list[tuple[str, ...]], int]:
+    """Groups of fields that rows fill without those of another group, and the number of rows that do so."""
+    fields = {f.key for f in measurement.fields}
+    patterns = measurement.row_patterns.patterns if measurement.row_patterns else ()
+    filled = [(tuple(c for c in p.columns if c in fields), p.rows) for p in patterns]
+    alone = [
+        (group, rows)
+        for group, rows in filled
+        if group and any(other and not set(group) & set(other) for other, _ in filled)
+    ]
+    return list(dict.fromkeys(group for group, _ in alone)), sum(rows for _, rows in alone)
+
+
+def _whole(measurement: Measurement) -> Finding | None:
+    nulls = [f.null_ratio for f in measurement.fields]
+    is_whole = bool(nulls) and all(ratio is not None and ratio.value == 0 for ratio in nulls)
+    is_read = measurement.rows is not None and measurement.rows.value > 0
+    # Where rows were written again, they may be whole because their parts were merged.
+    if option(measurement, "merge_mode") != "last_non_null" or not is_whole or not is_read or overwritten(measurement):
+        return None
+    is_known = overwritten(measurement) is not None
+    return Finding(
+        subject=subject_of(measurement),
+        message="Merge mode last_non_null, and no row read lacks a field.",
+        changes=(SetOption(subject_of(measurement), "merge_mode", "last_row"),) if is_known else (),
+        fix="If its writers send whole rows, last_row does the same with less work.",
+        evidence=(
+            Evidence("merge_mode", "last_non_null"),
+            Evidence("fields without nulls", listed([f.key for f in measurement.fields])),
+        ),
+        facts=("options", "null_ratios"),
+        source=measurement.rows.source if measurement.rows else None,
+    )
+
+
+# --- Sources ----------------------------------------------------------------------------------------------------------
+
+
+def _keyed(case: Case, measurement: Measurement) -> Finding | None:
+    """With a key, too many rows of which were overwritten."""
+    lost, stored = overwritten(measurement), measurement.stored
+    if not measurement.fields or option(measurement, "merge_mode") == "last_non_null":
+        return None
+    if lost is None or stored is None or lost <= case.harm.max_overwritten_share * stored.rows:
+        return None
+    sources = [field.key for field in sources_outside_key(measurement)]
+    key = listed([tag.key for tag in measurement.tags])
+    return Finding(
+        subject=subject_of(measurement),
+        impact=loss(measurement, is_certain=False) if sources else None,
+        message=f"{percent(lost / stored.rows)} of the stored rows were overwritten by others with the same {key} and "
+        f"time{f', though {listed(sources, 4)} may differ' if sources else ''}.",
+        fix="Look for writers that send the same key and time. Repeats and corrections do no harm. If several sources "
+        f"share a {key}, add the column that names the source to the key; if each row is an event, use append_mode.",
+        observed=lost / stored.rows,
+        unit="share of the stored rows",
+        evidence=(
+            Evidence("key", key),
+            Evidence("append_mode", "false"),
+            Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}"),
+            *([Evidence("names of sources that vary within a key", listed(sources, 4))] if sources else []),
+        ),
+        facts=("options", "columns", "field_values", "stored_rows", "null_counts"),
+        source=measurement.rows.source if measurement.rows else None,
+    )
+
+
+def _without_key(measurement: Measurement) -> Finding | None:
+    if measurement.tags or not measurement.fields:
+        return None
+    lost = overwritten(measurement)
+    several = [f for f in measurement.fields if _has_several(f)]
+    events = [f.key for f in event_columns(measurement)]
+    source = next((f.key for f in several if f.key not in events), "")
+    seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
+    evidence = [Evidence("key", "none"), Evidence("append_mode", "false")]
+    if texts := [*events, *(f.key for f in several)]:
+        evidence.append(Evidence("texts that may identify rows", listed(list(dict.fromkeys(texts)), 8)))
+    if lost:
+        evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
+    return Finding(
+        subject=subject_of(measurement),
+        impact=loss(measurement) or (loss_by_odds(measurement) if events else None),
+        message="The table has no key and is not append-only: rows with the same time overwrite each other"
+        + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
+        changes=_changes(measurement, source, bool(events), bool(lost)),
+        fix=_advice(source, bool(events)),
+        observed=lost or None,
+        unit="rows" if lost else "",
+        evidence=tuple(evidence),
+        facts=("options", "columns", "field_values", "stored_rows", "null_counts", "repeats"),
+        source=measurement.rows.source if measurement.rows else None,
+    )
+
+
+def _changes(measurement: Measurement, source: str, has_events: bool, has_lost: bool) -> tuple[Change, ...]:
+    """A key of the column that may say which source a row is of; of events each row counts."""
+    subject = subject_of(measurement)
+    if source and not has_events:
+        return (MakeTag(subject, source),)
+    return (SetOption(subject, "append_mode", "true"),) if has_events or has_lost else ()
+
+
+def _advice(source: str, has_events: bool) -> str:
+    if source and not has_events:
+        return f"{source} says which source a row is of, by its values. What was overwritten has to be written again."
+    if has_events:
+        return "What was overwritten has to be written again."
+    return "If rows of several sources are to come, add a column that names the source to the key before."
+
+
+def _has_several(field: Field) -> bool:
+    return any(map(is_text, field.types)) and field.distinct is not None and field.distinct.value > 1
