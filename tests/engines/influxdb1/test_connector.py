@@ -184,6 +184,13 @@ def test_server_is_another(double: Double, version: str | None, expected: str) -
         _names(double)
 
 
+@pytest.mark.parametrize("version", ["1.8.10", "v1.12.4", "unknown", "1.x-c9e8ad3"])
+def test_server_that_may_be_ours(double: Double, version: str) -> None:
+    """One that was built from its source says that its version is unknown."""
+    double.version, double.parts = version, (_document("a"),)
+    assert _names(double) == ["a"]
+
+
 @pytest.mark.parametrize("in_url", [True, False])
 def test_credentials_travel_in_a_header_only(double: Double, in_url: bool) -> None:
     double.parts = (_document("a"),)

@@ -152,3 +152,31 @@ def test_points_of_deleted_series_were_not_overwritten() -> None:
     assert not _found(_with_kept(60_000, 180_000, series=400), before)
     assert not _found(_with_kept(60_000, 260_000, series=400), _with_kept(60_000, 180_000, days_ago=1, series=400))
     assert _found(_with_kept(60_000, 180_000), before)
+
+
+def _of_server(total: int, of_shards: int = 5, *, is_full: bool = True, days_ago: int = 0) -> Profile:
+    """Of InfluxDB 1.8, whose shards do not count what is beyond a limit. `total`: what the whole server counts."""
+    made = _profile(of_shards, 10_000, timedelta(days=40), days_ago)
+    assert made.server is not None
+    counters = (*made.server.counters, ServerCounter("points_dropped", "", total))
+    settings = {"max_series_per_database": 100.0, "index_in_memory": 1.0}
+    full = Database("main", a_count(96 if is_full else 5))
+    status = dataclasses.replace(made.server, counters=counters, settings=settings)
+    return dataclasses.replace(made, server=status, databases=(full,))
+
+
+def test_what_only_the_whole_server_counts_is_that_of_the_database_at_its_limit() -> None:
+    (finding,) = _found(_of_server(305), _of_server(5, days_ago=1))
+    assert (finding.severity, finding.observed, finding.subject.database) == (Severity.CRITICAL, 300, "main")
+    assert "the database has 96 of the 100 series that it may have" in finding.message
+
+
+def test_what_only_the_whole_server_counts_is_of_no_database_if_none_is_full() -> None:
+    (finding,) = _found(_of_server(305, is_full=False), _of_server(5, is_full=False, days_ago=1))
+    assert (finding.severity, finding.observed, finding.subject.database) == (Severity.CRITICAL, 300, "")
+
+
+def test_what_shards_count_is_not_counted_again() -> None:
+    (finding,) = _found(_of_server(12, 12), _of_server(5, days_ago=1))
+    assert (finding.observed, finding.subject.database) == (7, "main")
+    assert _found(_of_server(12, 0), _of_server(12, 12, days_ago=1)) == (), "the shard expired, with its counter"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,6 +19,12 @@ takes ten times its size.
 LONGEST_LINE: Final = 24 << 20
 """A chunk of 10,000 rows is one line."""
 _READ_BYTES: Final = 1 << 16
+
+
+def is_major(version: str, major: int) -> bool:
+    """Whether a server may be of the major version. One that was built from its source has none."""
+    numbered = re.match(r"v?(\d+)\.", version)
+    return numbered is None or int(numbered[1]) == major
 
 
 def lines(response: urllib3.BaseHTTPResponse, rows: Rows, most: int | None = None) -> Iterator[bytes]:

@@ -93,11 +93,11 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                     if setting in series["columns"]:
                         (value,) = influxql.column(series, setting)
                         yield "setting", setting.replace("-", "_"), "", float(value)
-            case str(name) if name in _TROUBLES:
-                for trouble, columns in _TROUBLES[name].items():
+            case str(name) if name in _OF_SERVER:
+                for counter, columns in _OF_SERVER[name].items():
                     known = [column for column in columns if column in series["columns"]]
                     risen = sum(float(n) for column in known for n in influxql.column(series, column) if n)
-                    counters[trouble, ""] = counters.get((trouble, ""), 0.0) + risen
+                    counters[counter, ""] = counters.get((counter, ""), 0.0) + risen
             case "shard":
                 tags = series["tags"]
                 indexes.add(tags.get("indexType", ""))
@@ -107,7 +107,14 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
     # Shards keep the index that they were made with, so that a server may have both.
     if indexes in ({"inmem"}, {"tsi1"}):
         yield "setting", "index_in_memory", "", float(indexes == {"inmem"})
+    too_old = counters.pop((_TOO_OLD, ""), None)
+    if too_old is not None and ("points_dropped", "") in counters:
+        counters["points_dropped", ""] = max(counters["points_dropped", ""] - too_old, 0.0)
     yield from (("counter", name, database, value) for (name, database), value in counters.items())
+
+
+_TOO_OLD: Final = "points beyond the retention"
+"""They are among those that the server dropped, and no loss."""
 
 
 _COUNTERS: Final = {
@@ -117,10 +124,11 @@ _COUNTERS: Final = {
 }
 
 
-_TROUBLES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+_OF_SERVER: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "cq": {"continuous_queries_failed": ("queryFail",)},
     "subscriber": {"subscriptions_failed": ("writeFailures",)},
-    "httpd": {"server_errors": ("serverError", "recoveredPanics")},
+    "httpd": {"server_errors": ("serverError", "recoveredPanics"), "points_dropped": ("pointsWrittenDropped",)},
+    "write": {_TOO_OLD: ("writeDrop",)},
     "tsm1_engine": {
         "compactions_failed": (
             "cacheCompactionErr",
@@ -132,7 +140,7 @@ _TROUBLES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         )
     },
 }
-"""Component to what fails there, by the counters that tell it."""
+"""Component to what it counts for the whole server, by the columns that tell it."""
 
 
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -97,7 +96,7 @@ class Client:
         version = response.headers.get("X-Influxdb-Version")
         if version is None:
             raise ConnectorError(f"{self.address.url} responds, but not like InfluxDB (HTTP {response.status})")
-        if not re.match(r"v?1\.", version):
+        if not streaming.is_major(version, 1):
             raise ConnectorError(f"{self.address.url} is InfluxDB {version[:40]}; this engine is for 1.x")
         return version.removeprefix("v")[:40]
 

@@ -7,7 +7,6 @@ families of exceptions, ApiException and urllib3's can still occur; `translated`
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -181,7 +180,7 @@ class Client:
             raise ConnectorError(f"{url} responds, but not like InfluxDB (HTTP {response.status})")
         if build.lower().startswith("cloud"):
             return "Cloud", True
-        if not re.match(r"v?2\.", version):
+        if not streaming.is_major(version, 2):
             raise ConnectorError(f"{url} is InfluxDB {version[:40]}; this engine is for 2.x")
         return version.removeprefix("v")[:40], False
 

@@ -41,11 +41,12 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
     `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache is full or the disk
     takes no more; what clients then send again is counted each time. It does not count points beyond the retention
-    here, which nobody wants to keep. InfluxDB 2 and 3 count on the page `/metrics`; recent versions of InfluxDB 3 do
-    not say of which database. Counters begin at the server's start: after a restart, and on the first audit if
-    the server has run for a day at most, all of them count; a longer past is a note, because nobody knows when it was.
-    Users who are no administrators need the right to read `_internal`, where the server records the counters, but not
-    its start.
+    here, which nobody wants to keep. From InfluxDB 1.8 on, points beyond a limit are only counted for the whole server:
+    they are those of the one database that has reached one. InfluxDB 2 and 3 count on the page `/metrics`; recent
+    versions of InfluxDB 3 do not say of which database. Counters begin at the server's start: after a restart, and on
+    the first audit if the server has run for a day at most, all of them count; a longer past is a note, because nobody
+    knows when it was. Users who are no administrators need the right to read `_internal`, where the server records the
+    counters, but not its start.
 
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
@@ -86,12 +87,16 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     status = case.profile.server
     if status is None:
         return
-    parts = (*case.profile.wholes, Database(""))
-    losing = [(d, lost) for d in parts if (lost := _lost(case, status, d.name)) and lost.points > 0]
-    yield from (_finding(case, database, lost) for database, lost in losing)
-    reported = {database.name for database, _ in losing}
+    losses = {d.name: lost for d in case.profile.wholes if (lost := _lost(case, status, d.name)) and lost.points}
+    if (rest := _lost(case, status, "")) and rest.points:
+        # Of which database they are, the server does not say. A limit that only one of them has reached does.
+        full = [d.name for d in case.profile.wholes if any(_limits_reached(case, d))]
+        name = full[0] if len(full) == 1 else ""
+        losses[name] = losses[name].with_more(rest) if name in losses else rest
+    known = {database.name: database for database in case.profile.wholes}
+    yield from (_finding(case, known.get(name, Database("")), lost) for name, lost in losses.items())
     for database in case.profile.databases:
-        kept, is_reported = _kept(case, status, database), database.name in reported
+        kept, is_reported = _kept(case, status, database), database.name in losses
         if kept and kept.overwritten > _REPEATED * kept.accepted and (kept.measurement or not is_reported):
             yield _overwritten(database, kept)
 
@@ -172,13 +177,20 @@ class _Lost:
     def points(self) -> int:
         return self.dropped + self.failed
 
+    def with_more(self, rest: _Lost) -> _Lost:
+        """With those of which the server does not say the database."""
+        return replace(self, dropped=self.dropped + rest.dropped, goes_on=self.goes_on or rest.goes_on)
+
     @property
     def written(self) -> int:
         return self.points + self.accepted
 
 
 def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
-    """None if the server does not tell. A shard that expires takes its counters along, so this is the least."""
+    """None if the server does not tell. A shard that expires takes its counters along, so this is the least.
+
+    `database`: empty for what the server counts as a whole, without what it counts for its databases.
+    """
     if status.counted(_DROPPED, database) is None:
         return None
     past = case.timeline.of(_DROPPED, Subject(database))
@@ -187,9 +199,12 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
     before = day.server if day else None
     goes_back = before is not None and not status.is_restarted(before)
 
-    def grown(name: str) -> int:
-        then = before.counted(name, database) if before and goes_back else None
-        return max((status.counted(name, database) or 0) - (then or 0), 0)
+    def grown(name: str, of: str = database) -> int:
+        then = before.counted(name, of) if before and goes_back else None
+        return max((status.counted(name, of) or 0) - (then or 0), 0)
+
+    def of_others(name: str) -> int:
+        return sum(grown(name, one.database) for one in status.counters if one.name == name and one.database)
 
     if before and day and goes_back:
         since, is_recent = f"since the audit of {written(day.day)}", True
@@ -198,7 +213,10 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
     else:
         since = f"since the server started on {written(status.started.date())}"
         is_recent = before is not None or case.profile.collected_at - status.started <= timedelta(days=1)
-    return _Lost(grown(_DROPPED), grown(_FAILED), grown(_WRITTEN), since, is_recent, goes_on)
+    if database:
+        return _Lost(grown(_DROPPED), grown(_FAILED), grown(_WRITTEN), since, is_recent, goes_on)
+    dropped, written_too = max(grown(_DROPPED) - of_others(_DROPPED), 0), grown(_WRITTEN) + of_others(_WRITTEN)
+    return _Lost(dropped, grown(_FAILED), written_too, since, is_recent, goes_on and dropped > 0)
 
 
 def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
@@ -252,6 +270,11 @@ class _Reason:
 
 def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
     """What may have made the server drop points, as far as the audit sees it; the likeliest first."""
+    yield from _limits_reached(case, database)
+    yield from _conflicts(case.profile.inside(database))
+
+
+def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
     inside = case.profile.inside(database)
     if case.engine.enforces_limits(case.profile) is not False:
         for measurement in inside:
@@ -268,6 +291,9 @@ def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
             words = f"the database has {number(series)} of the {number(limit.value)} series that it may have"
             words += f", and {cause.where} causes {percent(min(cause.series / series, 1.0))} of them" if cause else ""
             yield _Reason(words, cause.tag if cause else None, cause.changes if cause else ())
+
+
+def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
     for measurement in inside:
         for field in measurement.fields:
             if len(field.types) > 1:
