@@ -149,10 +149,8 @@ def resolve_limit(
 
     What the server says counts before what the owner set, if it is less. Without any limit, the value is infinite.
     """
-    name, declared = (
-        f"{rule_name}.{threshold.name}",
-        declared_limit(profile, f"{rule_name}.{threshold.name}", measurement),
-    )
+    name = f"{rule_name}.{threshold.name}"
+    declared = declared_limit(profile, name, measurement)
     set_by_owner = _set_by_owner(name, policy, measurement.name if measurement else None)
     settings = profile.server.settings if profile.server and declared and declared.setting else {}
     said = settings.get(declared.setting) if declared else None

@@ -134,12 +134,11 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
     left = forecast.days if forecast else None
     if left is None and per_day > 0:
         left = max(limit.value - held, 0.0) / per_day
-    if held < costs.NOTED * limit.value and (left is None or left > case.harm.warning_days):
-        return None
     bytes_read = "what is used of the disk" if space.on_disk else "bytes of data and indexes"
     how = f"{bytes_read}, as the server reports them, and {'its size' if space.on_disk else 'the declared space'}"
-    reached = held >= limit.value
-    return costs.toward_limit(held, limit.value, "bytes", per_day=per_day, days_left=0.0 if reached else left, how=how)
+    left = 0.0 if held >= limit.value else left
+    impact = costs.toward_limit(held, limit.value, "bytes", per_day=per_day, days_left=left, how=how)
+    return impact if costs.is_near(case, impact, costs.NOTED) else None
 
 
 def _rate_of_rows(case: Case) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit import costs
@@ -226,21 +226,16 @@ def _too_many_files(case: Case, kept: list[_Kept], price: _Price) -> Iterator[Fi
     limit = case.limit("open_files")
     used = float(sum(one.shards for one in kept) * price.files)
     rate = sum(one.per_day * price.files for one in kept if _is_filling(one))
-    left = max(limit.value - used, 0) / rate if rate else None
-    if used < case.harm.limit_warning * limit.value and (left is None or left > case.harm.warning_days):
+    how = f"{price.files} files for each shard with the {price.index}: {_SOURCE}"
+    impact = costs.of_limit(case, used, limit, per_day=rate, how=how)
+    # Somebody may have set it; that of the vendor's packages is not read from the server.
+    impact = impact if impact.is_enforced else replace(impact, is_enforced=None)
+    if not costs.is_near(case, impact, case.harm.limit_warning):
         return
     largest = max(kept, key=lambda one: one.shards)
     yield Finding(
         subject=Subject(),
-        impact=costs.toward_limit(
-            used,
-            limit.value,
-            limit.unit,
-            per_day=rate,
-            days_left=left,
-            is_enforced=True if limit.origin != "default" else None,
-            how=f"{price.files} files for each shard with the {price.index}: {_SOURCE}",
-        ),
+        impact=impact,
         message=f"The shards keep about {number(used)} files open, of the {number(limit.value)} that a server may; "
         f"most are those of {largest.database.name}, {many(largest.shards, 'shard')} of "
         f"{duration(largest.policy.partition_s or 0)}.",
