@@ -120,6 +120,8 @@ def test_an_audit_that_is_left_early_can_still_be_indexed(folder: Path) -> None:
 def test_run_audit_when_a_name_or_a_day_is_wrong(folder: Path) -> None:
     with pytest.raises(tsaudit.ConfigError, match="no target is named `metrix`, did you mean metrics"):
         tsaudit.run_audit(tsaudit.load_settings(), ["metrix"])
+    with pytest.raises(ValueError, match="it has a login"):
+        tsaudit.run_audit(tsaudit.load_settings(), run_url="https://ci:s3cret@builds.example/7")
     with pytest.raises(ValueError, match="2999-01-01 is in the future"):
         tsaudit.run_audit(tsaudit.load_settings(), day=date(2999, 1, 1))
 

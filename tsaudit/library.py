@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tsaudit import run
+from tsaudit import run, secrets
 from tsaudit.collect import collect as collect_profile
 from tsaudit.config import file as config_file
 from tsaudit.config import problem_messages
@@ -165,11 +165,13 @@ def run_audit(
 
     A target that cannot be audited and a message that cannot be delivered are in `AuditOutcome.problems`. Raises
     ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and ValueError
-    for a day in the future.
+    for a day in the future, and for a `run_url` that is no address or has a login.
     """
     today = utc_now().date()
     if day and day > today:
         raise ValueError(f"{day} is in the future; in UTC it is {today}")
+    if run_url is not None:
+        secrets.page_url(run_url)
     chosen = _named(settings, targets)
     with AuditSession.open(settings) as session:
         audits = session.run(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)

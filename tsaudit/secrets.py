@@ -22,7 +22,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 MASK: Final = "***"
 
@@ -112,6 +112,16 @@ def clear() -> None:
     with _lock:
         _known.clear()
         _matcher = None
+
+
+def page_url(url: str) -> str:
+    """The address of a page that reports and messages link to. ValueError if it is none, or would show a login."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("it is no address of a page; write https://...")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("it has a login, which everybody who reads a report would see; leave that out")
+    return url
 
 
 def mask(text: str) -> str:

@@ -50,6 +50,23 @@ def test_audit_when_the_target_is_not_there(tsaudit: Tsaudit) -> None:
     assert "the configuration has shop, plant" in tsaudit("audit", "zzz").stderr
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://ci:s3cret@builds.example/7", "it has a login, which everybody who reads a report would see"),
+        ("javascript:alert(1)", "it is no address of a page; write https://..."),
+        ("builds.example/7", "it is no address of a page; write https://..."),
+    ],
+)
+def test_audit_when_the_page_of_the_run_cannot_be_linked(tsaudit: Tsaudit, folder: Path, url: str, said: str) -> None:
+    done = tsaudit("audit", *ON, "--run-url", url)
+    assert done.exit_code == Exit.USAGE
+    assert said in done.stderr
+    assert "s3cret" not in done.stderr
+    assert not (folder / ".tsaudit").exists()
+    assert tsaudit("audit", *ON, "--run-url", "https://builds.example/7?job=1").exit_code == Exit.FINDINGS
+
+
 def test_audit_when_json_is_asked_for(tsaudit: Tsaudit) -> None:
     done = tsaudit("audit", *ON, "--format", "json")
     shop, plant = json.loads(done.stdout)

@@ -40,7 +40,12 @@ FAIL_ON = ("warning", "critical", "unknown", "never")
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets to audit in parallel."
 )
-@click.option("--run-url", metavar="URL", help="A page about this run, such as a CI job, to link in reports.")
+@click.option(
+    "--run-url",
+    metavar="URL",
+    callback=options.page,
+    help="A page about this run, such as a CI job, to link in reports.",
+)
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

@@ -69,6 +69,17 @@ class Until(_DateType):
         return until
 
 
+def page(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A callback for the address of a page."""
+    del ctx
+    from tsaudit.secrets import page_url
+
+    try:
+        return None if value is None else page_url(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=param) from error
+
+
 def config_option(command: F) -> F:
     """--config: which file to read."""
     return click.option(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +18,27 @@ import sqlalchemy as sa
 from tsaudit.engines.sql.connector import BATCH_ROWS, FileDriver
 
 
+@functools.cache
+def _spill_folder(process: int) -> str:
+    """A folder of this process, for what does not fit into the memory: only this user may read it, and it goes with the
+    process, whose forks have their own.
+    """
+    folder = tempfile.mkdtemp(prefix="tsaudit-duckdb-")
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
+
+
 def _read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
     del lock_s  # it does not wait at all
     config = {
         # An audit neither downloads extensions nor leaves temporary files next to the database.
         "autoinstall_known_extensions": "false",
-        "temp_directory": str(Path(tempfile.gettempdir(), "tsaudit-duckdb")),
+        "temp_directory": _spill_folder(os.getpid()),
         # By default, DuckDB takes all processors, and keeps what it has read until that is most of the memory.
         "threads": 2,
         "memory_limit": "256MB",
