@@ -150,6 +150,12 @@ def without_credentials(text: str) -> str:
     return f"{text.partition('://')[0]}://{address.hosts}{address.path}{end}"
 
 
+IN_CLEAR: Final = (
+    "the server asks for the password in clear text over a connection that is not encrypted, so it was not sent; "
+    "have the URL ask for TLS"
+)
+
+
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine: then nobody on a network can read the traffic."""
     if not host or host.startswith("/") or host.lower() == "localhost" or host.lower().endswith(".localhost"):

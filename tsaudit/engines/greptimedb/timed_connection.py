@@ -11,11 +11,15 @@ from pymysql.constants import CR
 from pymysql.err import OperationalError
 
 from tsaudit.errors import TsauditError
+from tsaudit.net.addresses import IN_CLEAR, is_loopback
 
 HEADER_BYTES: Final = 2_000_000
 """For everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a kilobyte."""
 _CLOCK_S: Final = 0.05
 """How often a busy reader updates the timeout of the socket: each update is a system call."""
+
+_IN_CLEAR: Final = frozenset({b"mysql_clear_password", b"dialog"})
+"""Ways to log in for which the server gets the password itself."""
 
 _UNKNOWN: Final = -1.0
 """A timeout that is never used, so that PyMySQL sets the timeout of the socket again."""
@@ -43,6 +47,12 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         self.deadline = time.monotonic() + self.connect_timeout
         self.allow(HEADER_BYTES)
         super().connect(sock)
+
+    def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
+        if plugin_name in _IN_CLEAR and not self._secure and not is_loopback(self.host or ""):
+            self._force_close()
+            raise OperationalError(CR.CR_AUTH_PLUGIN_ERR, IN_CLEAR)
+        return super()._process_auth(plugin_name, auth_packet, handler)
 
     def allow(self, more_bytes: int) -> None:
         """Allow this many bytes from now on, and raise ResultTooBigError after that."""

@@ -1,0 +1,118 @@
+"""A server that asks for the password in clear text gets it only over TLS, or on this machine."""
+
+from __future__ import annotations
+
+import socketserver
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.greptimedb import timed_connection
+from tsaudit.engines.opening import open_connection
+from tsaudit.engines.postgresql import connector
+
+PASSWORD = "s3cret-of-the-auditor"
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    received = b""
+
+
+class _Postgresql(socketserver.BaseRequestHandler):
+    """Has no TLS, and asks for the password in clear text."""
+
+    server: _Server
+
+    def handle(self) -> None:
+        if self.request.recv(8)[4:] == struct.pack("!I", 80877103):  # it asks for TLS
+            self.request.sendall(b"N")
+            self.request.recv(4096)
+        self.request.sendall(b"R" + struct.pack("!II", 8, 3))
+        self.server.received += self.request.recv(4096)
+
+
+class _Mysql(socketserver.BaseRequestHandler):
+    """Has no TLS, and switches to the plug-in that asks for the password in clear text."""
+
+    server: _Server
+
+    def handle(self) -> None:
+        greeting = b"\x0a8.4.2\0" + bytes(4) + b"12345678\0" + struct.pack("<HBHH", 0xA209, 45, 2, 0x0028)
+        greeting += bytes([21]) + bytes(10) + b"123456789012\0mysql_native_password\0"
+        self._send(0, greeting)
+        self.request.recv(4096)
+        self._send(2, b"\xfemysql_clear_password\0")
+        self.server.received += self.request.recv(4096)
+
+    def _send(self, number: int, payload: bytes) -> None:
+        self.request.sendall(struct.pack("<I", len(payload))[:3] + bytes([number]) + payload)
+
+
+@contextmanager
+def _asking(handler: type[socketserver.BaseRequestHandler]) -> Iterator[_Server]:
+    with _Server(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def _said(server: _Server, url: str) -> str:
+    engine = "postgresql" if url.startswith("postgresql") else "greptimedb"
+    target = Target(name="t", engine=engine, url=url.replace("PORT", str(server.server_address[1])), password=PASSWORD)
+    with pytest.raises(ConnectorError) as raised, open_connection(target):
+        pass
+    return str(raised.value)
+
+
+CASES = pytest.mark.parametrize(
+    ("handler", "url"),
+    [(_Postgresql, "postgresql://tsaudit@127.0.0.1:PORT/shop"), (_Mysql, "mysql://tsaudit@127.0.0.1:PORT/public")],
+    ids=["postgresql", "greptimedb"],
+)
+
+
+@CASES
+def test_password_is_not_sent_over_a_network(
+    handler: type[socketserver.BaseRequestHandler], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connector, "is_loopback", lambda host: False)
+    monkeypatch.setattr(timed_connection, "is_loopback", lambda host: False)
+    with _asking(handler) as server:
+        said = _said(server, url)
+        assert "asks for the password in clear text over a connection that is not encrypted, so it was not sent" in said
+        assert PASSWORD.encode() not in server.received
+
+
+@CASES
+def test_password_is_sent_on_this_machine(handler: type[socketserver.BaseRequestHandler], url: str) -> None:
+    with _asking(handler) as server:
+        _said(server, url)
+        assert PASSWORD.encode() in server.received
+
+
+def test_password_is_sent_where_the_url_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connector, "is_loopback", lambda host: False)
+    with _asking(_Postgresql) as server:
+        _said(server, "postgresql://tsaudit@127.0.0.1:PORT/shop?require_auth=password")
+        assert PASSWORD.encode() in server.received
+
+
+@pytest.mark.parametrize(
+    ("url", "is_checked"),
+    [
+        ("postgresql://u@db.example/shop", True),
+        ("postgresql://u@db.example/shop?sslmode=prefer", True),
+        ("postgresql://u@db.example/shop?sslmode=verify-full", False),
+        ("postgresql://u@localhost/shop", False),
+        ("postgresql:///shop?host=/run/postgresql", False),
+        ("postgresql:///shop?host=db.example", True),
+    ],
+)
+def test_of_which_servers_it_is_asked(url: str, is_checked: bool) -> None:
+    assert bool(connector._ways_to_log_in(connector._address(url, None, None))) is is_checked
