@@ -115,4 +115,4 @@ def test_password_is_sent_where_the_url_allows_it(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_of_which_servers_it_is_asked(url: str, is_checked: bool) -> None:
-    assert bool(connector._ways_to_log_in(connector._address(url, None, None))) is is_checked
+    assert bool(connector._authentication(connector._address(url, None, None))) is is_checked

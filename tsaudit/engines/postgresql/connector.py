@@ -110,7 +110,7 @@ def connect(
             "connect_timeout": max(2, round(connect_s)),
             "application_name": "tsaudit",
             "client_encoding": "utf8",
-            **_ways_to_log_in(address),
+            **_authentication(address),
         },
     )
     wire.keep_time(engine, connect_s, _MOST_BYTES)
@@ -256,7 +256,7 @@ _REQUIRE_AUTH: Final = 160_000
 _NOT_IN_CLEAR: Final = "!password"
 
 
-def _ways_to_log_in(address: sa.URL) -> dict[str, str]:
+def _authentication(address: sa.URL) -> dict[str, str]:
     """A parameter for libpq: without TLS, the password is not sent in clear text, unless the URL itself allows it."""
     query = address.query
     mode = query.get("sslmode") or os.environ.get("PGSSLMODE", "")
