@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.avoidable import avoidable_series
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.finding import SERVER
@@ -32,6 +33,8 @@ _LEAST_SPAN: Final = timedelta(hours=1)
 """Rates from less are chance."""
 _SLOPE_DAYS: Final = 7
 """From so many days of history on, the measured slope counts instead of the times of the rows."""
+_STEP_DAYS: Final = 2
+"""A rollout that starts in the evening is over on the next day."""
 
 
 def of_series(case: Case, measurement: Measurement, tags: Iterable[str]) -> Impact | None:
@@ -61,20 +64,24 @@ def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) 
 
 def _growth(case: Case, measurement: Measurement, tags: tuple[str, ...]) -> float:
     """The share of what there is that is added each day, from the listings of earlier days; else as if all had come
-    in the time that the rows span.
+    in the time that the rows span, without what was a step.
     """
+    days = age_days(case, measurement)
     known = [tag for tag in measurement.tags if tag.key in tags]
     listed = [rate for tag in known if (rate := _listed_rate(tag)) is not None]
-    if listed:
-        return max(listed)
-    return 1 / days if (days := age_days(case, measurement)) else 0.0
+    if listed or not days:
+        return max(listed, default=0.0)
+    return max(map(fleets.ongoing, known), default=1.0) / days
 
 
 def _listed_rate(tag: Tag) -> float | None:
     over_time = tag.over_time
     if over_time is None or over_time.days < _SLOPE_DAYS or over_time.new_per_day is None or not tag.values:
         return None
-    return over_time.new_per_day / max(tag.values.value, 1)
+    waves = len({one.day for one in over_time.series[1:]})
+    # What came on many days is no step, however few changes the rows of one day show.
+    part = fleets.ongoing(tag) if 0 < waves <= _STEP_DAYS else 1.0
+    return part * over_time.new_per_day / max(tag.values.value, 1)
 
 
 def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str, is_row_data: bool = True) -> Impact:

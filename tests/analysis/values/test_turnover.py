@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.builders import a_source, a_tag
-from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, keeps_coming, recurs
+from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, keeps_coming, ongoing, recurs
 from tsaudit.analysis.values.turnover import turnover_of
 from tsaudit.model.profile import Turnover
 
@@ -92,3 +92,61 @@ def test_sources_of_different_length_count_alike() -> None:
     seen = turnover([*short, *long, (2, 0, 0), (2, 1, 1)])
     assert seen is not None
     assert (seen.sources, seen.first, seen.again, seen.new) == (2, 4, 0, 4)
+
+
+INSTANTS = 60
+
+
+def changing(at: Sequence[Sequence[int]]) -> Turnover:
+    """Sources that each have the same value until they change to one of their own, at these instants."""
+    begun = [[sum(minute >= one for one in changes) for minute in range(INSTANTS)] for changes in at]
+    rows = [
+        (source, minute, own and 1_000 * source + own)
+        for source, each in enumerate(begun)
+        for minute, own in enumerate(each)
+    ]
+    seen = turnover(rows)
+    assert seen is not None
+    return seen
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        # A version is rolled out in the last third, or in the course of everything that was read.
+        [[50]] * 100,
+        [[change] for change in np.random.default_rng(5).integers(1, INSTANTS, 100).tolist()],
+        # Twenty clusters fail over, each at a time of its own; racks are renamed one after the other.
+        [[change] for change in np.random.default_rng(6).integers(30, INSTANTS, 20).tolist()],
+        [[20 + rack] for rack in range(40)],
+    ],
+)
+def test_sources_that_changed_once_are_a_step(at: Sequence[Sequence[int]]) -> None:
+    seen = changing(at)
+    assert "coming" not in is_seen_as(seen)
+    assert ongoing(a_tag("x", 500, turnover=seen)) == 0.0
+
+
+def test_hosts_that_were_all_renamed_at_once_are_a_step() -> None:
+    """Of one source, because nothing else tells them apart."""
+    seen = turnover([(0, at, host + (500 if at >= 40 else 0)) for host in range(500) for at in range(INSTANTS)])
+    assert seen is not None
+    assert (seen.first, seen.again, seen.new, seen.going_on, seen.pairs) == (500, 0, 500, 0, 1_000)
+    assert "coming" not in is_seen_as(seen)
+
+
+@pytest.mark.parametrize(("mean", "least"), [(3.0, 0.8), (10.0, 0.9)])
+def test_sources_that_change_again_and_again_go_on(mean: float, least: float) -> None:
+    """At random: some of them have changed once only."""
+    chance = np.random.default_rng(7)
+    seen = changing([sorted(chance.integers(1, INSTANTS, chance.poisson(mean)).tolist()) for _ in range(200)])
+    assert "coming" in is_seen_as(seen)
+    assert least <= ongoing(a_tag("x", 500, turnover=seen)) <= 1.0
+
+
+def test_leak_that_began_an_hour_ago_goes_on() -> None:
+    seen = turnover([(0, at, at if at >= 45 else 0) for at in range(INSTANTS)] * 2)
+    assert seen is not None
+    assert (seen.new, seen.going_on) == (15, 15)
+    assert ongoing(a_tag("x", 500, turnover=seen)) == 1.0
+    assert ongoing(a_tag("x", 500)) == 1.0

@@ -93,6 +93,21 @@ def test_firmware_that_each_device_replaces_is_growth(influxd: Influxd) -> None:
     assert found == {("TAG007", "firmware"): Severity.WARNING}
 
 
+def test_version_that_is_rolled_out_once_is_a_step(influxd: Influxd) -> None:
+    """300 series that nobody needs will not be a thousand: there is no next version in what was read."""
+    rows = [
+        Row(
+            NOW - timedelta(days=20) + timedelta(hours=6 * at, seconds=device),
+            {"device": f"d{device}", "version": f"7.{int(at >= 60 + device % 15)}"},
+            {"v": 1.0},
+        )
+        for device in range(300)
+        for at in range(80)
+    ]
+    _, found = audited(rows, influxd)
+    assert found == {("TAG007", "version"): Severity.NOTE}
+
+
 def test_statements_that_each_server_counts_are_a_list(influxd: Influxd) -> None:
     texts = [f"SELECT a, b FROM t{number} WHERE a = $1 AND b < $2 ORDER BY b" for number in range(90)]
     rows = [

@@ -292,9 +292,14 @@ def test_values_of_sources_that_others_replace_cost_nothing() -> None:
     assert (finding.severity, finding.impact) == ("note", None)
 
 
+def _turnover(first: int, again: int, new: int, *, is_step: bool = False) -> Turnover:
+    going_on, pairs = 0 if is_step else new, 2 * first + new
+    return Turnover(("unit",), 1, first, again, new, going_on, pairs, 0.0, 40.0, a_source())
+
+
 def _spread(measurements: int, values: int, *, shared: bool) -> Profile:
     """A tag whose values come and go, a few in each of many measurements: the same in each, or others."""
-    seen = Turnover(("unit",), 1, first=4, again=0, new=4, lasting_ratio=0.0, hours=40.0, source=a_source())
+    seen = _turnover(first=4, again=0, new=4)
 
     def one(number: int) -> Measurement:
         first = 0 if shared else number * values
@@ -320,7 +325,7 @@ def test_values_are_counted_in_all_measurements_that_have_the_tag(
 
 def test_measurement_in_which_the_values_recur_is_left_out_of_what_the_others_have() -> None:
     """JMeter's threads have one transaction, `all`; its samples have one for each request."""
-    steady = Turnover(("unit",), 1, first=1, again=1, new=0, lasting_ratio=0.0, hours=40.0, source=a_source())
+    steady = _turnover(first=1, again=1, new=0)
     profile = _spread(60, 18, shared=False)
     threads = a_measurement("threads", 1, tags=(a_tag("seq", 1, ("all",), turnover=steady),))
     (finding,) = run_rule(rule, dataclasses.replace(profile, measurements=(*profile.measurements, threads))).findings
@@ -416,3 +421,24 @@ def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
     assert endless.message.endswith("that are log messages, gains 310 a day and is not leveling off.")
     assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
     assert ending.evidence[-1].label == "values over time" != unknown.evidence[-1].label
+
+
+@pytest.mark.parametrize(("is_step", "per_day"), [(False, 1_000 / 30), (True, 0.0)])
+def test_growth_by_a_step_is_not_extrapolated(is_step: bool, per_day: float) -> None:
+    """As if racks with IDs for names were renamed once, or all the time."""
+    seen = _turnover(first=500, again=0, new=500, is_step=is_step)
+    ids = a_tag("rack", 1_001, UUIDS[:64], turnover=seen)
+    (finding,) = run_rule(rule, a_profile(a_measurement("power", 1_001, tags=(ids,)), engine="influxdb1")).findings
+    assert finding.impact is not None
+    assert (finding.impact.now, finding.impact.per_day) == (1_000, pytest.approx(per_day))
+
+
+@pytest.mark.parametrize(("waves", "per_day"), [(1, 0.0), (2, 0.0), (3, 310.0), (0, 310.0)])
+def test_growth_on_many_days_is_no_step(waves: int, per_day: float) -> None:
+    """However few changes the rows of one day show."""
+    series = tuple(SeriesSince(DAY - timedelta(days=n), 300, 300) for n in (20, *range(waves, 0, -1)))
+    known = dataclasses.replace(values_over_time("churning"), series=series if waves else ())
+    ids = a_tag("rack", 1_001, UUIDS[:64], over_time=known, turnover=_turnover(500, 0, 500, is_step=True))
+    (finding,) = run_rule(rule, a_profile(a_measurement("power", 1_001, tags=(ids,)), engine="influxdb1")).findings
+    assert finding.impact is not None
+    assert finding.impact.per_day == pytest.approx(per_day * 1_000 / 1_001)

@@ -29,6 +29,10 @@ _FEW_NEW: Final = 0.2
 _MANY_NEW: Final = 0.5
 _FEWEST_NEW: Final = 10
 """New values that are no coincidence."""
+_MANY_GOING_ON: Final = 0.25
+"""Share of the new values that are of sources that changed more than once: of values that come at random as often as
+`_MANY_NEW` says, it is about a half; of a step, such as a version that is rolled out, nothing.
+"""
 
 
 def names_device(key: str) -> bool:
@@ -81,12 +85,21 @@ def levels_off(tag: Tag) -> bool:
 def keeps_coming(tag: Tag) -> bool:
     """Whether sources that are read whole go on to new values in the end, and have few of the first ones again.
 
-    False also if no whole sources were read.
+    False also if no whole sources were read, and if each of them changed once.
     """
     seen = tag.turnover
-    if seen is None or seen.new < _FEWEST_NEW:
+    if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:
         return False
     return seen.new >= _MANY_NEW * seen.first and seen.again <= (1 - _MANY_NEW) * seen.first
+
+
+def ongoing(tag: Tag) -> float:
+    """The part of the growth that goes on at the end of the rows read, 0 to 1: nothing of a step, such as a failover or
+    racks that were renamed. 1 if no whole sources were read, or none of them changed.
+    """
+    seen = tag.turnover
+    added = seen.pairs - seen.sources if seen else 0
+    return min(3 * seen.going_on / added, 1.0) if seen and added else 1.0
 
 
 def is_source(tag: Tag) -> bool:

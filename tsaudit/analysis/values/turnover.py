@@ -1,7 +1,8 @@
 """Whether values of a tag come and go for the same sources, or recur.
 
 A source is what all other tags say. Each is cut in three parts with as many instants: what begins in the last part
-shows that new values keep coming, and what is there in the first and in the last part shows that values recur.
+shows that new values keep coming, and what is there in the first and in the last part shows that values recur. A source
+whose values begin at one instant only may have changed once, such as a machine that was updated.
 """
 
 from __future__ import annotations
@@ -47,13 +48,18 @@ def turnover_of(
     is_last = np.append(is_first[1:], True)
     seen = np.add.reduceat(is_first | np.append(True, number[1:] != number[:-1]), np.flatnonzero(is_first))
     lasting = (seen >= _LASTING_INSTANTS) & (times_us[is_last] - times_us[is_first] >= _LASTING_US)
-    began, ended = part[is_first], part[is_last]
+    began, ended, owner = part[is_first], part[is_last], of_source[order][is_first]
+    # Each instant is of one source.
+    _, one = np.unique(np.where(began > 0, number[is_first], -1), return_index=True)
+    changes = np.bincount(owner[one[began[one] > 0]], minlength=int(owner.max()) + 1)
     return Turnover(
         by=by,
         sources=len(np.unique(of_source)),
         first=int((began == 0).sum()),
         again=int(((began == 0) & (ended == _PARTS - 1)).sum()),
         new=int((began == _PARTS - 1).sum()),
+        going_on=int(((began == _PARTS - 1) & (changes[owner] > 1)).sum()),
+        pairs=len(began),
         lasting_ratio=float(lasting.mean()),
         hours=float(times_us.max() - times_us.min()) / _LASTING_US,
         source=measured,

@@ -153,6 +153,10 @@ class Turnover:
     """Of these, the ones that are there in its last part, too."""
     new: int
     """Pairs that begin in the last part."""
+    going_on: int
+    """Of these, the ones of sources in which others begin at another instant after the first part."""
+    pairs: int
+    """All of them."""
     lasting_ratio: float
     """Share of all pairs with rows at three instants or more that are an hour or more apart, 0 to 1."""
     hours: float

@@ -189,8 +189,10 @@ def _summed(tags: Sequence[Tag]) -> _Together:
     seen = [tag.turnover for tag in tags if tag.turnover]
     turnover = seen[0] if seen else None
     if turnover and len(seen) > 1:
-        first, again, new = (sum(counts) for counts in zip(*((t.first, t.again, t.new) for t in seen), strict=True))
-        turnover = replace(turnover, first=first, again=again, new=new)
+        sums = {
+            name: sum(getattr(one, name) for one in seen) for name in ("first", "again", "new", "going_on", "pairs")
+        }
+        turnover = replace(turnover, **sums)
     return _Together(len(tags), own * values, turnover)
 
 
