@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from tsaudit.engines.place import Place
 from tsaudit.engines.registry import ENGINES
@@ -20,6 +21,7 @@ from tsaudit.model.profile import (
     Ratio,
     Source,
     Tag,
+    Turnover,
     ValuesKind,
     ValuesOverTime,
     Window,
@@ -49,6 +51,18 @@ def a_tag(
         **{"key": key, "data_type": "string", "values": a_count(values), "sample": sample, "absent": a_ratio(0.0)}
         | changes
     )
+
+
+def a_turnover(first: int, again: int, new: int, *, is_step: bool = False, **changes: Any) -> Turnover:
+    """Of one source with these values in its first third, and as many others in the middle."""
+    going_on, pairs = 0 if is_step else new, 2 * first + new
+    return replace(Turnover(("unit",), 1, first, again, new, going_on, pairs, 0.0, 40.0, a_source()), **changes)
+
+
+RECURRING: Final = a_turnover(100, 95, 5)
+"""Of a fleet, whatever its sources are called."""
+PASSING: Final = a_turnover(100, 5, 100)
+"""Of events."""
 
 
 def a_field(key: str = "usage", types: tuple[str, ...] = ("float",), null_ratio: float = 0.0, **changes: Any) -> Field:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.row_figures import recurring, repeats, reports, time_lag
+from tsaudit.collect.row_figures import repeats, reports, time_lag, turnover
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -56,23 +56,6 @@ def _rows(of: Callable[[int], str], rows: int, hours: float) -> tuple[pa.Chunked
 
 
 @pytest.mark.parametrize(
-    ("of", "hours", "share"),
-    [
-        # 40 meters again and again; requests of three rows each; 20 meters beside requests.
-        (lambda i: f"meter{i % 40}", 24, 1.0),
-        (lambda i: f"request{i // 3}", 24, 0.0),
-        (lambda i: f"meter{i % 20}" if i % 2 else f"request{i // 12}", 24, pytest.approx(10 / 35, abs=0.05)),
-        # Too short, and too few rows for each value.
-        (lambda i: f"meter{i % 40}", 5.9, None),
-        (lambda i: f"request{i * 3 // 5}", 24, None),
-    ],
-)
-def test_share_of_values_that_occur_again(of: Callable[[int], str], hours: float, share: float | None) -> None:
-    column, times = _rows(of, 300, hours)
-    assert recurring(column, times) == share
-
-
-@pytest.mark.parametrize(
     ("of", "hours", "per_value", "lasting"),
     [
         (lambda i: f"pod{i // 30}", 24, 30, 1.0),
@@ -90,7 +73,14 @@ def test_reports_of_a_value(of: Callable[[int], str], hours: float, per_value: f
     assert found.hours == pytest.approx(hours, rel=0.01)
 
 
-def test_recurring_without_rows() -> None:
+def test_no_reports_without_rows() -> None:
     nothing = pa.chunked_array([pa.array([], pa.string())])
-    assert recurring(nothing, pa.chunked_array([pa.array([], pa.int64())])) is None
     assert reports(nothing, pa.chunked_array([pa.array([], pa.int64())])) is None
+
+
+@pytest.mark.parametrize(("values", "by", "known"), [(150, None, True), (151, None, False), (151, (), True)])
+def test_rows_of_a_few_series_that_are_thinner_than_the_values_show_nothing(
+    values: int, by: tuple[str, ...] | None, known: bool
+) -> None:
+    column, times = _rows(lambda i: f"dst{i % values}", 300, 24)
+    assert (turnover({"dst": column}, times, "dst", by, a_source()) is not None) is known

@@ -430,10 +430,8 @@ def point_sample(
 
 
 _PERCENTILES: Final = (10, 50, 90)
-_SHORTEST_H: Final = 6
-"""Sessions and containers often live for hours, and would seem to last within less time."""
 _ROWS_PER_VALUE: Final = 2
-"""Of fewer rows, a sample that is thinner than the sources shows many of them once."""
+"""Of fewer rows of a few series, a sample that is thinner than the sources shows many of them once."""
 _LASTING_H: Final = 1
 """What reports for an hour or more is a source, however soon another takes its place: a job or a session is over."""
 _LASTING_INSTANTS: Final = 3
@@ -506,25 +504,6 @@ def likely_drops(tag_sets: TagSets | None) -> list[frozenset[str]]:
     return list(dict.fromkeys(found))
 
 
-def recurring(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
-    """The share of the values that occur in both halves of the time that the rows span.
-
-    `times`: in microseconds, null for rows to leave out. None if the rows span less than `_SHORTEST_H`, or if there are
-    fewer than `_ROWS_PER_VALUE` rows for each value: what is read once cannot be seen again.
-    """
-    both = np.array(column.is_valid()) & np.array(times.is_valid())
-    at = times.filter(pa.array(both)).to_numpy()
-    if not len(at) or at.max() - at.min() < _SHORTEST_H * 3600 * _US_PER_SECOND:
-        return None
-    _, codes = np.unique(as_codes(column.filter(pa.array(both))).to_numpy(), return_inverse=True)
-    values = int(codes.max()) + 1
-    if len(codes) < _ROWS_PER_VALUE * values:
-        return None
-    late = at >= (at.min() + at.max()) / 2
-    halves = [np.bincount(codes[half], minlength=values) > 0 for half in (~late, late)]
-    return float((halves[0] & halves[1]).mean())
-
-
 def reports(column: pa.ChunkedArray, times: pa.ChunkedArray) -> Reports | None:
     """How often the values occur. `times`: in microseconds, null for rows to leave out. None without such rows."""
     both = np.array(column.is_valid()) & np.array(times.is_valid())
@@ -560,17 +539,19 @@ def idle_hours(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
 
 
 def turnover(
-    tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, key: str, by: tuple[str, ...], source: Source
+    tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, key: str, by: tuple[str, ...] | None, source: Source
 ) -> Turnover | None:
-    """How values of one tag come and go for sources with the same values of the tags in `by`. `times`: in microseconds,
-    null for rows to leave out. None if no source has rows enough.
+    """How values of one tag come and go for sources with the same values of the tags in `by`, or for all rows. `times`:
+    in microseconds, null for rows to leave out. None if no source has rows enough.
     """
     both = times.is_valid()
     at = times.filter(both).to_numpy()
     if not len(at):
         return None
     codes = _codes(tags[key].filter(both))
-    others = series_of_rows([tags[other].filter(both) for other in by], len(at))
+    if by is None and len(at) < _ROWS_PER_VALUE * len(np.unique(codes)):
+        return None
+    others = series_of_rows([tags[other].filter(both) for other in by or ()], len(at))
     return turnover_of(codes, others, at, by=by, measured=source)
 
 

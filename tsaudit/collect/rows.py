@@ -25,7 +25,6 @@ from tsaudit.collect.row_figures import (
     likely_drops,
     numbers_by,
     point_sample,
-    recurring,
     repeats,
     reports,
     rhythms,
@@ -209,11 +208,9 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
             replace(
                 tag,
                 changes=changes[tag.key],
-                recurring=recurring(tags[tag.key], times_us),
                 reports=reports(tags[tag.key], times_us),
                 idle_hours=idle_hours(tags[tag.key], times_us),
-                # Rows of a few series do not show what else a source wrote.
-                turnover=None if draft.sampled_series else turnover(tags, times_us, tag.key, others[tag.key], source),
+                turnover=turnover(tags, times_us, tag.key, None if draft.sampled_series else others[tag.key], source),
             )
             for tag in draft.tags
         ),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import a_tag, values_over_time
-from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, names_device
-from tsaudit.model.profile import Reports
+from tests.builders import PASSING, RECURRING, a_tag, a_turnover, values_over_time
+from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, keeps_coming, names_device
+from tsaudit.model.profile import Reports, Turnover
 
 
 @pytest.mark.parametrize(
@@ -32,43 +34,51 @@ def test_names_of_what_may_pass(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "recurring", "known", "fleet"),
+    ("key", "seen", "known", "fleet"),
     [
         ("meter_id", None, None, True),
         ("request_id", None, None, False),
         # What was read overrules the name, and listings of a week overrule both.
-        ("request_id", 0.9, None, True),
-        ("meter_id", 0.1, None, False),
-        ("meter_id", 0.9, "unbounded", False),
-        ("request_id", 0.1, "bounded", True),
+        ("request_id", RECURRING, None, True),
+        ("meter_id", PASSING, None, False),
+        ("meter_id", RECURRING, "unbounded", False),
+        ("request_id", PASSING, "bounded", True),
         ("meter_id", None, "unknown", True),
     ],
 )
 def test_listings_count_more_than_rows_and_rows_more_than_names(
-    key: str, recurring: float | None, known: str | None, fleet: bool
+    key: str, seen: Turnover | None, known: str | None, fleet: bool
 ) -> None:
     over_time = values_over_time(known) if known else None
-    assert is_fleet(a_tag(key, 2000, recurring=recurring, over_time=over_time)) is fleet
+    tag = a_tag(key, 2000, turnover=seen, reports=Reports(2.0, 48.0, 0.0), over_time=over_time)
+    assert is_fleet(tag) is fleet
+    # What was read once could not be seen again.
+    once = replace(tag, reports=Reports(1.9, 48.0, 0.0))
+    assert is_fleet(once) is (fleet or (seen is PASSING and known is None))
 
 
 @pytest.mark.parametrize(
-    ("lasting", "recurring", "known", "churn"),
+    ("lasting", "seen", "known", "churn"),
     [
-        (1.0, 0.0, "unbounded", True),
-        (0.5, 0.0, None, True),
+        (1.0, PASSING, "unbounded", True),
+        (0.5, PASSING, None, True),
         # Sessions are over in minutes, requests at once.
-        (0.4, 0.0, "unbounded", False),
-        (1.0, 0.9, None, False),
-        (1.0, 0.0, "bounded", False),
+        (0.4, PASSING, "unbounded", False),
+        (1.0, RECURRING, None, False),
+        (1.0, PASSING, "bounded", False),
     ],
 )
-def test_sources_that_others_replace_are_churn(
-    lasting: float, recurring: float | None, known: str | None, churn: bool
-) -> None:
+def test_sources_that_others_replace_are_churn(lasting: float, seen: Turnover, known: str | None, churn: bool) -> None:
     over_time = values_over_time(known) if known else None
     reports = Reports(per_value=12.0, hours=48.0, lasting_ratio=lasting)
-    assert is_churn(a_tag("pod", 2000, recurring=recurring, over_time=over_time, reports=reports)) is churn
+    seen = replace(seen, lasting_ratio=lasting)
+    assert is_churn(a_tag("pod", 2000, turnover=seen, over_time=over_time, reports=reports)) is churn
 
 
 def test_nothing_is_churn_without_rows() -> None:
     assert not is_churn(a_tag("pod", 2000))
+
+
+@pytest.mark.parametrize(("again", "by", "coming"), [(50, ("unit",), True), (20, None, True), (21, None, False)])
+def test_rows_of_a_few_series_miss_what_occurs_again(again: int, by: tuple[str, ...] | None, coming: bool) -> None:
+    assert keeps_coming(a_tag("dst", 2000, turnover=a_turnover(100, again, 100, by=by))) is coming

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_count, a_field, a_source, a_tag
+from tests.builders import NOW, RECURRING, a_count, a_field, a_source, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, stored
 from tests.engines.greptimedb.cases import findings as all_findings
@@ -120,7 +120,7 @@ def test_id_in_the_key_shows_that_no_row_replaces_another() -> None:
     # Beside numbers only, it names sources that did not last.
     tags = (a_tag("container", 200_000, IDS[:64]),)
     assert not findings(_table(1_000_000, fields=usage[:1], tags=tags, key=("container",)))
-    fleet = (a_tag("meter_id", 200_000, IDS[:64], recurring=0.9),)
+    fleet = (a_tag("meter_id", 200_000, IDS[:64], turnover=RECURRING),)
     assert not findings(_table(1_000_000, fields=usage, tags=fleet, key=("meter_id",)))
 
 

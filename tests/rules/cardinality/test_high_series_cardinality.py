@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.builders import RECURRING, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
@@ -342,7 +342,7 @@ def _of_one_tag(name: str, tag: Tag, series: int) -> Measurement:
 def test_id_is_named_before_the_lasting_source_that_has_more_series() -> None:
     ids = tuple(f"7f3e9a52-1c4b-4d2e-9f0a-6b8c7d5e4f{i:02}" for i in range(10))
     parts = [_of_one_tag(f"http{i}", a_tag("id", 45, ids), 45) for i in range(10)]
-    hosts_of = _of_one_tag("cpu", a_tag("host", 500, recurring=1.0), 500)
+    hosts_of = _of_one_tag("cpu", a_tag("host", 500, turnover=RECURRING), 500)
     database = Database("main", series=a_count(950))
     found = run_rule(rule, a_profile(hosts_of, *parts, databases=(database,)), LIMIT).findings
     (finding,) = [one for one in found if one.subject == Subject("main")]

@@ -11,7 +11,19 @@ from typing import Any, Final
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
+from tests.builders import (
+    DAY,
+    NOW,
+    PASSING,
+    RECURRING,
+    a_count,
+    a_measurement,
+    a_profile,
+    a_source,
+    a_tag,
+    a_turnover,
+    values_over_time,
+)
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
 from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
@@ -239,8 +251,8 @@ def test_fleet_that_reports_seldom_is_no_endless_id() -> None:
     for tag, outcome in (
         (meters, Outcome.PASS),
         (dataclasses.replace(meters, key="order_id"), Outcome.FAIL),
-        (dataclasses.replace(meters, key="order_id", recurring=0.95), Outcome.PASS),
-        (dataclasses.replace(meters, recurring=0.2), Outcome.FAIL),
+        (dataclasses.replace(meters, key="order_id", turnover=RECURRING), Outcome.PASS),
+        (dataclasses.replace(meters, turnover=PASSING, reports=Reports(2.0, 48.0, 0.0)), Outcome.FAIL),
         (dataclasses.replace(meters, over_time=values_over_time("unbounded")), Outcome.FAIL),
     ):
         measurement = a_measurement("readings", 3_000, tags=(tag,), rows=a_count(3_000))
@@ -250,16 +262,22 @@ def test_fleet_that_reports_seldom_is_no_endless_id() -> None:
 def test_finding_when_each_value_is_replaced_after_a_while() -> None:
     words = tuple(f"name{i}x" for i in range(64))
 
-    def of(values: int, recurring: float | None, **changes: Any) -> Measurement:
-        tags = (a_tag("mac", values, words, recurring=recurring, **changes),)
+    def of(values: int, seen: Turnover | None, **changes: Any) -> Measurement:
+        tags = (a_tag("mac", values, words, turnover=seen, **changes),)
         return a_measurement("clients", values, tags=tags, rows=a_count(1_000_000))
 
-    (finding,) = run_rule(rule, a_profile(of(201, 0.05))).findings
+    (finding,) = run_rule(rule, a_profile(of(201, PASSING))).findings
     assert finding.message == (
-        "Tag mac has 201 values, and only 5% of them occur again in the later half of the time read."
+        "Tag mac has 201 values, and new ones keep coming for the same unit: in the last third of the rows read, 100 "
+        "appear for the first time and 5 of the 100 in the first third again."
     )
-    assert (finding.limit.name if finding.limit else "").endswith("max_short_lived")
-    for quiet in (of(200, 0.05), of(201, 0.2), of(201, None), of(201, 0.05, over_time=values_over_time("bounded"))):
+    step = a_turnover(100, 0, 100, is_step=True)
+    for quiet in (
+        of(20, PASSING),
+        of(201, step),
+        of(201, None),
+        of(201, PASSING, over_time=values_over_time("bounded")),
+    ):
         assert run_rule(rule, a_profile(quiet)).outcome is Outcome.PASS
 
 
@@ -287,19 +305,15 @@ def test_values_that_could_not_have_come_again_are_judged_by_the_next_audit(
 
 
 def test_values_of_sources_that_others_replace_cost_nothing() -> None:
-    pods = a_tag("pod", 1_500, recurring=0.0, reports=Reports(12.0, 96.0, lasting_ratio=0.9))
+    passing = dataclasses.replace(PASSING, lasting_ratio=0.9)
+    pods = a_tag("pod", 1_500, turnover=passing, reports=Reports(12.0, 96.0, lasting_ratio=0.9))
     (finding,) = run_rule(rule, a_profile(a_measurement("cpu", 1_500, tags=(pods,)), engine="influxdb1")).findings
     assert (finding.severity, finding.impact) == ("note", None)
 
 
-def _turnover(first: int, again: int, new: int, *, is_step: bool = False) -> Turnover:
-    going_on, pairs = 0 if is_step else new, 2 * first + new
-    return Turnover(("unit",), 1, first, again, new, going_on, pairs, 0.0, 40.0, a_source())
-
-
 def _spread(measurements: int, values: int, *, shared: bool) -> Profile:
     """A tag whose values come and go, a few in each of many measurements: the same in each, or others."""
-    seen = _turnover(first=4, again=0, new=4)
+    seen = a_turnover(first=4, again=0, new=4)
 
     def one(number: int) -> Measurement:
         first = 0 if shared else number * values
@@ -325,7 +339,7 @@ def test_values_are_counted_in_all_measurements_that_have_the_tag(
 
 def test_measurement_in_which_the_values_recur_is_left_out_of_what_the_others_have() -> None:
     """JMeter's threads have one transaction, `all`; its samples have one for each request."""
-    steady = _turnover(first=1, again=1, new=0)
+    steady = a_turnover(first=1, again=1, new=0)
     profile = _spread(60, 18, shared=False)
     threads = a_measurement("threads", 1, tags=(a_tag("seq", 1, ("all",), turnover=steady),))
     (finding,) = run_rule(rule, dataclasses.replace(profile, measurements=(*profile.measurements, threads))).findings
@@ -426,7 +440,7 @@ def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
 @pytest.mark.parametrize(("is_step", "per_day"), [(False, 1_000 / 30), (True, 0.0)])
 def test_growth_by_a_step_is_not_extrapolated(is_step: bool, per_day: float) -> None:
     """As if racks with IDs for names were renamed once, or all the time."""
-    seen = _turnover(first=500, again=0, new=500, is_step=is_step)
+    seen = a_turnover(first=500, again=0, new=500, is_step=is_step)
     ids = a_tag("rack", 1_001, UUIDS[:64], turnover=seen)
     (finding,) = run_rule(rule, a_profile(a_measurement("power", 1_001, tags=(ids,)), engine="influxdb1")).findings
     assert finding.impact is not None
@@ -438,7 +452,7 @@ def test_growth_on_many_days_is_no_step(waves: int, per_day: float) -> None:
     """However few changes the rows of one day show."""
     series = tuple(SeriesSince(DAY - timedelta(days=n), 300, 300) for n in (20, *range(waves, 0, -1)))
     known = dataclasses.replace(values_over_time("churning"), series=series if waves else ())
-    ids = a_tag("rack", 1_001, UUIDS[:64], over_time=known, turnover=_turnover(500, 0, 500, is_step=True))
+    ids = a_tag("rack", 1_001, UUIDS[:64], over_time=known, turnover=a_turnover(500, 0, 500, is_step=True))
     (finding,) = run_rule(rule, a_profile(a_measurement("power", 1_001, tags=(ids,)), engine="influxdb1")).findings
     assert finding.impact is not None
     assert finding.impact.per_day == pytest.approx(per_day * 1_000 / 1_001)

@@ -17,8 +17,8 @@ _DEVICE: Final = re.compile(
     r"(^|_)(serial|serial_?n(o|r|umber)|sn|mac|mac_?addr(ess)?|imei|iccid|vin|eui|dev_?eui|dev_?addr|hwid|udid)$"
 )
 _RECURRING: Final = 0.8
-"""Share of the values that occur again half a window later: those of events do not, devices may fail."""
-
+"""Share of the values that occur again later: those of events do not, devices may fail."""
+_REPORTS: Final = 2
 
 _LASTING: Final = 0.5
 """Share of the values that report for an hour or more: of what is used once, none does."""
@@ -27,6 +27,7 @@ _SHORTEST_H: Final = 6
 _FEW_NEW: Final = 0.2
 """Values that begin in the last third of the rows read, as a share of those in the first: fewer are leveling off."""
 _MANY_NEW: Final = 0.5
+_FEW_AGAIN: Final = 0.2
 _FEWEST_NEW: Final = 10
 """New values that are no coincidence."""
 _MANY_GOING_ON: Final = 0.25
@@ -50,7 +51,10 @@ def is_fleet(tag: Tag) -> bool:
         return tag.over_time.kind == "bounded"
     if recurs(tag):
         return True
-    return tag.recurring >= _RECURRING if tag.recurring is not None else names_device(tag.key)
+    seen, read = tag.turnover, tag.reports
+    # What is read once cannot be seen again.
+    shows = seen and seen.hours >= _SHORTEST_H and read and read.per_value >= _REPORTS
+    return not shows and names_device(tag.key)
 
 
 def is_churn(tag: Tag) -> bool:
@@ -64,9 +68,9 @@ def is_churn(tag: Tag) -> bool:
 
 
 def recurs(tag: Tag) -> bool:
-    """Whether sources that are read whole have its values again, and hardly a new one: there will be no more series.
+    """Whether sources have its values again, and hardly a new one: there will be no more series.
 
-    False also if no whole sources were read, or for too short a time.
+    False also if they were read for too short a time, or not at all.
     """
     seen = tag.turnover
     if seen is None or seen.hours < _SHORTEST_H:
@@ -75,22 +79,24 @@ def recurs(tag: Tag) -> bool:
 
 
 def levels_off(tag: Tag) -> bool:
-    """Whether sources that are read whole have hardly a new value in the end, however few times they had each.
+    """Whether sources have hardly a new value in the end, however few times they had each.
 
-    False also if no whole sources were read.
+    False also if none was read.
     """
     return tag.turnover is not None and tag.turnover.new <= _FEW_NEW * tag.turnover.first
 
 
 def keeps_coming(tag: Tag) -> bool:
-    """Whether sources that are read whole go on to new values in the end, and have few of the first ones again.
+    """Whether sources go on to new values in the end, and have few of the first ones again.
 
-    False also if no whole sources were read, and if each of them changed once.
+    False also if none was read, and if each of them changed once.
     """
     seen = tag.turnover
     if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:
         return False
-    return seen.new >= _MANY_NEW * seen.first and seen.again <= (1 - _MANY_NEW) * seen.first
+    # Of a few series, rows miss much of what occurs again.
+    most = _FEW_AGAIN if seen.by is None else 1 - _MANY_NEW
+    return seen.new >= _MANY_NEW * seen.first and seen.again <= most * seen.first
 
 
 def ongoing(tag: Tag) -> float:
@@ -99,7 +105,7 @@ def ongoing(tag: Tag) -> float:
     """
     seen = tag.turnover
     added = seen.pairs - seen.sources if seen else 0
-    return min(3 * seen.going_on / added, 1.0) if seen and added else 1.0
+    return min(3 * seen.going_on / added, 1.0) if seen and seen.by is not None and added else 1.0
 
 
 def is_source(tag: Tag) -> bool:

@@ -25,7 +25,7 @@ _LASTING_INSTANTS: Final = 3
 
 
 def turnover_of(
-    tag: Codes, source: Codes, times_us: Codes, *, by: tuple[str, ...] = (), measured: Source
+    tag: Codes, source: Codes, times_us: Codes, *, by: tuple[str, ...] | None = (), measured: Source
 ) -> Turnover | None:
     """Examines rows given by their codes: equal codes are equal values. None if no source has enough instants."""
     order = np.lexsort((times_us, source))

@@ -64,9 +64,14 @@ def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
         return draft
     if draft.sampled_series or not is_complete(runner, draft):
         for one in _causes(sets):
-            if not any(fleets.keeps_coming(tag) for tag in draft.tags if tag.key == one.tag):
+            if not any(_shows_more(tag) for tag in draft.tags if tag.key == one.tag):
                 draft = _with_sources(runner, draft, one, sets.series)
     return draft
+
+
+def _shows_more(tag: Tag) -> bool:
+    """Whether it is known of whole sources that its values keep coming."""
+    return fleets.keeps_coming(tag) and tag.turnover is not None and tag.turnover.by is not None
 
 
 def _compared(draft: Draft, found: RowSlice) -> Draft:

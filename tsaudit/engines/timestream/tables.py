@@ -25,8 +25,6 @@ _MEMORY_HOURS: Final = "MemoryStoreRetentionPeriodInHours"
 _MAGNETIC_DAYS: Final = "MagneticStoreRetentionPeriodInDays"
 _MAGNETIC_WRITES: Final = "EnableMagneticStoreWrites"
 _DEFAULT_MEMORY_HOURS: Final = 6
-_LASTING: Final = 0.5
-"""Share of the values that occur in both halves of the time read, below which they are replaced all the time."""
 _ROWS_PER_VALUE: Final = 10
 """A value with fewer rows is probably the ID of an event, not a source that queries select."""
 
@@ -48,9 +46,10 @@ def best_key(measurement: Measurement) -> Tag | None:
         # Things that stay are sources, however seldom they report; what is replaced, however often it does.
         if fleets.is_fleet(tag):
             return True
-        is_replaced = tag.recurring is not None and tag.recurring < _LASTING
         is_id = shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS
-        return not is_replaced and not is_id and (rows is None or tag.values.value * _ROWS_PER_VALUE <= rows)
+        return (
+            not fleets.keeps_coming(tag) and not is_id and (rows is None or tag.values.value * _ROWS_PER_VALUE <= rows)
+        )
 
     counted = [tag for tag in measurement.tags if is_source(tag)]
     return max(counted, key=lambda tag: (values(tag), tag.key), default=None)

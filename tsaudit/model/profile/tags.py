@@ -143,8 +143,10 @@ class Turnover:
     Each source is cut in three parts with as many instants, so that it does not matter how long it was there.
     """
 
-    by: tuple[str, ...]
-    """The tags that identify a source: all others that do not go with the tag. Empty: all rows belong to one."""
+    by: tuple[str, ...] | None
+    """The tags that identify a source: all others that do not go with the tag. Empty: all rows belong to one. None:
+    rows of a few series were read as those of one source; they do not show what else a source wrote.
+    """
     sources: int
     """With rows at enough instants to be cut in three."""
     first: int
@@ -192,10 +194,6 @@ class Tag:
     """None if the values were not listed completely, or there was no history to compare them with."""
     changes: tuple[TagChanges, ...] | None = None
     """By all other tags, then by the one of them with the most values. None if no rows with times were read."""
-    recurring: float | None = None
-    """Share of the values read that occur in both halves of the time read, 0 to 1. None if that is too short, or if
-    there are fewer than two rows for each value.
-    """
     reports: Reports | None = None
     """None if no rows with times were read, or none has the tag."""
     busiest: Busiest | None = None
@@ -203,7 +201,7 @@ class Tag:
     idle_hours: float | None = None
     """From the newest row with the tag to the newest row read. None if no rows with times were read, or none has it."""
     turnover: Turnover | None = None
-    """None if no rows of whole sources were read, or none has enough instants."""
+    """None if no rows were read, or no source has enough instants."""
     label_of: str = ""
     """The column of label sets that contains it, as the label after its name and a dot; empty for a column."""
     metrics: tuple[str, ...] = ()

@@ -113,7 +113,8 @@ def _is_attribute(case: Case, measurement: Measurement, seen: TagChanges) -> boo
 
 
 def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -> Finding:
-    sets = measurement.tag_sets
+    sets, turnover = measurement.tag_sets, tag.turnover
+    recurs = turnover is not None and bool(turnover.by) and fleets.recurs(tag)
     left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
     ratio = sets.series / left if sets and left else 1.0
     source = listed(seen.by)
@@ -127,7 +128,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
     return Finding(
         subject=subject_of(measurement, tag.key),
         # What sources go back and forth between is no growth.
-        impact=None if fleets.recurs(tag) else costs.of_series(case, measurement, [tag.key]),
+        impact=None if recurs else costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
         fix=f"Then each {source} keeps one series.",

@@ -54,18 +54,6 @@ _KEEP_COMING: Final = 0.5
             "values",
             "our default: more devices than most teams operate, and a date as a tag stays below this for years",
         ),
-        Threshold(
-            "max_short_lived",
-            200,
-            "values",
-            "our default: more than the versions, releases and campaigns that follow each other in a month",
-        ),
-        Threshold(
-            "min_recurring",
-            0.2,
-            "share of the values",
-            "our default: half of the sources that report twice at random do so in both halves of the time read",
-        ),
         MAX_VALUES,
     ),
 )
@@ -88,13 +76,13 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
       part of the values: names of pods, paths with a request ID. IDs are provisional until there is a week of listings.
     - Rows: at least half of `max_values`, and fewer than 10 rows for each; or new ones each day that are written once
       or twice.
-    - More than `max_short_lived` values, of which fewer than `min_recurring` occur in both halves of the time read.
-    - Rows of whole sources: for the same sources, which are what all other tags say, new values take the place of
-      those that were there.
+    - Rows of 6 instants of a source at least, or of several sources, which are what all other tags say: for the same
+      sources, new values take the place of those that were there, again and again. A step, such as a failover or a
+      version that is rolled out, is none.
     - It is near the engine's own limit on the values of a tag.
 
     IDs that are scoped, few, and reused, such as sensor IDs, are not reported. Neither are those of a fleet, which may
-    report seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a
+    report seldom: values that occur again and again or, if too little was read, tags named like a
     device or its serial number. Listings of a week or more overrule both.
 
     Some findings are notes. Texts that occur again and again are a list, even if a wordy one. If the listings show no
@@ -260,9 +248,6 @@ def _reason(
     if some and ends == "unknown" and known and _is_written_once(case, tag):
         new = number(known.new_values or 0)
         return f"{said}, {new} of them new since the listing before, each written once or twice", values, None
-    limit = case.limit("max_short_lived", measurement)
-    if values > limit.value and _is_replaced(case, measurement, tag) and ends != "bounded":
-        return f"{said}, and {_recurring(tag)} of them occur again in the later half of the time read", values, limit
     is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and ends != "bounded"
     if is_coming and tag.turnover and values > _FEWEST_COMING:
         return f"{said}, and {_coming(tag.turnover)}", values, None
@@ -275,11 +260,6 @@ def _reason(
 _TOMORROW: Final = "; whether they occur again will show with the next audit"
 
 
-def _is_replaced(case: Case, measurement: Measurement, tag: Tag) -> bool:
-    """Whether most values are gone before the next ones come."""
-    return tag.recurring is not None and tag.recurring < case.limit("min_recurring", measurement).value
-
-
 def _coming(seen: Turnover) -> str:
     same = f" for the same {listed(seen.by)}" if seen.by else ""
     again = number(seen.again) if seen.again else "none"
@@ -287,10 +267,6 @@ def _coming(seen: Turnover) -> str:
         f"new ones keep coming{same}: in the last third of the rows read, {number(seen.new)} appear for the first time "
         f"and {again} of the {number(seen.first)} in the first third again"
     )
-
-
-def _recurring(tag: Tag) -> str:
-    return f"only {percent(tag.recurring)}" if tag.recurring else "none"
 
 
 def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Impact | None:

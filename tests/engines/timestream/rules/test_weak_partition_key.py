@@ -5,7 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag, values_over_time
+from tests.builders import (
+    PASSING,
+    RECURRING,
+    a_count,
+    a_measurement,
+    a_profile,
+    a_ratio,
+    a_tag,
+    a_turnover,
+    values_over_time,
+)
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
@@ -140,12 +150,12 @@ def test_command_when_the_key_is_to_be_enforced() -> None:
 
 def test_dimension_that_is_replaced_is_not_recommended() -> None:
     """A session has many rows, and is gone an hour later."""
-    region, host = a_tag("region", 3, ("eu", "us")), a_tag("host", 150, ("web-1", "web-2"), recurring=1.0)
+    region, host = a_tag("region", 3, ("eu", "us")), a_tag("host", 150, ("web-1", "web-2"), turnover=RECURRING)
     for session in (
-        a_tag("session", 5_000, ("s1", "s2"), recurring=0.1),
+        a_tag("session", 5_000, ("s1", "s2"), turnover=PASSING),
         a_tag("session", 5_000, tuple(f"{i * 7919:08x}-1f2e-4a11-9c1d-{i * 104729:012x}" for i in range(9))),
     ):
         measurement = a_measurement(tags=(region, host, session), rows=a_count(1_000_000))
         assert best_key(measurement) is host
-    lasting = a_tag("session", 5_000, ("s1", "s2"), recurring=0.5)
+    lasting = a_tag("session", 5_000, ("s1", "s2"), turnover=a_turnover(100, 60, 100))
     assert best_key(a_measurement(tags=(region, host, lasting), rows=a_count(1_000_000))) is lasting
