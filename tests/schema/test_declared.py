@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tsaudit.config import columns_file
 from tsaudit.config.columns_file import FileColumn
 from tsaudit.model.finding import Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Selection
@@ -120,6 +122,17 @@ def test_other_engines_have_their_own_words_and_no_such_limits() -> None:
     assert refused == []
     assert schema["main", "2nd"][-1] == FileColumn("usage", "field", "DOUBLE")
     assert compare(schema, profile).verdict is Verdict.OK
+
+
+def test_a_name_that_no_file_can_have_stops_no_other(tmp_path: Path) -> None:
+    long = [a_measurement(name) for name in ("m" * 300, "\N{SNOWMAN}" * 40)]
+    schema, refused = exportable(live(*long, a_measurement("m" * 248), a_measurement("mem"), engine="duckdb"))
+    assert {name for _, name in schema} == {"m" * 248, "mem"}
+    assert [line.split(": ")[1] for line in refused] == [
+        f"no file can have so long a name as {'m' * 40}...",
+        f"no file can have so long a name as {chr(0x2603) * 40}...",
+    ]
+    assert len(columns_file.write(tmp_path, schema, "ndjson", replace=False)) == 2
 
 
 def test_findings_say_both_sides() -> None:

@@ -126,6 +126,15 @@ def _files(folder: Path) -> Iterator[Path]:
     return iter(sorted(file for file in found if not file.parent.name.startswith(".new-")))
 
 
+_LONGEST: Final = 255 - len(".ndjson")
+"""Bytes of the name of a file, in the file systems in use."""
+
+
+def has_file_name(name: str) -> bool:
+    """Whether a file or folder can be named after it."""
+    return len(_encoded(name).encode()) <= _LONGEST
+
+
 def _encoded(name: str) -> str:
     # A name of only dots would be the folder itself, or its parent.
     return quote(name, safe=" ") if name.strip(".") else name.replace(".", "%2E")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, cast
 
-from tsaudit.config.columns_file import FileColumn, Schema, Semantic
+from tsaudit.config.columns_file import FileColumn, Schema, Semantic, has_file_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity
@@ -101,6 +101,9 @@ def _type(types: tuple[str, ...]) -> str:
 
 def _problems(measurement: Measurement, engine: str) -> Iterator[str]:
     """Why the measurement cannot be declared, one line each."""
+    for name in (measurement.database, measurement.name):
+        if not has_file_name(name):
+            yield f"no file can have so long a name as {name[:40]}..."
     for field in measurement.fields:
         if len(field.types) > 1:
             yield f"field {field.key} has {len(field.types)} types, {_type(field.types)}; a columns file takes one"
