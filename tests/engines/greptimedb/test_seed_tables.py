@@ -98,7 +98,7 @@ EXPECTED: Final[Mapping[str, frozenset[str]]] = {
         "id_with_inverted_index": ("STO007 {}.request_id",),
         "method_with_skipping_index": ("STO007 {}.http_method",),
         "key_indexed_again": ("STO001 {}",),
-        "unsearchable_logs": ("STO008 {}.message",),
+        "unsearchable_logs": ("STO007 {}.message",),
         "compared_logs": ("STO006 {}",),
         "metrics_kept_twice": ("STO006 {}",),
         "metrics_by_time": ("STO001 {}", "STO003 {}"),

@@ -13,6 +13,7 @@ import pytest
 from tests.builders import DAY, NOW, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime
+from tests.engines.greptimedb.test_small_partitions import CASES as SMALL
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
@@ -45,6 +46,7 @@ def _bounded(column: str, *bounds: str) -> Dataset:
 
 
 CASES = (
+    *SMALL,
     Case(
         breaks=_hashed("eu"),
         keeps=_hashed(*(f"dc-{i}" for i in range(32))),
@@ -67,13 +69,13 @@ CASES = (
     ),
     Case(
         breaks=_bounded("time", "time < '2026-03-31 05:45:00'", "time >= '2026-03-31 05:45:00'"),
-        keeps=_bounded("host", "host < 'web-010'", "host >= 'web-010'"),
+        keeps=dataset(table("cpu", hosts(20))),
         subject=Subject("", "cpu"),
         engines=GREPTIMEDB,
     ),
     Case(
         breaks=_bounded("host", "host < 'web-001'", "host >= 'web-001'"),
-        keeps=_bounded("host", "host < 'web-010'", "host >= 'web-010'"),
+        keeps=dataset(table("cpu", hosts(20))),
         subject=Subject("", "cpu"),
         engines=GREPTIMEDB,
     ),
@@ -273,12 +275,12 @@ def test_silence_when_there_are_no_partitions() -> None:
 
 def test_partitions_by_a_field_when_the_table_deduplicates() -> None:
     def message(options: dict[str, str] | None, *key: str) -> str:
-        cut = Partitioning(key, 2, (a_partition("a", GB), a_partition("b", GB)))
+        cut = Partitioning(key, 2, (a_partition("a", 9 * GB), a_partition("b", 9 * GB)))
         measurement = a_measurement(partitioning=cut, options=options)
         found = run_rule(rule, a_profile(measurement, engine="greptimedb")).findings
         return found[0].message if found else ""
 
-    cut = Partitioning(("usage",), 2, (a_partition("a", GB), a_partition("b", GB)))
+    cut = Partitioning(("usage",), 2, (a_partition("a", 9 * GB), a_partition("b", 9 * GB)))
     (finding,) = run_rule(rule, a_profile(a_measurement(partitioning=cut, options={}), engine="greptimedb")).findings
     assert finding.severity == "warning"
     assert message({}, "usage") == (

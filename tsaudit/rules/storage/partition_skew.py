@@ -14,13 +14,15 @@ from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
-from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 _ENDS_DAYS: Final = 14
 """How long before its last partition ends a table is reported."""
 _QUIET_DAYS: Final = 7
 """After so long without a row, nobody needs a further partition."""
+_ONE_MACHINE: Final = 10_000_000_000
+"""Bytes: any machine can store many times as much."""
 _MOST: Final = 0.5
 """Share of the rows in the default partition: by then the others mean little."""
 
@@ -29,10 +31,9 @@ _MOST: Final = 0.5
     code="STO003",
     title="Partitions do not work as intended",
     costs={Currency.MECHANISM},
-    guidelines=("E12",),
-    follows_from={"STO004": Reach.MEASUREMENT},
+    guidelines=("E12", "E13"),
     requires={"partitions"},
-    uses={"options"},
+    uses={"options", "storage"},
     thresholds=(
         Threshold("max_skew", 4, "times the median of the others", "our default: one partition does most of the work"),
     ),
@@ -56,13 +57,15 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     the newest one is still filling and seasons differ. Lists of values are left out, because they are as uneven as the
     values. A default partition of other tables is reported if it has more than half of the rows. Rows and
     bytes come from the engine's own statistics. GreptimeDB divides storage by time itself, so partitions by time are
-    reported there.
+    reported there, and partitions of less than 10 GB: one machine stores many times as much. Those that the server
+    makes itself, for traces and metrics, are left out.
 
     ## Why it matters
 
     Partitions divide work and make old data easy to drop. A partition with most of the rows is searched, vacuumed, and
     written as if there were no partitions. Rows in the default partition are not pruned by any query and are not
-    dropped with any period.
+    dropped with any period. In GreptimeDB, each partition has a write buffer, files, and indexes of its own, and each
+    query reads all that it cannot rule out.
 
     ## Example
 
@@ -116,6 +119,19 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
         yield from _undivided_key(measurement, cut)
     if not by_time:
         yield from _skew(case, measurement, cut)
+    if case.engine.divides_by_time and cut.count > 1 and not case.engine.has_given_columns(measurement):
+        yield from _small(measurement, cut)
+
+
+def _small(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
+    """So few bytes that one partition would do; nothing if they are not known."""
+    sizes = [part.bytes for part in cut.partitions if part.bytes is not None]
+    held = measurement.storage.data_bytes if measurement.storage else None
+    if held is None and len(sizes) == cut.count:
+        held = sum(sizes)
+    if held is not None and held < _ONE_MACHINE:
+        words = f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(_ONE_MACHINE)} one is enough"
+        yield _Trouble(words, "Leave them where fast growth is planned.", held, "bytes", merges=True)
 
 
 def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import a_count, a_source, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, METHODS, a_table, a_text, findings, steps
+from tests.engines.greptimedb.test_full_text_indexes import CASES as FULL_TEXT
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_index import unsuitable_index as rule
 from tsaudit.model.finding import Severity
@@ -28,6 +29,7 @@ def _requests(index_of_id: str, index_of_method: str) -> Dataset:
 
 LIMITS = {"unsuitable-index.max_low_values": 200.0}
 CASES = (
+    *FULL_TEXT,
     Case(
         breaks=_requests("inverted", "inverted"),
         keeps=_requests("skipping", "inverted"),

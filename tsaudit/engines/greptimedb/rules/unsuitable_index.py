@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import Final
 
 from tsaudit import costs
@@ -19,37 +21,49 @@ from tsaudit.text import count, listed, number
 
 _FEW: Final = 100
 """Distinct values: each block of rows then contains nearly all of them, so that none can be skipped."""
+_WORD: Final = 1.5
+"""Words, on average, of values that are single words."""
+_SENTENCE: Final = 4
+"""Words, on average, of text that is searched for words."""
+_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 
 @rule(
     code="STO007",
     title="An index does not fit the values of its column",
     costs={Currency.BYTES},
-    guidelines=("A9", "E5", "E6"),
+    guidelines=("A9", "E5", "E6", "E7"),
     follows_from={"TAG002": Reach.SUBJECT},
     requires={"indexes", "tag_values", "field_values"},
     uses={"options", "storage"},
     thresholds=(Threshold("max_low_values", LOW_CARDINALITY, "distinct values", DESIGN),),
 )
 def unsuitable_index(case: Case) -> Iterator[Finding]:
-    """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
+    """Inverted indexes on columns with many values, skipping indexes on columns with few, IDs without an index, and
+    full-text indexes on anything but text.
 
     According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
     is reported only at 100 or fewer, because in between it still skips some blocks. Of fields, only the
     values in the rows read are known: that there are few is assumed from ten rows of each on, and how many all rows
     have is estimated as if all were equally frequent, which is the least.
 
+    Log lines without a full-text index are recognized by their format and need four words on average. Conversely, a
+    full-text index is reported on columns whose values are single words. Addresses, documents, and texts in scripts
+    without spaces between words do not count as single words.
+
     An inverted index costs bytes: its share of the table's index bytes, as `information_schema.region_statistics`
     reports them, if all indexes were equally large. That is less than it takes if its column has the most values. A
     skipping index that skips nothing is small, and of a text column of IDs without any index, in a table with 100,000
-    rows, only the queries show whether one is needed: both are notes. Tables that the server creates itself, for traces
-    and metrics, have built-in indexes and are left out.
+    rows, only the queries show whether one is needed, as they do for words of a log: these are notes. Tables that the
+    server creates itself, for traces and metrics, have built-in indexes and are left out.
 
     ## Why it matters
 
     An inverted index lists the rows of every value. For IDs, it grows as large as the column and takes memory while it
     is built. A skipping index only records which blocks lack a value: if every block contains all values, it skips
-    none.
+    none. Searching log text for a word reads every row unless the words are indexed; on a column of single words, the
+    same index takes a tenth of the data or more and does nothing that equality does not.
 
     ## Example
 
@@ -59,12 +73,14 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
     ## Fix
 
     Use an inverted index for few values that queries filter by, a skipping index for many values looked up by equality,
-    and no index otherwise.
+    a
+    full-text index for words of long texts, and no index otherwise.
 
     ## References
 
     - When to use which index:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Full-text index: https://docs.greptime.com/user-guide/manage-data/data-index/#full-text-index
     - Indexes and their cost: https://docs.greptime.com/user-guide/manage-data/data-index/
     """
     for measurement in case.measurements:
@@ -72,7 +88,7 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
             continue
         columns: list[Tag | Field] = [*measurement.tags, *measurement.fields]
         for column in columns:
-            if misfit := _misfit(case, measurement, column):
+            if misfit := _misfit(case, measurement, column) or _of_words(measurement, column):
                 yield _finding(case, measurement, column, misfit)
 
 
@@ -114,6 +130,28 @@ def _misfit(case: Case, measurement: Measurement, column: Tag | Field) -> _Misfi
     if not kinds and isinstance(column, Field) and _is_large_id(measurement, column):
         return _Misfit("", "skipping", "a search for one reads every block", low, values.value, among)
     return None
+
+
+def _of_words(measurement: Measurement, column: Tag | Field) -> _Misfit | None:
+    from tsaudit.analysis.shapes import shapes
+
+    values, sample = _values(column), column.sample
+    if isinstance(column, Tag) or values is None or not sample or not any(map(is_text, column.types)):
+        return None
+    kinds, look, words = indexes_on(measurement, column.key), shapes.classify(sample).kind, _words(sample)
+    if look == "log_text" and words >= _SENTENCE and "fulltext" not in kinds:
+        why = "these are log lines, and searching for a word reads all rows"
+        return _Misfit("", "fulltext", why, None, values.value, " among the rows read")
+    is_text_kind = look in shapes.TEXT_KINDS - {"iso_time"} or _UNSPACED.search("".join(sample))
+    if "fulltext" in kinds and words < _WORD and not is_text_kind:
+        better = "inverted" if values.value <= LOW_CARDINALITY else "skipping"
+        return _Misfit("fulltext", better, "they are single words", None, values.value, " among the rows read")
+    return None
+
+
+def _words(sample: Sequence[str]) -> float:
+    """On average, counting words separated by spaces."""
+    return mean(len(value.split()) for value in sample)
 
 
 def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tuple[int, str]:

@@ -1,11 +1,11 @@
-"""STO008: full-text indexes."""
+"""STO007: full-text indexes."""
 
 from __future__ import annotations
 
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, METHODS, a_table, a_text, findings, steps
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.greptimedb.rules.unsuitable_full_text_index import unsuitable_full_text_index as rule
+from tsaudit.engines.greptimedb.rules.unsuitable_index import unsuitable_index as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.subject import Subject
 
@@ -32,7 +32,8 @@ def test_finding_when_log_lines_have_no_index() -> None:
     (finding,) = findings(rule, table)
     assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     assert finding.message == (
-        "message contains log lines and has no full-text index: searching for a word reads all rows."
+        "message has 3,000 distinct values among the rows read and no index: these are log lines, and searching for a "
+        "word reads all rows."
     )
     assert 'ALTER TABLE "main"."logs" MODIFY COLUMN "message" SET FULLTEXT INDEX;' in steps(rule, table)
     assert not findings(rule, a_table(fields=table.fields, indexes={"message": "fulltext"}))
@@ -41,11 +42,13 @@ def test_finding_when_log_lines_have_no_index() -> None:
 def test_finding_when_words_of_a_list_have_one() -> None:
     few = a_table(fields=(a_text("method", METHODS),), indexes={"method": "fulltext"})
     (finding,) = findings(rule, few)
-    assert finding.message == "method has a full-text index and contains single words (3 distinct)."
+    assert finding.message == (
+        "method has 3 distinct values among the rows read and a fulltext index: they are single words."
+    )
     assert 'MODIFY COLUMN "method" UNSET FULLTEXT INDEX;' in steps(rule, few)
-    assert finding.fix.endswith("an inverted index serves.")
+    assert "SET INVERTED INDEX" in steps(rule, few)
     many = a_table(fields=(a_text("trace", IDS, 10_001),), indexes={"trace": "fulltext"})
-    assert findings(rule, many)[0].fix.endswith("a skipping index serves.")
+    assert "SET SKIPPING INDEX" in steps(rule, many)
 
 
 def test_silence_when_words_are_not_told_apart_by_blanks() -> None:
