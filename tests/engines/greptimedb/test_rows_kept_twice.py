@@ -34,7 +34,7 @@ def _payments(again: int, append_mode: str = "true", offset: float = 0.0) -> Dat
 
 CASES = (
     Case(_payments(again=10), _payments(again=0), Subject("", "payments")),
-    Case(_payments(again=10, offset=0.5), _payments(again=10, append_mode="false"), Subject("", "payments")),
+    Case(_payments(again=10, offset=0.5), _payments(again=0, append_mode="false"), Subject("", "payments")),
 )
 
 

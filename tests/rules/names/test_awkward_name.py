@@ -61,7 +61,6 @@ CASES = (
         engines=rule.engines - NO_QUOTES,
     ),
     _long(LONG, rule.engines - CUTS_OFF),
-    _long(LONG[:63], CUTS_OFF),
 )
 
 

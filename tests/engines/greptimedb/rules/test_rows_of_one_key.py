@@ -21,7 +21,7 @@ from tsaudit.model.subject import Subject
 
 
 def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message") -> Dataset:
-    rows = [Row(t, {}, {name: lines[i % len(lines)]}) for i, t in enumerate(times(50)) for _ in range(2)]
+    rows = [Row(t, {}, {name: lines[(i + n) % len(lines)]}) for i, t in enumerate(times(50)) for n in range(2)]
     settings = Greptime(options={"append_mode": append_mode})
     return dataset(Table("logs", (), {name: "string"}, rows, key=("time",), greptime=settings))
 
