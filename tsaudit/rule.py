@@ -77,12 +77,10 @@ class Threshold:
 
     name: str
     default: float | None
-    """None: only an engine has one, in `Engine.limits`, or the owner sets it."""
+    """None: only an engine has one, or the owner sets it. `Engine.limits` has those that differ by engine."""
     unit: str
     source: str
     """A vendor's page, or `our default: ...` with the reason; without a default, what is counted."""
-    engines: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    """Engine to (our default there, its source); what its vendor says is in `Engine.limits`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +159,6 @@ def resolve_limit(
         found = (said, f"the server's setting {declared.setting.replace('_', '-')}", SERVER)
     elif declared and declared.value is not None and said is None:
         found = (declared.value, declared.source, f"engine {profile.engine} {declared.edition}".rstrip())
-    else:
-        for product in (f"{profile.engine} {profile.edition}", profile.engine):
-            if product in threshold.engines:
-                found = (*threshold.engines[product], f"engine {product}")
-                break
     value, source, origin = found
     return Limit(name, value, threshold.unit, source, origin)
 
@@ -347,7 +340,7 @@ class Rule:
             for one in ENGINES[engine].limits
             if one.name == name and not one.plan
         }
-        return dict(sorted((dict(threshold.engines) | declared).items()))
+        return dict(sorted(declared.items()))
 
     @property
     def summary(self) -> str:

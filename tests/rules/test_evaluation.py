@@ -9,6 +9,8 @@ import pytest
 
 from tests.builders import NOW, a_count, a_finding, a_measurement, a_profile, a_tag
 from tsaudit.collect.cross_checks import PAIRS, ComparedFigure, CrossCheck, Disagreement, Relation, marked
+from tsaudit.engines.engine import ServerLimit
+from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.finding import Finding, Outcome, Severity, Verdict
 from tsaudit.model.impact import Currency, Impact
@@ -18,7 +20,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Family, LimitPolicy, RulePolicy, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules, rules_for
 
-LIMIT = Threshold("max_things", 10, "things", "our default: ten", {"duckdb": (20, "our default: twice ten")})
+LIMIT = Threshold("max_things", 10, "things", "our default: ten")
 
 
 @rule(
@@ -99,8 +101,9 @@ def test_same_result_when_the_same_profile_is_judged_again() -> None:
     assert len(evaluate(profile).results) == len(rules_for(profile.engine))
 
 
-def test_limit_when_resolved_from_the_most_special_place() -> None:
+def test_limit_when_resolved_from_the_most_special_place(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "too-many-things.max_things"
+    monkeypatch.setattr(type(ENGINES["duckdb"]), "limits", (ServerLimit(name, 20, "https://duckdb.org"),))
     policy = LimitPolicy(everywhere={name: 1}, plan_name="p", plan={name: (2, "https://p")}, target={name: 3})
     special = dataclasses.replace(policy, measurements={"http_*": {name: 4}, "*": {name: 5}})
 

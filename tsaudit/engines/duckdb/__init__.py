@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.sql import BATCHED, FileEngine
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ class Duckdb(FileEngine):
         **FileEngine.not_applicable,
         **dict.fromkeys(("D1", "D2"), "it documents no limit on columns, and an empty one takes hardly any space"),
     }
+    limits = (
+        ServerLimit(
+            "unused-or-redundant-index.min_values",
+            1_000,
+            "an index helps queries that select less than 0.1%: https://duckdb.org/docs/stable/sql/indexes",
+            is_enforced=False,
+        ),
+    )
     parameters = {"catalog": "the database's name in the file's catalog"}
     index_entry_bytes = 64
     index_price = (

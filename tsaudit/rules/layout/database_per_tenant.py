@@ -26,7 +26,6 @@ _SHOWN: Final = 3
             5,
             "databases",
             "our default: fewer may be environments, or coincidence",
-            {"influxdb3 Core": (3, "our default: the product allows five")},
         ),
     ),
 )

@@ -44,12 +44,6 @@ _COMMON: Final = 0.999
             10,
             "distinct values",
             "our default: a query that reads a tenth of the rows reads the whole table",
-            {
-                "duckdb": (
-                    1_000,
-                    "an index helps queries that select less than 0.1%: https://duckdb.org/docs/stable/sql/indexes",
-                )
-            },
         ),
     ),
 )
