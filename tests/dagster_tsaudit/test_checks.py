@@ -330,7 +330,7 @@ def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
 
 def test_text_from_a_database_is_shown_and_never_rendered() -> None:
     untrusted = "a|b\n![x](http://evil/) <script> **bold** `c`"
-    assert escape(untrusted) == r"a\|b \!\[x\]\(http://evil/\) \<script\> \*\*bold\*\* \`c\`"
+    assert escape(untrusted).replace("\u200b", "") == r"a\|b \!\[x\]\(http://evil/\) \<script\> \*\*bold\*\* \`c\`"
     assert table(("name",), [(untrusted,)]).count("\n") == 2
 
 

@@ -15,9 +15,17 @@ _LONGEST: Final = 1000
 _SYNTAX: Final = re.compile(r"([\\`*_{}\[\]<>()#|!~&@])")
 
 
+_ADDRESS: Final = re.compile(r"\b((?:https?|ftp):(?=//)|(?:mailto|xmpp):|www(?=\.))", re.IGNORECASE)
+_NO_LINK: Final = "\u200b"
+"""A blank without width: GitHub and Dagster make links of bare addresses, and look for those after all escapes."""
+
+
 def escape(text: object) -> str:
-    """The text on one line, with all Markdown syntax escaped; `@` would notify people on GitHub."""
-    return _SYNTAX.sub(r"\\\1", printable(" ".join(str(text).split()), _LONGEST))
+    """The text on one line, with all Markdown syntax escaped; `@` would notify people on GitHub, and a bare address
+    would be a link.
+    """
+    shown = printable(" ".join(str(text).split()), _LONGEST)
+    return _ADDRESS.sub(rf"\1{_NO_LINK}", _SYNTAX.sub(r"\\\1", shown))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
