@@ -27,9 +27,9 @@ RULES = {
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("CAR999", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
-        ("car999", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
-        ("CAR", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("STO999", "; the codes of STO are STO001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("car999", "; the codes of STO are STO001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("CAR", "; the codes of STO are STO001, CAR003, and CAR004; `tsaudit rules` lists them"),
         ("CAR1", ", did you mean CAR001?"),
         ("car-0004", ", did you mean CAR004?"),
         ("CRA004", ", did you mean CAR004?"),
@@ -52,7 +52,7 @@ def test_anything_gets_an_answer(word: str) -> None:
     assert near("", {}) == "; `tsaudit rules` lists them"
 
 
-@pytest.mark.parametrize("command", [("explain", "CAR999"), ("backtest", "CAR999")])
+@pytest.mark.parametrize("command", [("explain", "STO999"), ("backtest", "STO999")])
 def test_commands_name_the_codes_of_the_family(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,7 +60,7 @@ def test_commands_name_the_codes_of_the_family(
     Path("tsaudit.yaml").write_text("targets: [{name: t, engine: sqlite, url: 'sqlite:///x.db'}]\n")
     done = CliRunner().invoke(main, list(command))
     assert done.exit_code == 2
-    assert "no rule is called `CAR999`; the codes of CAR are CAR001, " in done.stderr
+    assert "no rule is called `STO999`; the codes of STO are STO001, " in done.stderr
     assert "measure-names" not in done.stderr
 
 
