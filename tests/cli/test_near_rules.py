@@ -27,9 +27,9 @@ RULES = {
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("STO999", "; the codes of STO are STO001, CAR003, and CAR004; `tsaudit rules` lists them"),
-        ("car999", "; the codes of STO are STO001, CAR003, and CAR004; `tsaudit rules` lists them"),
-        ("CAR", "; the codes of STO are STO001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("CAR999", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("car999", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
+        ("CAR", "; the codes of CAR are CAR001, CAR003, and CAR004; `tsaudit rules` lists them"),
         ("CAR1", ", did you mean CAR001?"),
         ("car-0004", ", did you mean CAR004?"),
         ("CRA004", ", did you mean CAR004?"),
