@@ -1,4 +1,6 @@
-"""Tells tags that name sources, such as the meters of a grid or pods, from tags with an ID for each event."""
+"""Tells tags that name sources, such as the meters of a grid or pods, from tags with an ID for each event, and from
+attributes of the sources.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import re
 from typing import Final
 
 from tsaudit.analysis.columns.name_words import snake_case
-from tsaudit.model.profile import Tag
+from tsaudit.model.profile import Tag, TagChanges
 
 _DEVICES: Final = (
     "device|sensor|meter|machine|station|pump|motor|inverter|turbine|vehicle|truck|car|bus|train|vessel|robot|gateway|"
@@ -34,6 +36,19 @@ _MANY_GOING_ON: Final = 0.25
 """Share of the new values that are of sources that changed more than once: of values that come at random as often as
 `_MANY_NEW` says, it is about a half; of a step, such as a version that is rolled out, nothing.
 """
+
+_CHANGING: Final = 0.1
+"""Share of the sources: fewer are corrections, or machines that moved."""
+_RARE: Final = 0.3
+"""Changes seen, divided by those expected by chance: an attribute keeps its value for a long time; a level or status
+changes at random, near 1.
+"""
+_FEWEST_BY_CHANCE: Final = 10
+"""Changes to be expected: with fewer, their absence may be a coincidence."""
+_LATE: Final = 0.01
+"""Share of the instants with several values: an attribute has one at a time, except for late rows."""
+_SHARED: Final = 0.5
+"""Share of the values: one used mostly by one source identifies it, like a part or a process that was replaced."""
 
 
 def names_device(key: str) -> bool:
@@ -111,3 +126,16 @@ def ongoing(tag: Tag) -> float:
 def is_source(tag: Tag) -> bool:
     """Whether the tag's values name what reports again, whether it stays or not."""
     return is_fleet(tag) or is_churn(tag)
+
+
+def is_attribute(seen: TagChanges) -> bool:
+    """Whether the tag says something of a source that changes now and then, such as its color or firmware."""
+    return bool(
+        seen.by
+        and seen.changing
+        and seen.changing >= _CHANGING * seen.sources
+        and seen.clashes <= _LATE * seen.instants
+        and seen.by_chance >= _FEWEST_BY_CHANCE
+        and seen.changes <= _RARE * seen.by_chance
+        and seen.shared >= _SHARED * seen.values
+    )

@@ -10,7 +10,7 @@ from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
-from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number
 
 
@@ -23,48 +23,16 @@ from tsaudit.text import listed, many, number
     requires={"tag_changes"},
     uses={"series_listing", "tag_values"},
     kinds=SERIES_KINDS,
-    thresholds=(
-        Threshold(
-            "min_changing_ratio",
-            0.1,
-            "share of the sources",
-            "our default: fewer are corrections, or machines that moved",
-        ),
-        Threshold(
-            "max_change_ratio",
-            0.3,
-            "observed changes divided by changes expected by chance",
-            "our default: an attribute keeps its value for a long time; a level or status changes at random, near 1",
-        ),
-        Threshold(
-            "min_by_chance",
-            10,
-            "changes to be expected by chance",
-            "our default: with fewer, their absence may be a coincidence",
-        ),
-        Threshold(
-            "max_clash_ratio",
-            0.01,
-            "share of the instants",
-            "our default: an attribute has one value at a time, except for late rows",
-        ),
-        Threshold(
-            "min_shared_ratio",
-            0.5,
-            "share of the values",
-            "our default: a value used mostly by one source identifies it, like a part or a process that was replaced",
-        ),
-    ),
 )
 def mutable_tag(case: Case) -> Iterator[Finding]:
     """Tags that are an attribute of a source and change over time, such as a machine's color or firmware.
 
     This is based on the rows read within the window. A source is identified by the other tags, or by the one of them
     with the most values. A tag is reported if it has one value per source at a time, if the value changes later in at
-    least `min_changing_ratio` of the sources, and if it changes far less often than randomly ordered values would
-    (`max_change_ratio`). Tags that identify things, in parallel or one after the other, are not reported. Changes
-    before the oldest row read are not visible. It is a note where sources only go back and forth between the values
-    they had before, as a virtual machine does among its hosts: then no more series come.
+    least a tenth of the sources, and if it changes at most 30% as often as values in random order would. Tags that
+    identify things, in parallel or one after the other, are not reported. Changes before the oldest row read are not
+    visible. It is a note where sources only go back and forth between the values they had before, as a virtual machine
+    does among its hosts: then no more series come.
 
     ## Why it matters
 
@@ -89,27 +57,12 @@ def mutable_tag(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         for tag in measurement.tags:
             seen = max(
-                (c for c in tag.changes or () if _is_attribute(case, measurement, c)),
+                filter(fleets.is_attribute, tag.changes or ()),
                 key=lambda c: c.changing / c.sources,
                 default=None,
             )
             if seen:
                 yield _finding(case, measurement, tag, seen)
-
-
-def _is_attribute(case: Case, measurement: Measurement, seen: TagChanges) -> bool:
-    def limit(name: str) -> float:
-        return case.limit(name, measurement).value
-
-    return bool(
-        seen.by
-        and seen.changing
-        and seen.changing >= limit("min_changing_ratio") * seen.sources
-        and seen.clashes <= limit("max_clash_ratio") * seen.instants
-        and seen.by_chance >= limit("min_by_chance")
-        and seen.changes <= limit("max_change_ratio") * seen.by_chance
-        and seen.shared >= limit("min_shared_ratio") * seen.values
-    )
 
 
 def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -> Finding:
