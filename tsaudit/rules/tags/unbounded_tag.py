@@ -76,14 +76,13 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
       part of the values: names of pods, paths with a request ID. IDs are provisional until there is a week of listings.
     - Rows: at least half of `max_values`, and fewer than 10 rows for each; or new ones each day that are written once
       or twice.
-    - Rows of 6 instants of a source at least, or of several sources, which are what all other tags say: for the same
-      sources, new values take the place of those that were there, again and again. A step, such as a failover or a
-      version that is rolled out, is none.
+    - Rows: for the same sources, which are what all other tags say, new values take the place of those that were there,
+      again and again. What changes once for each source, such as a version that is rolled out, is a step.
     - It is near the engine's own limit on the values of a tag.
 
     IDs that are scoped, few, and reused, such as sensor IDs, are not reported. Neither are those of a fleet, which may
-    report seldom: values that occur again and again or, if too little was read, tags named like a
-    device or its serial number. Listings of a week or more overrule both.
+    report seldom: values that occur again and again or, if too little was read, tags named like a device or its serial
+    number. Listings of a week or more overrule both.
 
     Some findings are notes. Texts that occur again and again are a list, even if a wordy one. If the listings show no
     new values for much longer than ever before, whatever wrote them has been fixed. Values that report for an hour or
@@ -95,9 +94,8 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
 
     Every new value creates a series, which is written once and stays in the index. The number of series then grows with
     traffic, not with the number of monitored things. This is the first of the classic causes of runaway cardinality. In
-    Timestream, a series costs nothing, but each record is charged for the bytes of the value. In
-    GreptimeDB, each value of the key takes memory. Numbers in tags are text:
-    they cannot be averaged or compared by size: `'9' > '10'`.
+    Timestream, a series costs nothing, but each record is charged for the bytes of the value. In GreptimeDB, each value
+    of the key takes memory. Numbers in tags are text, which cannot be averaged or compared by size: `'9' > '10'`.
 
     ## Example
 
