@@ -29,7 +29,8 @@ class ServerStatus:
 
     settings: Mapping[str, float] = field(default_factory=dict)
     """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; `open_files` and
-    `connections` that it may have; those of PostgreSQL by its own names. A missing one is not known.
+    `connections` that it may have; of PostgreSQL, `lock_table`, the locks there is room for, and others by its own
+    names. A missing one is not known.
     """
     counters: tuple[ServerCounter, ...] = ()
     failures: tuple[ServerCounter, ...] = ()
