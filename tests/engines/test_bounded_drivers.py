@@ -196,7 +196,7 @@ def test_statement_ends_in_time(healthy: Healthy, strike: Strike, reason: Reason
         # The server is well again: so is this connection.
         assert [
             name
-            for b in connection.query("databases", 60, filled("databases"))
+            for b in connection.query("databases", 10, filled("databases"))
             for name in b.column("database").to_pylist()
         ]
 
@@ -206,10 +206,10 @@ def test_waiting_thread_is_woken_by_an_abort(healthy: Healthy) -> None:
     with _connected(healthy, proxy.silent, _ASKS[healthy.engine]) as (faulty, connection):
         threading.Timer(0.3, connection.abort).start()
         with _in_time(3.0), pytest.raises(FactError):
-            list(connection.query("databases", 60, filled("databases")))
+            list(connection.query("databases", 20, filled("databases")))
         faulty.strike = proxy.healthy
         again = connection.reconnect()
-        assert list(again.query("databases", 60, filled("databases")))
+        assert list(again.query("databases", 10, filled("databases")))
         again.close()
 
 
@@ -250,7 +250,7 @@ _NOTICE: Final = b"N" + struct.pack(">i", 4 + 20_002) + b"M" + b"x" * 20_000 + b
 def test_postgresql_without_end(postgresql: Postgresql, row: bytes) -> None:
     with _connected(_postgresql(postgresql), partial(_postgres_rows, row=row), b"FETCH") as (_, connection):
         with _in_time(20 + LATE_S), pytest.raises(FactError) as raised:
-            list(connection.query("databases", 60, filled("databases")))
+            list(connection.query("databases", 20, filled("databases")))
         assert raised.value.reason is Reason.OVER_BUDGET
 
 
@@ -260,7 +260,7 @@ def test_postgresql_says_that_two_gigabytes_follow(postgresql: Postgresql) -> No
     endless = proxy.endless(absurd, b"x" * 65_536)
     with _connected(_postgresql(postgresql), endless, b"FETCH") as (_, connection), _in_time(20 + LATE_S):
         with pytest.raises(FactError) as raised:
-            list(connection.query("databases", 60, filled("databases")))
+            list(connection.query("databases", 20, filled("databases")))
         assert _line(raised.value)
 
 
@@ -319,7 +319,7 @@ def test_greptimedb_without_end(strike: Strike) -> None:
     server = Healthy("greptimedb", port, "mysql://{}:{}@127.0.0.1:PORT/".format(*READER), ())
     with _connected(server, strike, b"information_schema") as (_, connection):
         with _in_time(5 + LATE_S), pytest.raises(FactError) as raised:
-            for _batch in connection.query("databases", 60, filled("databases")):
+            for _batch in connection.query("databases", 5, filled("databases")):
                 pass
         assert raised.value.reason in (Reason.OVER_BUDGET, Reason.TIMED_OUT, Reason.UNREACHABLE)
     stand_in.stop()
@@ -349,7 +349,7 @@ def test_mongodb_beyond_measure(size: int | None) -> None:
     with _connected(server, strike, b"listDatabases") as (_, connection):
         # What can be read, and makes no sense, is for whoever asks to make a gap of.
         with _in_time(10 + LATE_S), pytest.raises((FactError, KeyError)) as raised:
-            list(connection.query("databases", 60, filled("databases")))
+            list(connection.query("databases", 10, filled("databases")))
         assert len(str(raised.value)) < 400
         assert isinstance(raised.value, FactError) or size == 15_000_000
     stand_in.stop()
