@@ -110,6 +110,8 @@ def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
     for name, column, whole in parts:
         if said := _no_count(column, None):
             return f"{name} is {said}"
+        if len(column) in (column.null_count, batch.column(whole).null_count):
+            continue
         above = pc.fill_null(pc.greater(column, batch.column(whole)), False)
         if pc.any(above).as_py():
             less, most = (pc.filter(one, above)[0].as_py() for one in (column, batch.column(whole)))

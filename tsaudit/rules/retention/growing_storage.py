@@ -40,8 +40,8 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     not report how much space there is, so set `harm: {max_bytes: ...}` to the size of the disk minus everything else on
     it. From half of the space on, or if it is reached within the days that `harm` warns of, the cost is the room that
     is left: at the rate of the daily history or, before there is a week of it, at that of the rows, by their times.
-    Where no space is known, growth is a note. For the sizes that each engine reports and what they
-    include, see `docs/engines.md`.
+    Where no space is known, growth is a note, from `harm.min_bytes` within `harm.horizon` on. For the sizes that each
+    engine reports and what they include, see `docs/engines.md`.
 
     ## Why it matters
 
@@ -120,7 +120,8 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     is_young = (points[-1].day - points[0].day).days < _SLOPE_DAYS
     per_day = _rate_of_rows(case) if is_young else held * evaluated.growth_per_day
     impact = _impact(case, space, limit, forecast, per_day) if limit else None
-    if impact is None if limit else evaluated.kind != "growth":
+    added = per_day * case.harm.horizon.days
+    if impact is None if limit else evaluated.kind != "growth" or added < case.harm.min_bytes:
         return
     earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     before = earlier[-1] if earlier else points[0]
