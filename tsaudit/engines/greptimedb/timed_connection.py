@@ -48,11 +48,11 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         self.allow(HEADER_BYTES)
         super().connect(sock)
 
-    def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
+    def _process_auth(self, plugin_name: bytes, *arguments: Any) -> Any:
         if plugin_name in _IN_CLEAR and not self._secure and not is_loopback(self.host or ""):
             self._force_close()
             raise OperationalError(CR.CR_AUTH_PLUGIN_ERR, IN_CLEAR)
-        return super()._process_auth(plugin_name, auth_packet, handler)
+        return super()._process_auth(plugin_name, *arguments)
 
     def allow(self, more_bytes: int) -> None:
         """Allow this many bytes from now on, and raise ResultTooBigError after that."""
