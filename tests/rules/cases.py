@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
+from tsaudit.config.harm import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.plan import Plan, StepKind
@@ -32,6 +33,7 @@ class Case:
     main_contributor: str | None = None
     engines: frozenset[str] = frozenset()
     limits: Mapping[str, float] = field(default_factory=dict)
+    harm: Harm = field(default_factory=Harm)
     before: Dataset | None = None
     """What the database held a day earlier, for both."""
     history: History | None = None

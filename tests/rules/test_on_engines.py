@@ -109,7 +109,7 @@ def _judge(
     timeline = history(profile) if history else Timeline(previous=before)
 
     def audited(one: Profile) -> AuditResult:
-        return evaluate(one, timeline, LimitPolicy(target=case.limits), [rule])
+        return evaluate(one, timeline, LimitPolicy(target=case.limits), [rule], harm=case.harm)
 
     return audited(profile), profile, audited
 

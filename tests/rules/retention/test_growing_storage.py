@@ -71,6 +71,7 @@ CASES = (
         engines=rule.engines - {"mongodb"},
         subject=Subject(),
         whole_target=True,
+        harm=Harm(min_bytes=1),
         history=lambda profile: held(profile, GROWING),
         quiet_history=lambda profile: held(profile, FLAT),
     ),
