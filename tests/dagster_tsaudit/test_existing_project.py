@@ -80,9 +80,9 @@ def project(tmp_path: Path) -> Path:
     (package / "__init__.py").touch()
     (package / "definitions.py").write_text(_DEFINITIONS)
     with sqlite3.connect(folder / "shop.db") as connection:
-        connection.execute("create table orders (time text, shop text, total real)")
-        rows = [(f"-{i} minutes", f"s{i % 3}", i / 7) for i in range(90)]
-        connection.executemany("insert into orders values (datetime('now', ?), ?, ?)", rows)
+        connection.execute("create table freezers (time text, freezer text, celsius real)")
+        rows = [(f"-{i // 3} minutes", f"f{i % 3}", -18 + i / 700) for i in range(270)]
+        connection.executemany("insert into freezers values (datetime('now', ?), ?, ?)", rows)
     connection.close()
     return folder
 
