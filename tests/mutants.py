@@ -198,6 +198,9 @@ def draw(folder: Path) -> None:
     for copy in ("clean", "marked"):
         _copy(folder / copy)
     (folder / "marked" / "tsaudit" / "_hits.py").write_text(f"HITS = {str(folder / 'hits')!r}\n{_HITS}")
+    for one in mutants:
+        (folder / "whole" / one.file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / one.file, folder / "whole" / one.file)
     by_file: dict[str, dict[int, list[int]]] = {}
     for number, one in enumerate(mutants):
         by_file.setdefault(one.file, {}).setdefault(one.line, []).append(number)
@@ -255,6 +258,9 @@ def run(folder: Path, numbers: Sequence[int]) -> None:
     first = set((folder / "first").read_text().splitlines())
     results = folder / "results.json"
     known: dict[str, str] = json.loads(results.read_text()) if results.exists() else {}
+    for one in mutants:
+        # Whoever ended the last run may have left a fault.
+        shutil.copy(folder / "whole" / one.file, folder / "clean" / one.file)
     for number in numbers or range(len(mutants)):
         if str(number) not in known:
             tests = _tests_of(folder, number)
@@ -274,20 +280,42 @@ def _tests_of(folder: Path, number: int) -> set[str]:
 
 
 def _killed_by(folder: Path, mutant: Mutant, first: set[str], others: set[str]) -> str:
-    path = folder / "clean" / mutant.file
-    source = path.read_bytes()
-    path.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
-    try:
-        for tier, tests in (("first", first), ("all", others)):
-            chosen = folder / "chosen"
-            # Those beside it are the likeliest to notice it.
-            near = Path(mutant.file).parts[1:-1]
-            chosen.write_text("\n".join(sorted(tests, key=lambda test: (-len({*near} & {*test.split("/")}), test))))
-            if tests and _pytest(folder / "clean", "-x", "-n", "2", f"@{chosen}", timeout_s=TIMEOUT_S) in (1, 2):
-                return tier
-        return "survives" if first | others else "not run"
-    finally:
-        path.write_bytes(source)
+    path, source = folder / "clean" / mutant.file, (folder / "whole" / mutant.file).read_bytes()
+    for tier, left in (("first", first), ("all", others)):
+        tests = left
+        while tests:
+            path.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
+            try:
+                failed = _failing(folder, mutant, tests)
+            finally:
+                path.write_bytes(source)
+            # What fails without the fault, too, has not noticed it.
+            if not failed or not _failing(folder, mutant, failed):
+                break
+            tests = tests - failed
+        else:
+            continue
+        if failed:
+            return tier
+    return "survives" if first | others else "not run"
+
+
+def _failing(folder: Path, mutant: Mutant, tests: set[str]) -> set[str]:
+    """The first of the tests that fail, those beside the fault before the others: they are the likeliest to notice it.
+    Some of them where all fail, or take too long.
+    """
+    near = Path(mutant.file).parts[1:-1]
+    ordered = sorted(tests, key=lambda test: (-len({*near} & {*test.split("/")}), test))
+    (folder / "chosen").write_text("\n".join(ordered))
+    (folder / "log").unlink(missing_ok=True)
+    if _pytest(folder / "clean", "-x", "-n", "2", f"@{folder / 'chosen'}", timeout_s=TIMEOUT_S) in (0, 5):
+        return set()
+    lines = [line.partition(" ") for line in (folder / "log").read_text().splitlines()]
+    named = {rest.partition(" - ")[0] for word, _, rest in lines if word in ("FAILED", "ERROR")} & tests
+    return named or set(ordered[:_SOME])
+
+
+_SOME: Final = 20
 
 
 def show(folder: Path) -> None:
