@@ -14,7 +14,9 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.greptimedb import timed_connection
 from tsaudit.engines.opening import open_connection
-from tsaudit.engines.postgresql import connector
+from tsaudit.errors import TsauditError
+from tsaudit.history.store import Store
+from tsaudit.net import postgresql as wire
 
 PASSWORD = "s3cret-of-the-auditor"
 
@@ -81,7 +83,7 @@ CASES = pytest.mark.parametrize(
 def test_password_is_not_sent_over_a_network(
     handler: type[socketserver.BaseRequestHandler], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connector, "is_loopback", lambda host: False)
+    monkeypatch.setattr(wire, "is_loopback", lambda host: False)
     monkeypatch.setattr(timed_connection, "is_loopback", lambda host: False)
     with _asking(handler) as server:
         said = _said(server, url)
@@ -97,22 +99,42 @@ def test_password_is_sent_on_this_machine(handler: type[socketserver.BaseRequest
 
 
 def test_password_is_sent_where_the_url_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connector, "is_loopback", lambda host: False)
+    monkeypatch.setattr(wire, "is_loopback", lambda host: False)
     with _asking(_Postgresql) as server:
         _said(server, "postgresql://tsaudit@127.0.0.1:PORT/shop?require_auth=password")
         assert PASSWORD.encode() in server.received
 
 
+def test_history_does_not_send_it_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "is_loopback", lambda host: False)
+    with _asking(_Postgresql) as server:
+        address = f"127.0.0.1:{server.server_address[1]}/history"
+        with pytest.raises(TsauditError, match="cleartext password"):
+            Store.open(f"postgresql+psycopg://tsaudit:{PASSWORD}@{address}")
+        assert PASSWORD.encode() not in server.received
+
+
 @pytest.mark.parametrize(
-    ("url", "is_checked"),
+    ("parameters", "is_checked"),
     [
-        ("postgresql://u@db.example/shop", True),
-        ("postgresql://u@db.example/shop?sslmode=prefer", True),
-        ("postgresql://u@db.example/shop?sslmode=verify-full", False),
-        ("postgresql://u@localhost/shop", False),
-        ("postgresql:///shop?host=/run/postgresql", False),
-        ("postgresql:///shop?host=db.example", True),
+        ({"host": "db.example"}, True),
+        ({"host": "db.example", "sslmode": "prefer"}, True),
+        ({"host": "db.example", "sslmode": "verify-full"}, False),
+        ({"host": "localhost"}, False),
+        ({"host": "localhost", "hostaddr": "10.0.0.1"}, True),
+        ({"host": "localhost,db.example"}, True),
+        ({"host": "/run/postgresql"}, False),
+        ({}, False),
     ],
 )
-def test_of_which_servers_it_is_asked(url: str, is_checked: bool) -> None:
-    assert bool(connector._authentication(connector._address(url, None, None))) is is_checked
+def test_of_which_servers_it_is_asked(
+    parameters: dict[str, str], is_checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PGHOST", "PGSSLMODE"):
+        monkeypatch.delenv(name, raising=False)
+    assert bool(wire.authentication(parameters)) is is_checked
+
+
+def test_of_a_server_that_only_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "db.example")
+    assert wire.authentication({})

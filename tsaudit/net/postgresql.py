@@ -8,12 +8,13 @@ psycopg waits in short steps, and the clock is checked between them.
 from __future__ import annotations
 
 import math
+import os
 import random
 import socket
 import struct
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any, Final
 
 import psycopg
@@ -21,6 +22,7 @@ import sqlalchemy as sa
 
 from tsaudit.errors import TsauditError
 from tsaudit.net import watchdog
+from tsaudit.net.addresses import is_loopback
 from tsaudit.net.watchdog import within
 
 _RECEIVED: Final = slice(128, 136)
@@ -91,8 +93,30 @@ class TimedConnection(psycopg.Connection[Any]):
         return struct.unpack("=Q", info[_RECEIVED])[0] if len(info) >= _RECEIVED.stop else 0
 
 
+_WITH_TLS: Final = frozenset({"require", "verify-ca", "verify-full"})
+_REQUIRE_AUTH: Final = 160_000
+"""From this version on, libpq can refuse ways to log in."""
+_NOT_IN_CLEAR: Final = "!password"
+
+
+def authentication(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """A parameter for libpq: without TLS, the password is not sent in clear text, unless the URL itself allows it."""
+    mode = parameters.get("sslmode") or os.environ.get("PGSSLMODE", "")
+    hosts = [parameters.get("host") or os.environ.get("PGHOST", ""), parameters.get("hostaddr") or ""]
+    is_safe = mode in _WITH_TLS or all(is_loopback(host) for host in hosts)
+    if is_safe or "require_auth" in parameters or psycopg.pq.version() < _REQUIRE_AUTH:
+        return {}
+    return {"require_auth": _NOT_IN_CLEAR}
+
+
+def asks_in_clear(error: str) -> bool:
+    """Whether libpq refused to send the password."""
+    return f'"{_NOT_IN_CLEAR}" failed' in error
+
+
 def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None, crowded_s: float = 0.0) -> None:
-    """Replace the engine's connections with timed ones that connect within `connect_s`.
+    """Replace the engine's connections with timed ones that connect within `connect_s`. None of them sends a
+    password in clear text to another machine.
 
     `most_bytes`: the maximum for one exchange, including SQLAlchemy's own queries on a new connection. The code that
     checks a connection out sets its later timeouts. `crowded_s`: how long to retry while the server has no free
@@ -110,7 +134,7 @@ def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None
                 time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 -- so that a crowd does not come back at once
 
     def greeted(parameters: dict[str, Any]) -> TimedConnection:
-        deadline = time.monotonic() + connect_s
+        deadline, parameters = time.monotonic() + connect_s, parameters | authentication(parameters)
         try:
             # In a separate thread: DNS lookups cannot be interrupted, and the times of several addresses add up.
             made = within(connect_s, lambda: TimedConnection.connect(**parameters), too_late=TimedConnection.close)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 from tsaudit.net import postgresql as wire
 from tsaudit.net import sql_addresses
-from tsaudit.net.addresses import IN_CLEAR, is_loopback
+from tsaudit.net.addresses import IN_CLEAR
 from tsaudit.net.port_probe import what_listens
 from tsaudit.secrets import mask
 
@@ -110,7 +109,6 @@ def connect(
             "connect_timeout": max(2, round(connect_s)),
             "application_name": "tsaudit",
             "client_encoding": "utf8",
-            **_authentication(address),
         },
     )
     wire.keep_time(engine, connect_s, _MOST_BYTES)
@@ -250,23 +248,6 @@ def _address(url: str, username: str | None, password: str | None) -> sa.URL:
     return parsed.set(username=username or parsed.username, password=password or parsed.password)
 
 
-_WITH_TLS: Final = frozenset({"require", "verify-ca", "verify-full"})
-_REQUIRE_AUTH: Final = 160_000
-"""From this version on, libpq can refuse ways to log in."""
-_NOT_IN_CLEAR: Final = "!password"
-
-
-def _authentication(address: sa.URL) -> dict[str, str]:
-    """A parameter for libpq: without TLS, the password is not sent in clear text, unless the URL itself allows it."""
-    query = address.query
-    mode = query.get("sslmode") or os.environ.get("PGSSLMODE", "")
-    hosts = [address.host or "", *([query["host"]] if isinstance(query.get("host"), str) else query.get("host", ()))]
-    is_safe = mode in _WITH_TLS or all(is_loopback(host) for host in hosts)
-    if is_safe or "require_auth" in query or psycopg.pq.version() < _REQUIRE_AUTH:
-        return {}
-    return {"require_auth": _NOT_IN_CLEAR}
-
-
 def _settings(timeout_s: float, lock_s: float) -> str:
     """One statement that applies to the transaction only, so that a pooler's connection stays unchanged."""
     timeouts = {"statement_timeout": timeout_s, "lock_timeout": min(timeout_s, lock_s)}
@@ -357,7 +338,7 @@ def _cannot_connect(url: sa.URL, error: Exception) -> str:
     """What is wrong, in one line."""
     text = str(getattr(error, "orig", None) or error).strip()
     refusal = next((line.partition("FATAL:")[2] for line in text.splitlines() if "FATAL:" in line), "")
-    words = IN_CLEAR if f'"{_NOT_IN_CLEAR}" failed' in text else (refusal or _first_line(error)).strip()
+    words = IN_CLEAR if wire.asks_in_clear(text) else (refusal or _first_line(error)).strip()
     return f"cannot connect to {url.host or 'localhost'}:{url.port or 5432}/{url.database}: {words}"
 
 
