@@ -48,4 +48,5 @@ def _is_tight(part: ast.AST) -> bool:
     limits = [keyword.value for keyword in part.keywords if keyword.arg in _LIMITS]
     if isinstance(part.func, ast.Attribute) and part.func.attr in _QUERIES:
         limits += part.args[1:2]
-    return any(isinstance(limit, ast.Constant) and float(limit.value) < _AMPLE_S for limit in limits)  # type: ignore[arg-type]
+    given = [limit.value for limit in limits if isinstance(limit, ast.Constant)]
+    return any(isinstance(seconds, int | float) and seconds < _AMPLE_S for seconds in given)

@@ -47,7 +47,7 @@ COUNTS: Final = {"rows": [10], "first_time": [1], "last_time": [2], "n1": [10], 
         ("row_estimate", ABOUT, {"measurement": [None], "rows": [1]}, "measurement is null"),
         ("row_estimate", ABOUT, {"measurement": ["t"]}, "no column rows"),
         ("row_estimate", ABOUT, {"measurement": ["t"], "rows": [None]}, ""),
-        ("measurements", OfDatabase(database="d"), {"measurement": [None]}, "a name is null"),
+        ("measurements", OfDatabase(database="d"), {"measurement": [None]}, "measurement is null"),
         (
             "database_storage",
             OfDatabase(database="d"),

@@ -72,7 +72,7 @@ def impossible(fact: str, batch: pa.RecordBatch, given: Given) -> str:
     for name in sorted(own):
         if name in _NAMES:
             if (fact, name) not in _NAMELESS and batch.column(name).null_count:
-                return "a name is null" if name == fact.removesuffix("s") else f"{name} is null"
+                return f"{name} is null"
         elif said := _no_count(batch.column(name), 1.0 if name in _SHARES else None):
             return f"{name} is {said}"
     return _parts_above(described, batch, given)

@@ -41,7 +41,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
     `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache is full or the disk
     takes no more; what clients then send again is counted each time. It does not count points beyond the retention
-    here, which nobody wants to keep. From InfluxDB 1.8 on, points beyond a limit are only counted for the whole server:
+    here, which nobody wants to keep. In InfluxDB 1.8, points beyond a limit are only counted for the whole server:
     they are those of the one database that has reached one. InfluxDB 2 and 3 count on the page `/metrics`; recent
     versions of InfluxDB 3 do not say of which database. Counters begin at the server's start: after a restart, and on
     the first audit if the server has run for a day at most, all of them count; a longer past is a note, because nobody

@@ -31,7 +31,7 @@ def long_chunks(case: Case) -> Iterator[Finding]:
     Only hypertables that are written count, and those are reported that take at least their equal part of the sum. The
     memory is `harm.max_memory` if you say what there is; otherwise it follows from `effective_cache_size`, which the
     vendor's `timescaledb-tune` sets to three quarters of it. Where neither is set, nothing is reported. It is a note:
-    what it costs is not measured. Many short chunks are counted by STO003, and against the locks of the server.
+    what it costs is not measured. Chunks that are too short are many: SRV003 counts them, and their locks.
 
     ## Why it matters
 
