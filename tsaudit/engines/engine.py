@@ -95,6 +95,8 @@ class ServerLimit:
     """What the fact `server_status` calls the server's own number, which counts before this one; 0 is no limit."""
     is_enforced: bool | None = True
     """Whether the server rejects what goes beyond; False for advice. None: see `Engine.enforces_limits`."""
+    fix: str = ""
+    """What to do where it is near, in whole sentences; empty for what helps on all engines."""
 
 
 NAME_IN_FORM: Final = "<name>"

@@ -54,10 +54,28 @@ class Mongodb(Engine):
         ),
     }
     limits = (
-        ServerLimit("near-limit.indexes", 64, f"{_MANUAL}#number-of-indexes-per-collection"),
+        ServerLimit(
+            "near-limit.indexes",
+            64,
+            f"{_MANUAL}#number-of-indexes-per-collection",
+            fix="Drop those that no query uses. Serve fields that are chosen at run time with one wildcard index, or "
+            "with one index on an array of names and values.",
+        ),
         ServerLimit("unbounded-array.max_document_bytes", 16_777_216, f"{_MANUAL}#bson-documents"),
-        ServerLimit("near-limit.open_files", None, _ULIMIT, setting="open_files"),
-        ServerLimit("near-limit.connections", None, _ULIMIT, setting="connections"),
+        ServerLimit(
+            "near-limit.open_files",
+            None,
+            _ULIMIT,
+            setting="open_files",
+            fix="Raise the limit of the process (LimitNOFILE), and merge collections of one kind.",
+        ),
+        ServerLimit(
+            "near-limit.connections",
+            None,
+            _ULIMIT,
+            setting="connections",
+            fix="Let programs share a pool of connections, or raise maxIncomingConnections.",
+        ),
     )
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
     statements = Statements(

@@ -51,9 +51,23 @@ class Postgresql(SqlEngine):
             f"{_DOCS}/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-BEST-PRACTICES",
             is_enforced=False,
         ),
-        ServerLimit("near-limit.locks", None, f"{_DOCS}/runtime-config-locks.html", setting="lock_table"),
+        ServerLimit(
+            "near-limit.locks",
+            None,
+            f"{_DOCS}/runtime-config-locks.html",
+            setting="lock_table",
+            fix="Let each partition span more: a longer period, or fewer remainders of the hash. Drop old ones. Or "
+            "raise max_locks_per_transaction, which takes a restart.",
+        ),
         # Three million before their numbers repeat, the server accepts none that writes.
-        ServerLimit("near-limit.transactions", 2_144_483_648, f"{_DOCS}/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND"),
+        ServerLimit(
+            "near-limit.transactions",
+            2_144_483_648,
+            f"{_DOCS}/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND",
+            fix="End what keeps the oldest one: transactions open for long (pg_stat_activity), prepared ones "
+            "(pg_prepared_xacts), replication slots (pg_replication_slots). Then run VACUUM (FREEZE) in that database, "
+            "first on the tables with the greatest age(relfrozenxid).",
+        ),
     )
     own_guidelines = SqlEngine.own_guidelines | {"E12"}
     repeats_texts = True

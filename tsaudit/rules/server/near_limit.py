@@ -15,7 +15,7 @@ from tsaudit.model.finding import SERVER, Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Database, Measurement, MeasureNames, ServerCounter
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged
 from tsaudit.rules.series_estimate import on_sample
 from tsaudit.rules.tenants import tenants
@@ -165,12 +165,14 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
     family = max(case.name_families(use.names), key=lambda one: len(one.members), default=None)
     if family is not None and len(family.members) < _PART * use.count:
         family = None
+    declared = declared_limit(case.profile, first.limit.name, measurement)
+    own = declared.fix if declared else ""
     named = f"; {number(len(family.members))} are named {family.template}" if family else ""
     yield Finding(
         subject=at,
         impact=first.impact if advice.is_avoidable else None,
         message=_message(case, first, f"{named}{advice.after}"),
-        fix=advice.instead if family and 2 * len(family.members) > use.count and advice.instead else advice.fix,
+        fix=advice.instead if family and 2 * len(family.members) > use.count and advice.instead else own or advice.fix,
         changes=advice.changes,
         observed=use.count,
         limit=first.limit,
@@ -292,8 +294,7 @@ def _indexes(measurement: Measurement) -> _Advice:
     unused = [index.name for index in indexes if index.scans == 0 and not index.constraint]
     held = [index.size_bytes for index in indexes if index.size_bytes is not None]
     return _Advice(
-        "Drop those that no query uses. Serve fields that are chosen at run time with one wildcard index, or with one "
-        "index on an array of names and values.",
+        "Drop those that no query uses.",
         ("indexes", "index_use"),
         evidence=(
             *([Evidence("not used since the server's start", listed(unused, 20))] if unused else []),
@@ -304,7 +305,7 @@ def _indexes(measurement: Measurement) -> _Advice:
 
 def _locks(partitions: int, of_each: int, longer: str) -> _Advice:
     return _Advice(
-        f"{longer} Or raise max_locks_per_transaction, which takes a restart.",
+        longer,
         ("server_status", "partitions", "indexes"),
         inside=f" for a statement on all {number(partitions)} partitions",
         evidence=(Evidence("locks for each partition", f"1, and {many(of_each - 1, 'index')}"),),
@@ -350,8 +351,8 @@ def _of_server(case: Case, inside: Mapping[str, Sequence[str]]) -> Iterator[_Use
 
 
 _OPEN: Final = {
-    "open_files": "Raise the limit of the process (LimitNOFILE), and merge collections of one kind.",
-    "connections": "Let programs share a pool of connections, or raise maxIncomingConnections.",
+    "open_files": "Raise the limit of the process, or have the server open less.",
+    "connections": "Let programs share a pool of connections, or raise the limit.",
 }
 """What the server has open, by the name of its counter."""
 
@@ -370,11 +371,7 @@ def _databases(case: Case, databases: Sequence[Database]) -> _Advice:
 def _transactions(ages: Sequence[ServerCounter], freezes_at: float) -> _Use:
     oldest = max(ages, key=lambda one: one.value)
     overdue = oldest.value >= _OVERDUE * freezes_at
-    fix = (
-        "End what keeps the oldest one: transactions open for long (pg_stat_activity), prepared ones "
-        "(pg_prepared_xacts), replication slots (pg_replication_slots). Then run VACUUM (FREEZE) in that database, "
-        "first on the tables with the greatest age(relfrozenxid)."
-    )
+    fix = "End what keeps the oldest one."
     evidence = tuple(Evidence(one.database, many(one.value, "transaction")) for one in ages)
     inside = f" since the oldest one in database {oldest.database}"
     return _Use(
