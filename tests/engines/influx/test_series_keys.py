@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -131,6 +131,7 @@ def test_parse_refuses_null():
         parse(pa.array(["m,a=1", None]))
 
 
+@example({"\\,": [{}]})
 @given(st.dictionaries(MEASUREMENTS, st.lists(TAG_SETS, min_size=1, max_size=3), max_size=4))
 def test_keys_of_several_measurements_are_told_apart(written: dict[str, list[dict[str, str]]]) -> None:
     keys = [(name, formatted(name, tags)) for name, sets in written.items() for tags in sets]

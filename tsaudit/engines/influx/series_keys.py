@@ -25,7 +25,8 @@ _ROWS_AT_ONCE: Final = 1 << 12
 
 _COMMA, _EQUALS, _BACKSLASH = b",=\\"
 _ESCAPED: Final = r"\\([,= ])"
-_MEASUREMENT: Final = r"(?s)^(?P<name>(?:\\.|[^,])*)"
+_MEASUREMENT: Final = r"(?s)^(?P<name>(?:[^,\\]|\\+,?)*)"
+"""A comma belongs to the name if there is a backslash before it, whatever is before that one."""
 _ESCAPED_IN_NAME: Final = r"\\([, ])"
 
 _Positions = npt.NDArray[np.int64]
