@@ -76,6 +76,9 @@ class Database:
         own = self.folder / str(next(_numbers))
         own.mkdir()
         self.where, self.wanted = writing_of(engine).place(self.request, own), wanted
+        if dataset.rejected and engine == "influxdb1":
+            # A server counts what it drops, and every other test would find that.
+            self.where = self.request.getfixturevalue("own_influxd").url
         if isinstance(self.where, Conversation):
             self.where.metrics = "stored_bytes" in wanted
         if not ENGINES[engine].is_a_file:
