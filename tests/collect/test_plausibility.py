@@ -26,7 +26,7 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.facts.given import OfDatabase, OfMeasurement, OfMeasurements, OfNullCounts
+from tsaudit.model.facts.given import OfDatabase, OfMeasurement, OfMeasurements, OfNullCounts, OfTimeExtents
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
@@ -35,6 +35,22 @@ ABOUT = OfMeasurements(database="d", measurements=["t"], start=NOW, end=NOW)
 WINDOW: Final = {"start": NOW, "end": NOW, "time": "at", "time_kind": "text"}
 OF_TWO = OfNullCounts(database="d", measurement="t", tags=[], policies=[], fields=["a", "b"], later="by scan", **WINDOW)
 COUNTS: Final = {"rows": [10], "first_time": [1], "last_time": [2], "n1": [10], "n2": [0], "later": [99]}
+BY_NAME = OfMeasurement(database="d", measurement="t", tags=["a"], policies=[], fields=["b"], **WINDOW)
+BY_NAMES: Final = {"measure_name": ["m"], "rows": [10], "first_time": [1], "last_time": [2], "series": [12]} | {
+    "count_1": [10],
+    "count_2": [0],
+    "distinct_1": [12],
+}
+OF_TIMES = OfTimeExtents(database="d", measurement="t", tags=[], policies=[], fields=[], columns=["a", "b"], **WINDOW)
+EXTENTS: Final = {
+    "rows": [10],
+    "n_1": [10],
+    "low_1": [99],
+    "high_1": [99],
+    "n_2": [0],
+    "low_2": [None],
+    "high_2": [None],
+}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +79,10 @@ COUNTS: Final = {"rows": [10], "first_time": [1], "last_time": [2], "n1": [10], 
         ("null_counts", OF_TWO, COUNTS, ""),
         ("null_counts", OF_TWO, COUNTS | {"n1": [11]}, "the count of a is 11, and rows 10"),
         ("null_counts", OF_TWO, COUNTS | {"n2": [-1]}, "the count of b is -1"),
+        ("measure_name_counts", BY_NAME, BY_NAMES, ""),
+        ("measure_name_counts", BY_NAME, BY_NAMES | {"count_2": [11]}, "the count of b is 11, and rows 10"),
+        ("time_extents", OF_TIMES, EXTENTS, ""),
+        ("time_extents", OF_TIMES, EXTENTS | {"n_2": [1_000_000]}, "the count of b is 1,000,000, and rows 10"),
     ],
 )
 def test_what_cannot_be(fact: str, given: Given, columns: dict[str, list[Any]], said: str) -> None:

@@ -82,7 +82,7 @@ ASKING: Final = {
     "number": (Reason.FAILED, "not an object|not a JSON object"),
     "object": (
         Reason.FAILED,
-        "not from InfluxDB|does not understand|not list|none of the requested columns|without a name",
+        "not from InfluxDB|does not understand|cannot be right|not list|none of the requested columns|without a name",
     ),
     "deep": (Reason.FAILED, "not JSON|broke off"),
     "deep object": (Reason.FAILED, "not JSON|broke off"),
@@ -99,7 +99,7 @@ ASKING: Final = {
     "endless error": (None, "HTTP 500|x+"),
     "endless lines": (
         None,
-        "not from InfluxDB|more than|after 0|does not understand|not list|none of the requested|without a name",
+        "not from InfluxDB|more than|after 0|does not understand|cannot be right|not list|none of the|without a name",
     ),
     "endless array": (None, "more than|after 0|values"),
     "bomb": (Reason.FAILED, r"encoded \(gzip\), which was not requested"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from tests.faults.expectations import Fault
+from tests.faults.expectations import Fault, Moment
 from tests.faults.proxy import FaultyProxy
 
 _MET_S: Final = 30.0
@@ -54,6 +54,32 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+NO_SUCH_ANSWER: Final = {
+    ("undescribed", "mongodb"): "nothing but documents describes a collection",
+    ("above", "influxdb1"): "no response to a reader has a part and its whole",
+    ("above", "influxdb2"): "no response has a part and its whole",
+}
+"""(fault, engine) to why the responses cannot be so."""
+
+
+def stage_of(engine: Engine, fault: Fault) -> Stage | str:
+    """See `Engine.stage`; what cannot be true comes from the true responses, whatever the engine."""
+    if fault.moment is not Moment.ANSWER:
+        return engine.stage(fault)
+    return NO_SUCH_ANSWER.get((fault.name, engine.name)) or _damaged(engine.healthy(), fault.name)
+
+
+def _damaged(healthy: Stage, kind: str) -> Stage:
+    @contextmanager
+    def stage(folder: Path) -> Iterator[Scene]:
+        with healthy(folder) as scene:
+            scene.watch = {"damage": kind}
+            scene.check = lambda: None if (folder / "done").exists() else "nothing was damaged"
+            yield scene
+
+    return stage
 
 
 def dead_port() -> int:

@@ -33,6 +33,8 @@ class Moment(enum.StrEnum):
     """The server greets, logs in and tells its version; the question for its databases and all that follow fail."""
     MEASURE = "measure"
     """Databases and measurements were listed; it begins with the first statement that reads a measurement's data."""
+    ANSWER = "answer"
+    """Every response is well-formed, and some cannot be true."""
 
 
 MOMENTS: Final[dict[Moment | None, tuple[str, str]]] = {
@@ -44,6 +46,10 @@ MOMENTS: Final[dict[Moment | None, tuple[str, str]]] = {
     Moment.MEASURE: (
         "In the middle of the audit",
         "Databases and measurements were listed. The statements that read the measurement's data meet the fault.",
+    ),
+    Moment.ANSWER: (
+        "Responses that cannot be true",
+        "Every response has the form that it should have. What it says contradicts itself, or another response.",
     ),
     None: ("Databases that are files", "What can happen to a file, and to the folder it is in."),
 }
@@ -181,6 +187,21 @@ NETWORK: Final = (
     _network("rights", Moment.MEASURE, _PARTS),
     *(_network(name, Moment.MEASURE, _PARTS) for name in _OF_ONE_STATEMENT),
     *(_network(name, Moment.MEASURE, _GONE) for name in _OF_THE_CONNECTION),
+)
+
+
+def _answer(name: str, title: str, cause: str, expected: frozenset[Outcome] = frozenset({Outcome.GAPS})) -> Fault:
+    return Fault(name, title, cause, expected, Moment.ANSWER)
+
+
+ANSWERS: Final = (
+    _answer("twice", "a table listed twice", "twice"),
+    _answer("undescribed", "a table without columns", "without columns|figures is wrong", _PARTS),
+    _answer("nan", "counts that are no numbers (NaN)", "is nan|not known", _PARTS),
+    _answer("negative", "negative counts", "is -6|not known", _PARTS),
+    _answer("above", "a part that is larger than the whole", r"is [\d,.e+]+, and \w+ [\d,.e+]+"),
+    _answer("unreadable-rows", "tables of which no row may be read", "denied", _PARTS),
+    _answer("disputed", "two figures that contradict each other", "one of the two figures is wrong"),
 )
 
 _OPEN: Final = "no such file|not exist|missing|unable to open|cannot open|no file|not found"

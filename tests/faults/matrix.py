@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.faults import file_engine, greptimedb_engine, http_engines, mongodb_engine, postgresql_engine
-from tests.faults.engine import Engine
-from tests.faults.expectations import FILES, MOMENTS, NETWORK, Fault, Moment, Outcome
+from tests.faults.engine import NO_SUCH_ANSWER, Engine
+from tests.faults.expectations import ANSWERS, FILES, MOMENTS, NETWORK, Fault, Moment, Outcome
 from tests.faults.runner import ForkServer, Observed, Row, complaints
 from tests.faults.wire_engine import None_, why_none
 from tsaudit.engines.registry import ENGINES as SETTINGS
@@ -38,12 +38,13 @@ _NONE: Final[Mapping[str, None_]] = {
 
 
 def faults_of(engine: str) -> Sequence[Fault]:
-    return FILES if SETTINGS[engine].is_a_file else [_expected_of(engine, fault) for fault in NETWORK]
+    own = FILES if SETTINGS[engine].is_a_file else NETWORK
+    return [_expected_of(engine, fault) for fault in (*own, *ANSWERS)]
 
 
 def _expected_of(engine: str, fault: Fault) -> Fault:
     """An index of series was read before the statements that fail: what is left is never nothing."""
-    if fault.moment is not Moment.MEASURE or not SETTINGS[engine].has_series_index:
+    if fault.moment not in (Moment.MEASURE, Moment.ANSWER) or not SETTINGS[engine].has_series_index:
         return fault
     return replace(fault, expected=fault.expected - {Outcome.NOT_AUDITED})
 
@@ -73,7 +74,10 @@ def table() -> str:
     notes: list[str] = []
 
     def cell(engine: str, fault: Fault) -> str:
-        if reason := why_none(_NONE.get(engine, {}), fault):
+        reason = why_none(_NONE.get(engine, {}), fault)
+        if fault.moment is Moment.ANSWER:
+            reason = NO_SUCH_ANSWER.get((fault.name, engine), "")
+        if reason:
             if reason not in notes:
                 notes.append(reason)
             return f"- ({notes.index(reason) + 1})"
@@ -82,8 +86,9 @@ def table() -> str:
 
     parts = []
     for moment, (title, about) in MOMENTS.items():
-        engines = [name for name in ENGINES if SETTINGS[name].is_a_file == (moment is None)]
-        faults = [fault for fault in (*NETWORK, *FILES) if fault.moment is moment]
+        of_all = moment is Moment.ANSWER
+        engines = [name for name in ENGINES if of_all or SETTINGS[name].is_a_file == (moment is None)]
+        faults = [fault for fault in (*NETWORK, *ANSWERS, *FILES) if fault.moment is moment]
         lines = [f"## {title}", "", about, ""]
         lines += [f"| fault | {' | '.join(engines)} |", f"|---|{'---|' * len(engines)}"]
         for fault in faults:

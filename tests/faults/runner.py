@@ -25,7 +25,7 @@ from typing import Any, Final
 import yaml
 
 from tests.engines.influxdb2.conversations import is_kept_back
-from tests.faults.engine import Engine, Scene, Stage
+from tests.faults.engine import Engine, Scene, Stage, stage_of
 from tests.faults.expectations import Fault, Outcome
 from tsaudit.collect.past_days import is_for_a_past_day
 from tsaudit.history import incidents
@@ -136,7 +136,7 @@ class Row:
 
     def run(self, faults: Iterable[Fault]) -> dict[Fault, Observed | str]:
         """What became of each, or why there is no such thing with this engine. Some come last, and alone."""
-        staged = {fault: self.engine.stage(fault) for fault in faults}
+        staged = {fault: stage_of(self.engine, fault) for fault in faults}
         alone = {fault: stage for fault, stage in staged.items() if fault.name in ("restart", "rights")}
         found: dict[Fault, Observed | str] = {f: s for f, s in staged.items() if isinstance(s, str)}
         with ThreadPoolExecutor(_HEAVY_AT_ONCE) as heavy, ThreadPoolExecutor(_AT_ONCE) as others:

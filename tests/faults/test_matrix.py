@@ -16,10 +16,11 @@ ONE_OF_EACH_KIND: Final = frozenset(
     {
         *("connect-refused", "list-403", "list-html", "measure-null", "measure-closed", "measure-cut"),
         *("file-missing", "file-garbage", "file-half"),
+        *("answer-twice", "answer-negative"),
     }
 )
-"""No server, no rights, something else that answers, values that are not there, a lost connection, and half an answer;
-none of them keeps the audit waiting.
+"""No server, no rights, something else that answers, values that are not there or cannot be, a lost connection,
+and half an answer; none of them keeps the audit waiting.
 """
 TRANSPORTS: Final = ("influxdb1", "influxdb3", "postgresql", "greptimedb", "mongodb", "sqlite")
 """InfluxDB 2 and Timestream are reached as InfluxDB 1 is, and DuckDB as SQLite."""

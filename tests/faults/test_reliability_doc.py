@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.faults.expectations import FILES, NETWORK
+from tests.faults.expectations import ANSWERS, FILES, NETWORK
 from tests.faults.matrix import ENGINES, faults_of, table
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -31,5 +31,5 @@ def test_matrix_is_as_large_as_promised() -> None:
     assert len(ENGINES) >= 9
     for engine in ENGINES:
         assert len({fault.name for fault in faults_of(engine)}) >= 25
-    for faults in (NETWORK, FILES):
+    for faults in (NETWORK, FILES, ANSWERS):
         assert len({(fault.moment, fault.name) for fault in faults}) == len(faults)

@@ -1,4 +1,4 @@
-"""Lets something happen in the middle of an audit of a file, where no server is there to see how far it has come.
+"""Lets something happen in the middle of an audit, or to the responses, where no server is there to do it.
 
 Installed in the process that audits, it counts the statements and does what was asked before the given one.
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tests.faults.damage import KINDS, Damaged
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, Rows
 from tsaudit.model.facts import Given
@@ -78,13 +79,16 @@ class _Watched:
 
 
 def install(watch: Mapping[str, str]) -> None:
-    """`before`: the fact; `action`, `file`, `other`: what to do."""
-    left = [watch["before"]]
+    """`before`: the fact; `action`, `file`, `other`: what to do. Or `damage`: what to do to the responses."""
+    left = [watch.get("before", "")]
     opened = connectors.open_connection
 
     @contextlib.contextmanager
     def watched(*arguments: Any, **settings: Any) -> Iterator[Connection]:
         with opened(*arguments, **settings) as connection:
+            if kind := watch.get("damage"):
+                yield Damaged(connection, KINDS[kind], DONE.touch)
+                return
             act = _ACTIONS[watch["action"]]
             yield _Watched(connection, left, lambda: act(Path(watch["file"]), Path(watch.get("other", ""))))
 

@@ -6,10 +6,11 @@ row is about is there. A response that says otherwise is a gap: no figure of it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.facts import FACTS, Fact, Given
-from tsaudit.model.facts.given import OfNullCounts
+from tsaudit.model.facts.given import OfMeasurement, OfNullCounts, OfTimeExtents
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,17 +97,22 @@ def _no_count(column: pa.Array, most: float | None) -> str:
         wrong = pc.or_(wrong, pc.greater(values, most))
     if not pc.any(wrong).as_py():
         return ""
-    return f"{pc.filter(values, wrong)[0].as_py():g}"
+    return f"{pc.filter(values, wrong)[0].as_py():,}"
 
 
 def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
     import pyarrow.compute as pc
 
     parts = [(part, batch.column(part), whole) for part, whole in _PARTS if {part, whole} <= set(fact.columns)]
-    if isinstance(given, OfNullCounts):
-        first = fact.columns.index("*")
-        counts = batch.columns[first : first + len(given.fields)]
-        parts += [(f"the count of {name}", column, "rows") for name, column in zip(given.fields, counts, strict=True)]
+    if "*" in fact.columns:
+        counts = batch.columns[fact.columns.index("*") :]
+        named: Sequence[str] = ()
+        if isinstance(given, OfTimeExtents):
+            named, counts = given.columns, counts[::3]
+        elif isinstance(given, OfMeasurement):
+            named = given.fields if isinstance(given, OfNullCounts) else (*given.tags, *given.fields)
+        # Further columns say something else.
+        parts += [(f"the count of {name}", column, "rows") for name, column in zip(named, counts, strict=False)]
     for name, column, whole in parts:
         if said := _no_count(column, None):
             return f"{name} is {said}"
@@ -115,5 +121,5 @@ def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
         above = pc.fill_null(pc.greater(column, batch.column(whole)), False)
         if pc.any(above).as_py():
             less, most = (pc.filter(one, above)[0].as_py() for one in (column, batch.column(whole)))
-            return f"{name} is {less:g}, and {whole} {most:g}"
+            return f"{name} is {less:,}, and {whole} {most:,}"
     return ""

@@ -504,7 +504,8 @@ class QueryRunner:
                         raise TooMuchError(overspent)
                     if batch.num_columns:
                         if said := impossible(fact, batch, given):
-                            raise ValueError(said)
+                            query = rows.query or query_name(self.target.engine, fact)
+                            raise FactError(Reason.FAILED, f"the response to {query} cannot be right: {said}")
                         consume(batch)
                     if first_only and batch.num_columns:
                         break
