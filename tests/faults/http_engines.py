@@ -256,7 +256,7 @@ def influxdb1() -> HttpEngine:
     def with_user(user: str) -> Settings:
         influxql(server.url, f"CREATE USER {user} WITH PASSWORD 'reads-only-9'", **login)
         influxql(server.url, f"GRANT READ ON shop TO {user}", **login)
-        _when_there(lambda: influxql(server.url, f"GRANT READ ON _internal TO {user}", **login))
+        when_there(lambda: influxql(server.url, f"GRANT READ ON _internal TO {user}", **login))
         return {"username": user, "password": "reads-only-9"}
 
     reader, numbers = with_user("reader"), itertools.count()
@@ -285,7 +285,7 @@ def influxdb1() -> HttpEngine:
     )
 
 
-def _when_there(do: Callable[[], object]) -> None:
+def when_there(do: Callable[[], object]) -> None:
     """The server makes its own database a second after it has started."""
     deadline = time.monotonic() + 10
     while True:

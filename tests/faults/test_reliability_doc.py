@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from tests.faults import rights
 from tests.faults.expectations import ANSWERS, FILES, NETWORK
 from tests.faults.matrix import ENGINES, faults_of, table
 
@@ -21,7 +22,7 @@ def test_document_is_that_of_the_expectations() -> None:
     written = DOCUMENT.read_text(encoding="utf-8")
     head, _, rest = written.partition(_BEGIN)
     _, _, tail = rest.partition(_END)
-    wanted = f"{head}{_BEGIN}\n{table()}\n{_END}{tail}"
+    wanted = f"{head}{_BEGIN}\n{table()}\n{rights.table()}\n{_END}{tail}"
     if os.environ.get("TSAUDIT_REBASELINE"):
         DOCUMENT.write_text(wanted, encoding="utf-8")
     assert wanted == DOCUMENT.read_text(encoding="utf-8"), "run `make golden` and review the diff"

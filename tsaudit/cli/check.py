@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tsaudit.config.slack import Slack
     from tsaudit.engines.connection import Connection
     from tsaudit.model.finding import RuleResult
-    from tsaudit.model.profile import Gap, Measurement, Profile
+    from tsaudit.model.profile import Gap, Measurement, Profile, Reason
     from tsaudit.net.watchdog import Deadline
     from tsaudit.rule import RulePolicy
 
@@ -31,6 +31,8 @@ _WIDTHS = (14, 32)
 """The least and the most; a longer name moves its line to the right."""
 _MOST_TABLES = 50
 """Of one target, whose kind and columns are shown."""
+_MOST_PLACES = 12
+"""That lack the same, by name."""
 _MOST_OF_COMMENT = 300
 """Characters of the comment after the roles of a table."""
 _CALL_S = 10.0
@@ -238,15 +240,18 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     gaps = [gap for gap in profile.gaps if gap.database not in gone]
     # A gap in a single measurement makes no rule unknown as a whole.
     lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
-    evaluated = _evaluated(target.engine, switches)
-    evaluated -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
+    unknown = {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
         version = f"{target.engine} {profile.server_version}"
-        _line(target.name, "ok", f"{version}: {many(len(evaluated), 'rule')} can be evaluated")
+        evaluated = len(_evaluated(target.engine, switches) - unknown)
+        more = f", {number(len(unknown))} will be unknown" if unknown else ""
+        _line(target.name, "ok", f"{version}: {many(evaluated, 'rule')} can be evaluated{more}")
     _cannot_read(profile)
     shown = [gap for gap in gaps if (gap.database, gap.measurement) not in unread]
     for line in _missing(target.engine, shown, switches):
         _line("", "unknown", line)
+    if probed.untried:
+        _line("", "unknown", f"whether {many(probed.untried, 'more table')} can be read was not tried")
     for unused in profile.unused_settings:
         _line("", "warning", str(unused))
     _tables(probed.tables, probed.others)
@@ -359,18 +364,21 @@ def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
 
 
 def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator[str]:
-    """One line per fact and reason: the first place, the number of others, and the rules that are unknown because of
-    it.
+    """One line for all places that lack the same facts for the same reason: the facts, the first places, the number of
+    others, what the first of them lacks, and the rules that are unknown because of it.
     """
-    alike: dict[tuple[str, str], list[Gap]] = {}
+    lacking: dict[tuple[str, Reason, str], list[str]] = {}
     for gap in gaps:
-        alike.setdefault((gap.fact, str(gap.reason)), []).append(gap)
-    for (fact, reason), (first, *rest) in alike.items():
-        where = "/".join(part for part in (first.database, first.measurement) if part)
-        place = f" of {where}" if where else ""
-        more = f" and {number(len(rest))} more" if rest else ""
-        codes = ", ".join(sorted(_rules_without(engine, fact, switches))) or "no rule"
-        yield f"{fact}{place}{more} {reason}: {first.detail} ({codes})"
+        place = "/".join(part for part in (gap.database, gap.measurement) if part)
+        lacking.setdefault((place, gap.reason, gap.detail), []).append(gap.fact)
+    alike: dict[tuple[tuple[str, ...], Reason], dict[str, str]] = {}
+    for (place, reason, detail), found in lacking.items():
+        alike.setdefault((tuple(found), reason), {}).setdefault(place, detail)
+    for (facts, reason), places in alike.items():
+        where = f" of {listed(list(places), _MOST_PLACES)}" if any(places) else ""
+        codes = sorted({code for fact in facts for code in _rules_without(engine, fact, switches)})
+        detail = next(iter(places.values()))
+        yield f"{', '.join(facts)}{where} {reason}: {detail} ({', '.join(codes) or 'no rule'})"
 
 
 def _evaluated(engine: str, switches: RulePolicy) -> set[str]:

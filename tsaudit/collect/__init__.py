@@ -59,13 +59,8 @@ def collect(
         measuring = measuring_class(runner)
         with of_package(target.engine):
             outline = catalog.find(measuring, queried, previous)
-        stored = storage = status = None
-        if outline.databases:
-            # What the server itself says is wrong comes before anything that costs something.
-            status = catalog.server_status(runner, queried)
-            stored = catalog.stored_queries(runner) if "scheduled_queries" in queried else None
-            storage = catalog.target_storage(runner) if "target_storage" in queried else None
-
+        nothing = None, None, None
+        status, stored, storage = catalog.of_target(runner, queried) if outline.databases else nothing
         drafts = reuse(outline.drafts, previous, runner.window, target.max_age)
         reused, changed = [d for d in drafts if d.reused], [d for d in drafts if not d.reused]
         databases = {database.name: database for database in outline.databases}

@@ -279,7 +279,17 @@ def profile_of(
     )
 
 
-def stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
+def of_target(
+    runner: QueryRunner, queried: frozenset[str]
+) -> tuple[ServerStatus | None, tuple[StoredQuery, ...] | None, Storage | None]:
+    """What is known about the target as a whole; None for what it does not tell, or left a gap."""
+    # What the server itself says is wrong comes before anything that costs something.
+    status = _server_status(runner, queried)
+    stored = _stored_queries(runner) if "scheduled_queries" in queried else None
+    return status, stored, _target_storage(runner) if "target_storage" in queried else None
+
+
+def _stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
     """The enabled queries that the service runs automatically; None if a gap was left."""
     rows = rows_of(runner, "scheduled_queries", OfTarget())
     if rows is None:
@@ -294,7 +304,7 @@ def stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
     return tuple(sorted(found, key=lambda query: query.name))
 
 
-def server_status(runner: QueryRunner, queried: frozenset[str]) -> ServerStatus | None:
+def _server_status(runner: QueryRunner, queried: frozenset[str]) -> ServerStatus | None:
     """The limits and counters of the server; None if it tells the user none, or a gap was left."""
     fact = next((fact for fact in ("server_status", "server_counters") if fact in queried), None)
     rows = rows_of(runner, fact, OfTarget()) if fact else None
@@ -315,7 +325,7 @@ def server_status(runner: QueryRunner, queried: frozenset[str]) -> ServerStatus 
     )
 
 
-def target_storage(runner: QueryRunner) -> Storage | None:
+def _target_storage(runner: QueryRunner) -> Storage | None:
     """The storage that all databases use together; None if a gap was left."""
     rows = rows_of(runner, "target_storage", OfTarget())
     return Storage(**rows[0]) if rows else None

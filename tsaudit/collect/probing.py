@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect import catalog
 from tsaudit.collect.draft import Draft
@@ -37,6 +39,11 @@ class Probed:
     """The kind and the column roles that an audit would find for the biggest tables, by database and name."""
     others: int = 0
     """Tables with rows beside these."""
+    untried: int = 0
+    """Tables that were not read, although only reading a table shows whether the user may."""
+
+
+_MOST_TRIED: Final = 200
 
 
 def probe(
@@ -48,7 +55,8 @@ def probe(
     most_tables: int = 0,
     previous: Profile | None = None,
 ) -> Probed:
-    """Try each fact of the engine in the cheapest way, on one measurement of each database.
+    """Try each fact of the engine in the cheapest way, on one measurement of each database, or on each measurement if
+    nothing else shows whether the user may read it.
 
     On engines that infer roles, also read what the `most_tables` biggest tables are. `previous`, `now`, and `deadline`
     are as for `collect`.
@@ -60,22 +68,31 @@ def probe(
     with closing(QueryRunner(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as runner:
         measuring = measuring_class(runner)
         found = catalog.find(measuring, queried, previous)
-        readable = [draft for draft in found.drafts if not draft.unreadable]
-        tried = [
-            next(d for d in readable if d.database == name) for name in dict.fromkeys(d.database for d in readable)
-        ]
+        if found.databases:
+            catalog.of_target(runner, queried)
+        readable = [draft for draft in found.drafts if not draft.unreadable and measuring.is_measured(draft)]
+        each: Collection[Draft] = readable
+        if not engine.has_rights_by_table:
+            each = {d.database: d for d in reversed(readable)}.values()
+        tried = {(draft.database, draft.name) for draft in islice(each, _MOST_TRIED)}
         looked_at = [
-            try_facts(runner, draft, queried) if draft.unreadable or draft in tried else draft for draft in found.drafts
+            try_facts(runner, draft, queried) if draft.unreadable or (draft.database, draft.name) in tried else draft
+            for draft in found.drafts
         ]
         profile = catalog.profile_of(measuring, found, looked_at, end.date(), connection.server_version)
         drafts = list(readable)
         if not most_tables or not engine.infers_roles or not drafts:
-            return Probed(profile)
+            return Probed(profile, untried=len(each) - len(tried))
         drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
         reader = runner.with_window(Window(end - target.window, end))
         step = contained(reader, "columns", lambda d: assign_roles(reader, find_time(reader, d), sample_wanted=True))
         read = [draft.finished() for draft in reader.each(step, drafts[:most_tables])]
-    return Probed(profile, tuple(sorted(read, key=lambda m: (m.database, m.name))), len(drafts) - len(read))
+    return Probed(
+        profile,
+        tuple(sorted(read, key=lambda m: (m.database, m.name))),
+        len(drafts) - len(read),
+        len(each) - len(tried),
+    )
 
 
 def database_names(target: Target, connection: Connection, *, deadline: Deadline | None = None) -> tuple[str, ...]:

@@ -236,6 +236,8 @@ class Engine:
     """It stores documents, which may have any fields: tsaudit only knows those in the documents it read."""
     describes_singly: bool = False
     """Each table is described by a separate statement, which may be denied for some tables."""
+    has_rights_by_table: bool = False
+    """Users may read some tables of a database and not others, which only reading them shows."""
     measurements_per_statement: Mapping[str, int] = {}
     """Fact to the number of measurements per statement, one statement after the other; for other facts, one statement
     covers all.

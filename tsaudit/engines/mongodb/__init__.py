@@ -77,6 +77,7 @@ class Mongodb(Engine):
             fix="Let programs share a pool of connections, or raise maxIncomingConnections.",
         ),
     )
+    has_rights_by_table = True
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
     statements = Statements(
         # Documents, or an index, of a collection that was not there.

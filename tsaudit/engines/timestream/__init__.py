@@ -44,6 +44,7 @@ class Timestream(Engine):
     measuring = "tsaudit.engines.timestream.measuring"
     default_schema = ""
     describes_singly = True
+    has_rights_by_table = True
     statements = Statements(
         make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
         remove=(r"\bdelete-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),

@@ -130,7 +130,7 @@ OF_MEASUREMENTS: Final = (
         CostLevel.SCAN,
         (),
         "share of nulls per field",
-        derived_from=("null_counts", "measure_name_counts", "row_sample", "documents"),
+        derived_from=("null_counts", "measure_name_counts", "row_sample", "documents", "column_statistics"),
     ),
     Fact(
         "field_values",
