@@ -17,6 +17,7 @@ def test_the_sensor_of_the_guideline_is_split_in_three():
         ".",
         (Attribute("loc", "bath"), Attribute("model", "A612"), Attribute("id", "2635YB")),
         "loc-bath.model-A612.id-2635YB",
+        (4, 15, 23),
     )
 
 
@@ -72,8 +73,9 @@ def test_attributes_by_place_and_in_documents(values, separator, names):
 def test_what_is_the_same_in_all_values_is_no_attribute():
     found = split_composite([f"arn:sns:eu{i % 2}x:{'prod' if i % 3 else 'dev'}:{'abcdefgh'[i]}z" for i in EIGHT])
     assert found is not None
-    assert found.places == (2, 3, 4)
-    assert [found.example.split(":")[i] for i in found.places] == [part.example for part in found.parts]
+    assert found.separator == ":"
+    assert [part.example for part in found.parts] == found.example.split(":")[2:]
+    assert list(found.places) == [found.example.index(part.example) for part in found.parts]
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,12 @@ class Composite:
     """How the values of one tag or field split into attributes."""
 
     separator: str
-    """The separator between the attributes."""
+    """The separators between the attributes, each once, in their order: `|`, or `@:` of `cart@web01:8080`."""
     parts: tuple[Attribute, ...]
     """Named after the key of each attribute; `part_1`, `part_2`, ... if there are no keys. Then what is the same in all
-    values is left out, so there may be fewer parts than the separator makes."""
+    values is left out.
+    """
     example: str
     """The complete value that the examples of the parts come from."""
-    places: tuple[int, ...] = ()
-    """Where each part is among the pieces of the example that the separator makes; empty if each piece is a part."""
+    places: tuple[int, ...]
+    """Where the text of each part begins in the example."""

@@ -1,4 +1,9 @@
-"""Finds attributes that have no keys, only places: `eu:prod:web:12`, `plant0/line0/dev000`."""
+"""Finds attributes that have no keys, only places: `eu:prod:web:12`, `[DE][Berlin]`, `cart@web01:8080`.
+
+Values are compared by what is between their words. Some separators are hardly used for anything else: two pieces that
+vary, of which one comes again, are attributes. Others are in names of one thing, too, such as a host or a path: there,
+the pieces have to show more.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +19,38 @@ from tsaudit.analysis.shapes.attributes import Attribute, Composite
 from tsaudit.analysis.shapes.identifiers import identifier_kind
 
 _MAJORITY: Final = 0.8
-_FEWEST: Final = 8
+FEWEST: Final = 8
 """Distinct values below which only a separator that is used for nothing else proves attributes."""
-_FEW: Final = 0.35
+_FEW: Final = 0.5
 """Values of one attribute per value of the column up to which it is something to group by."""
 _FILLED: Final = 0.6
 """Share of all combinations of the parts that occur."""
+_NEARLY_ALL: Final = 0.9
+_ALIKE: Final = 0.5
 
-_PLAIN: Final = ("|", ";", "~", "#", "@", "::")
-"""Separators that are hardly used for anything else."""
-_OTHERS: Final = (":", "/", ",", ".", "_", "-")
-"""Separators that names of one thing have, too."""
+_PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|[|;~#@^<>\\\t→\[\](){}]"
+"""Separators that are hardly used for anything else, and brackets."""
+
+
+def _between(separators: str) -> re.Pattern[str]:
+    """One or more of the separators, with spaces and quotes around them."""
+    return re.compile(rf"[ \"']*+(?:(?:{separators})[ \"']*+)++")
+
+
+_QUOTES: Final = re.compile("[\"']")
+_PLAIN_ONLY: Final = _between(_PLAIN)
+_SPLITS: Final = (_between(rf"{_PLAIN}|[:/,=+]"), _PLAIN_ONLY, *map(_between, (":", "/", ",", "_", r"\.", "-")))
+"""What is tried, one after the other."""
+_PATH: Final = re.compile(r"[A-Za-z]:\\|\\\\|/")
 _FILE: Final = re.compile(
-    r"/(?:bin|boot|dev|etc|home|lib|lib64|media|mnt|opt|proc|root|run|s?bin|srv|sys|tmp|usr|var)/"
+    r"[A-Za-z]:\\|\\\\|/(?:bin|boot|dev|etc|home|lib|lib64|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)/"
 )
-"""The beginning of a path to a file, by the Filesystem Hierarchy Standard."""
-_LABEL: Final = re.compile(r"([A-Za-z]+)[-_]?\d+")
-_GROUPS: Final = re.compile(r"[\[({<][^\[\](){}<>]+[\])}>]")
-"""Brackets around each attribute: `[DE][Berlin][Store 3]`."""
+"""The beginning of a path to a file, on Windows and by the Filesystem Hierarchy Standard."""
+_LABEL: Final = re.compile(r"([^\W\d_]+)[-_ ]?\d+")
 _INSIDE: Final = re.compile(r"[-.]")
-_LETTERS: Final = re.compile(r"[A-Za-z]*[G-Zg-z][A-Za-z]*")
+_LETTERS: Final = re.compile(r"[^\W\d_a-f]", re.IGNORECASE)
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_VERSION: Final = re.compile(r"^v?\d+\.\d+[\w.-]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +65,7 @@ class _Place:
     def of(cls, texts: Sequence[str]) -> _Place:
         labels = Counter(found[1] for t in texts if (found := _LABEL.fullmatch(t)))
         label, count = labels.most_common(1)[0] if labels else ("", 0)
-        return cls(tuple(texts), label if count >= 0.9 * len(texts) else "")
+        return cls(tuple(texts), label if count >= _NEARLY_ALL * len(texts) else "")
 
     @property
     def values(self) -> int:
@@ -61,39 +78,46 @@ class _Place:
 
     @property
     def is_word(self) -> bool:
-        """Whether it varies and most values are words, or have letters that no hexadecimal number has."""
-        words = sum(t.isalpha() or bool(_LETTERS.search(t)) for t in self.texts)
-        return self.values > 1 and (bool(self.label) or words >= 0.9 * len(self.texts))
+        """Whether it varies and has letters that no hexadecimal number has, or few values with letters."""
+        form = _LETTER if self.is_few else _LETTERS
+        return self.values > 1 and (bool(self.label) or self._share(form) >= _NEARLY_ALL)
+
+    @property
+    def is_prose(self) -> bool:
+        return sum(t.count(" ") > 1 for t in self.texts) > (1 - _MAJORITY) * len(self.texts)
+
+    @property
+    def is_version(self) -> bool:
+        return self.values > 1 and self._share(_VERSION) >= _MAJORITY
+
+    def _share(self, form: re.Pattern[str]) -> float:
+        return sum(bool(form.search(t)) for t in self.texts) / len(self.texts)
 
 
-def positional(values: Sequence[str], total: int) -> Composite | None:
-    """The attributes that at least 80% of `total` values have at the same place; None if there are none."""
-    for separator in (_BRACKETS, *_PLAIN, *_OTHERS):
-        split = [_pieces(v, separator) for v in values]
-        count, often = Counter(map(len, split)).most_common(1)[0]
-        if count < 2 or often < _MAJORITY * total or often < 3:
+def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composite | None:
+    """The attributes that at least 80% of `total` values have at the same place; None if there are none.
+
+    `is_prose`: the values may as well be sentences, so everything in them has to come again and again.
+    """
+    for between in _SPLITS:
+        separators = [tuple(between.findall(v)) for v in values]
+        found, often = Counter(separators).most_common(1)[0]
+        if not found or often < max(3, _MAJORITY * total):
             continue
-        alike = [(v, [p.strip() for p in s]) for v, s in zip(values, split, strict=True) if len(s) == count]
-        places = [_Place.of([s[i] for _, s in alike]) for i in range(count)]
-        if any("" in p.texts and p.values > 1 for p in places):
+        alike = [v for v, between_pieces in zip(values, separators, strict=True) if between_pieces == found]
+        places = [_Place.of(texts) for texts in zip(*map(between.split, alike), strict=True)]
+        varying = [i for i, place in enumerate(places) if place.values > 1]
+        if len(varying) < 2 or any("" in places[i].texts or places[i].is_prose for i in varying):
             continue
-        if _are_alike(places):
+        if is_prose and not all(places[i].is_few or places[i].label for i in varying):
             continue
-        if _is_meant(separator, places, alike[0][0]) and not _is_identifier(values, places):
-            varying = tuple(i for i, p in enumerate(places) if p.values > 1)
-            where = varying if len(varying) < count else ()
-            return Composite(separator, tuple(_parts(places)), alike[0][0], where)
+        inner = [_QUOTES.sub("", separator) for separator in found[varying[0] : varying[-1]]]
+        if _are_alike(places) or not _is_meant(inner, places, alike[0]) or _is_identifier(values, places):
+            continue
+        begins = [0, *(match.end() for match in between.finditer(alike[0]))]
+        shown = "".join(dict.fromkeys(inner))
+        return Composite(shown, tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
     return None
-
-
-_BRACKETS: Final = "]["
-
-
-def _pieces(value: str, separator: str) -> list[str]:
-    if separator != _BRACKETS:
-        return value.split(separator)
-    groups = _GROUPS.findall(value)
-    return [group[1:-1] for group in groups] if groups and "".join(groups) == value else [value]
 
 
 def _are_alike(places: Sequence[_Place]) -> bool:
@@ -108,38 +132,36 @@ def _are_alike(places: Sequence[_Place]) -> bool:
     return False
 
 
-_ALIKE: Final = 0.5
+def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str) -> bool:
+    """Whether the places are attributes, and not the words of a name or the levels of a path.
 
-
-def _is_meant(separator: str, places: Sequence[_Place], example: str) -> bool:
-    """Whether the places are attributes, and not the words of a name or the levels of a path."""
+    `separators`: those from the first place that varies to the last.
+    """
     varying = [p for p in places if p.values > 1]
-    if len(varying) < 2:
+    labels, few = sum(bool(p.label) for p in varying), sum(p.is_few or bool(p.label) for p in varying)
+    if _FILE.match(example) or any(p.is_version for p in varying):
         return False
-    if separator in (*_PLAIN, _BRACKETS):
+    is_plain = any(map(_PLAIN_ONLY.search, separators)) and not _PATH.match(example)
+    if len(varying[0].texts) < FEWEST:
+        return is_plain and all(map(_PLAIN_ONLY.fullmatch, separators))
+    if is_plain:
         # `Xeon Gold @ 2.10GHz` is prose.
-        return separator != "@" or " " not in example
-    if len(varying[0].texts) < _FEWEST or len(places) < 2:
-        return False
-    if _FILE.match(example):
-        return False
-    if sum(bool(p.label) for p in varying) >= 2:
+        return few >= 1 and " @ " not in separators
+    if labels >= 2:
         return True
-    if separator == "_" and len(places) >= 3 and all(p.is_few for p in varying):
+    joined = "".join(separators).replace(" ", "")
+    if set(joined) == {"_"} and len(places) >= 3 and few == len(varying):
         # What is between the underscores is itself made of pieces: they are not the blanks of one name.
         return any(all(map(_INSIDE.search, p.texts)) for p in varying)
-    if separator in "_-" or len(places) < 3:
+    if joined[0] in "_-" or len(places) < 3:
         return False
-    if separator == "/" and _keyed(places):
+    if set(joined) <= {"/", ":"} and ((set(joined) == {"/"} and _keyed(places)) or _is_grid(places)):
         return True
-    if separator in "/:" and _is_grid(places):
-        return True
-    words, few = sum(p.is_word for p in varying), sum(p.is_few or bool(p.label) for p in varying)
-    if example.startswith("/") or words < 2:
+    if _PATH.match(example) or sum(p.is_word for p in varying) < 2:
         return False
-    if separator == ".":
+    if set(joined) == {"."}:
         return few >= 3
-    return few >= 2 or (separator == ":" and few >= 1 and len(varying) >= 3)
+    return few >= 2 or (":" in joined and few >= 1 and len(varying) >= 3)
 
 
 def _is_grid(places: Sequence[_Place]) -> bool:

@@ -99,7 +99,7 @@ def classify(values: Sequence[str]) -> Shape:
         if (agents := counts["user_agent"] / len(looked_at)) >= _TEXTS:
             return Shape("user_agent", agents, len(distinct))
         texts = (counts["log_text"] + counts["sql"] + counts["json"]) / len(looked_at)
-        if texts >= _TEXTS:
+        if texts >= _TEXTS and split_composite(_some(looked_at)) is None:
             return Shape("log_text", texts, len(distinct))
         if found := identifier_kind(_some(looked_at)):
             named = kind in IDENTIFIER_KINDS and share >= _MAJORITY and found == "id"

@@ -135,10 +135,13 @@ def _without_values(composite: Composite) -> str:
     """The example with made-up values in the same places: changes are kept and shown, values of people are not."""
     from tsaudit.analysis.shapes.shapes import redact
 
-    pieces = composite.example.split(composite.separator)
-    for place, part in zip(composite.places or range(len(pieces)), composite.parts, strict=False):
-        pieces[place] = pieces[place].replace(part.example, redact(part.example), 1)
-    return composite.separator.join(pieces)
+    shown, end = "", 0
+    for place, part in zip(composite.places, composite.parts, strict=True):
+        if place < end:
+            return redact(composite.example)
+        shown += composite.example[end:place] + redact(part.example)
+        end = place + len(part.example)
+    return shown + composite.example[end:]
 
 
 def _names(key: str, parts: Iterable[Attribute], taken: Iterable[str]) -> list[str]:
