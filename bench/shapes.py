@@ -13,8 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.analysis.shapes.labelled_values import labelled
-from tests.analysis.shapes.scoring import GOALS, Score, scored
+from tests.analysis.shapes.scoring import GOALS, Score, labelled, scored
 
 
 def main() -> int:

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 LABELS: Final = "ETCGN"
-COUNT: Final = 120
 
 
 class Kind(NamedTuple):
@@ -25,17 +24,6 @@ class Kind(NamedTuple):
 
     label: str
     make: Callable[[random.Random], str]
-
-
-def labelled(*, held_back: bool) -> dict[str, tuple[str, list[str]]]:
-    """The label and the distinct values of each kind, of those for every day or of those held back."""
-    return {name: (kind.label, values(name, kind)) for name, kind in KINDS.items() if (name in HELD_BACK) == held_back}
-
-
-def values(name: str, kind: Kind, count: int = COUNT) -> list[str]:
-    """Distinct values, at most `count` of them; the same in every run."""
-    chance = random.Random(name)
-    return list(dict.fromkeys(kind.make(chance) for _ in range(count)))
 
 
 def _hex(r: random.Random, count: int) -> str:
@@ -59,7 +47,7 @@ _ALNUM: Final = string.ascii_letters + string.digits
 _LOWER_ALNUM: Final = string.ascii_lowercase + string.digits
 _CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _KUBERNETES: Final = "bcdfghjklmnpqrstvwxz2456789"
-_NOUNS: Final = [
+NOUNS: Final = [
     "order",
     "cart",
     "river",
@@ -94,7 +82,7 @@ _NOUNS: Final = [
     "candle",
     "dragon",
 ]
-_SERVICES: Final = [
+SERVICES: Final = [
     "auth",
     "billing",
     "cart",
@@ -108,7 +96,7 @@ _SERVICES: Final = [
     "pricing",
     "search",
 ]
-_CITIES: Final = [
+CITIES: Final = [
     "Aachen",
     "Bergen",
     "Córdoba",
@@ -140,7 +128,7 @@ _CITIES: Final = [
     "Denver",
     "Tampa",
 ]
-_FIRST: Final = [
+FIRST: Final = [
     "Ada",
     "Ben",
     "Carla",
@@ -162,7 +150,7 @@ _FIRST: Final = [
     "Tara",
     "Uwe",
 ]
-_LAST: Final = [
+LAST: Final = [
     "Almeida",
     "Becker",
     "Castro",
@@ -230,7 +218,7 @@ def _jwt(r: random.Random) -> str:
 
 KINDS: Final[Mapping[str, Kind]] = {
     # IDs that a new event brings.
-    "object path with uuid": Kind("E", lambda r: f"/v2/{r.choice(_NOUNS)}s/{_uuid(r)}/items"),
+    "object path with uuid": Kind("E", lambda r: f"/v2/{r.choice(NOUNS)}s/{_uuid(r)}/items"),
     "upload file": Kind("E", lambda r: f"/var/spool/upload/{_hex(r, 16)}.tmp"),
     "session cookie": Kind("E", lambda r: f"s:{_of(r, _ALNUM + '-_', 32)}.{_of(r, _ALNUM + '+/', 43)}"),
     "ksuid": Kind("E", lambda r: "2" + _of(r, _ALNUM, 26)),
@@ -238,7 +226,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "nanoid of ten": Kind("E", lambda r: _of(r, _ALNUM + "-_", 10)),
     "trace header": Kind("E", lambda r: f"Root=1-{_hex(r, 8)}-{_hex(r, 24)};Sampled={r.randint(0, 1)}"),
     "mail message id": Kind("E", lambda r: f"<{_digits(r, 10)}.{_digits(r, 5)}.{_digits(r, 13)}@mail.example.org>"),
-    "image by digest": Kind("E", lambda r: f"registry.example/{r.choice(_SERVICES)}@sha256:{_hex(r, 64)}"),
+    "image by digest": Kind("E", lambda r: f"registry.example/{r.choice(SERVICES)}@sha256:{_hex(r, 64)}"),
     "parcel number 1Z": Kind("E", lambda r: "1Z" + _of(r, _UPPER + string.digits, 6) + _digits(r, 10)),
     "payment reference": Kind("E", lambda r: f"PAY{_digits(r, 12)}"),
     "support case": Kind("E", lambda r: f"CASE-{r.randint(20_000, 999_999):08}"),
@@ -255,7 +243,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "dask worker": Kind("E", lambda r: f"dask-worker-{_uuid(r)}"),
     "batch job at a time": Kind(
-        "E", lambda r: f"nightly_{_date(r).replace('-', '')}T{_time(r).replace(':', '')}_{r.choice(_NOUNS)}"
+        "E", lambda r: f"nightly_{_date(r).replace('-', '')}T{_time(r).replace(':', '')}_{r.choice(NOUNS)}"
     ),
     "hadoop attempt": Kind(
         "E", lambda r: f"attempt_{r.randint(15 * 10**11, 17 * 10**11)}_{r.randint(1, 99):04}_m_{r.randint(0, 400):06}_0"
@@ -264,8 +252,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "etag": Kind("E", lambda r: f'"{_hex(r, 32)}"'),
     "websocket key": Kind("E", lambda r: _b64(r, 16)),
     "temporary table": Kind("E", lambda r: f"tmp_stage_{_hex(r, 10)}"),
-    "lock token": Kind("E", lambda r: f"lock:{r.choice(_SERVICES)}:{_of(r, _LOWER_ALNUM, 16)}"),
-    "search request": Kind("E", lambda r: f"/api/items?filter={r.choice(_NOUNS)}&offset={r.randint(0, 5000)}&sort=asc"),
+    "lock token": Kind("E", lambda r: f"lock:{r.choice(SERVICES)}:{_of(r, _LOWER_ALNUM, 16)}"),
+    "search request": Kind("E", lambda r: f"/api/items?filter={r.choice(NOUNS)}&offset={r.randint(0, 5000)}&sort=asc"),
     "bank transaction": Kind("E", lambda r: f"{_date(r).replace('-', '')}{_digits(r, 12)}"),
     "tx hash": Kind("E", lambda r: "0x" + _hex(r, 64)),
     "telegram chat": Kind("E", lambda r: f"-100{_digits(r, 10)}"),
@@ -274,7 +262,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "E",
         _pick(
             lambda r: f"<CA{_of(r, _ALNUM + '+=-', 44)}@mail.gmail.com>",
-            lambda r: f"<{_uuid(r)}@{r.choice(_CITIES).lower()}.example.com>",
+            lambda r: f"<{_uuid(r)}@{r.choice(CITIES).lower()}.example.com>",
             lambda r: f"<{_digits(r, 9)}.{r.randint(1, 9999)}.{_digits(r, 13)}.JavaMail.root@app{r.randint(1, 4)}>",
             lambda r: (
                 f"<{_date(r).replace('-', '')}{_digits(r, 6)}.{_hex(r, 10).upper()}@mx{r.randint(1, 3)}.example.org>"
@@ -286,7 +274,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "E", lambda r: f"<{_date(r).replace('-', '')}{_digits(r, 6)}.{_of(r, '0123456789ABCDEF', 10)}@mx.example.org>"
     ),
     "bounce address": Kind(
-        "E", lambda r: f"bounces+{_digits(r, 7)}-{_hex(r, 4)}-{r.choice(_FIRST)}=example.org@em.example.com"
+        "E", lambda r: f"bounces+{_digits(r, 7)}-{_hex(r, 4)}-{r.choice(FIRST)}=example.org@em.example.com"
     ),
     "calendar event": Kind("E", lambda r: f"{_of(r, '0123456789abcdefghijklmnopqrstuv', 26)}@google.com"),
     "call id by address": Kind("E", lambda r: f"{_digits(r, 10)}-{_digits(r, 5)}@{_ip(r)}"),
@@ -295,14 +283,14 @@ KINDS: Final[Mapping[str, Kind]] = {
     "path within a shop": Kind(
         "E", lambda r: f"/shops/{r.randint(1, 20)}/orders/{r.randint(100_000, 900_000)}/items/{r.randint(1, 9)}"
     ),
-    "path of a job": Kind("E", lambda r: f"/{r.choice(_SERVICES)}/{r.choice(_NOUNS)}/-/jobs/{_digits(r, 8)}"),
+    "path of a job": Kind("E", lambda r: f"/{r.choice(SERVICES)}/{r.choice(NOUNS)}/-/jobs/{_digits(r, 8)}"),
     "paths of several routes": Kind(
         "E",
         _pick(
             lambda r: f"/users/{r.randint(10_000, 990_000)}",
             lambda r: f"/users/{r.randint(10_000, 990_000)}/orders/{r.randint(10_000, 9_000_000)}",
             lambda r: f"/orders/{r.randint(10_000, 9_000_000)}/invoice",
-            lambda r: f"/{r.choice(_NOUNS)}",
+            lambda r: f"/{r.choice(NOUNS)}",
         ),
     ),
     "ticket page": Kind("E", lambda r: f"/helpdesk/tickets/{r.randint(100_000, 480_000)}.html"),
@@ -324,15 +312,15 @@ KINDS: Final[Mapping[str, Kind]] = {
     "French log": Kind(
         "T",
         _pick(
-            lambda r: f"Échec de la connexion au serveur {r.choice(_NOUNS)} après {r.randint(2, 900)} essais",
-            lambda r: f"Le fichier {r.choice(_NOUNS)}.dat est introuvable",
+            lambda r: f"Échec de la connexion au serveur {r.choice(NOUNS)} après {r.randint(2, 900)} essais",
+            lambda r: f"Le fichier {r.choice(NOUNS)}.dat est introuvable",
             lambda r: f"Utilisateur {r.randint(1, 9999)} déconnecté",
         ),
     ),
     "Spanish log": Kind(
         "T",
         _pick(
-            lambda r: f"No se pudo abrir el archivo {r.choice(_NOUNS)}{r.randint(1, 999)}",
+            lambda r: f"No se pudo abrir el archivo {r.choice(NOUNS)}{r.randint(1, 999)}",
             lambda r: f"Pedido {_digits(r, 6)} procesado correctamente",
             lambda r: f"Tiempo de espera agotado ({r.randint(1, 90)} s)",
         ),
@@ -340,7 +328,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "Portuguese log": Kind(
         "T",
         _pick(
-            lambda r: f"Falha ao ligar à base de dados {r.choice(_NOUNS)}: tempo esgotado",
+            lambda r: f"Falha ao ligar à base de dados {r.choice(NOUNS)}: tempo esgotado",
             lambda r: f"Sessão {_digits(r, 5)} terminada pelo utilizador",
         ),
     ),
@@ -349,7 +337,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         _pick(
             lambda r: f"{_digits(r, 5)} numaralı sipariş tamamlandı",
             lambda r: f"Sunucuya bağlanılamadı: zaman aşımı ({r.randint(1, 60)} sn)",
-            lambda r: f"Dosya açılamadı: {r.choice(_NOUNS)}",
+            lambda r: f"Dosya açılamadı: {r.choice(NOUNS)}",
         ),
     ),
     "Korean log": Kind(
@@ -377,7 +365,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "Polish log": Kind(
         "T",
         _pick(
-            lambda r: f"Nie można otworzyć pliku {r.choice(_NOUNS)}{r.randint(1, 999)}",
+            lambda r: f"Nie można otworzyć pliku {r.choice(NOUNS)}{r.randint(1, 999)}",
             lambda r: f"Zamówienie nr {_digits(r, 6)} zostało zrealizowane",
         ),
     ),
@@ -386,7 +374,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         _pick(
             lambda r: f"EXT4-fs (sd{r.choice('abcd')}{r.randint(1, 9)}): mounted filesystem with ordered data mode",
             lambda r: (
-                f"Out of memory: Kill process {r.randint(100, 32000)} ({r.choice(_SERVICES)}) score {r.randint(1, 999)}"
+                f"Out of memory: Kill process {r.randint(100, 32000)} ({r.choice(SERVICES)}) score {r.randint(1, 999)}"
             ),
             lambda r: f"eth0: link up, {r.choice(['100', '1000'])}Mbps",
             lambda r: f"CPU{r.randint(0, 63)}: Core temperature above threshold",
@@ -396,36 +384,36 @@ KINDS: Final[Mapping[str, Kind]] = {
     "java stack": Kind(
         "T",
         lambda r: (
-            f"java.lang.IllegalStateException: {r.choice(_NOUNS)} closed\n\tat com.acme.Main.run(Main.java:{r.randint(1, 900)})"
+            f"java.lang.IllegalStateException: {r.choice(NOUNS)} closed\n\tat com.acme.Main.run(Main.java:{r.randint(1, 900)})"
         ),
     ),
     "shell command": Kind(
         "T",
         _pick(
-            lambda r: f"tar -czf /backup/{r.choice(_NOUNS)}.tar.gz /srv/{r.choice(_NOUNS)}",
-            lambda r: f"find /data -name '*.{r.choice(_NOUNS)}' -mtime +{r.randint(1, 90)} -delete",
+            lambda r: f"tar -czf /backup/{r.choice(NOUNS)}.tar.gz /srv/{r.choice(NOUNS)}",
+            lambda r: f"find /data -name '*.{r.choice(NOUNS)}' -mtime +{r.randint(1, 90)} -delete",
             lambda r: f"curl -s http://{_ip(r)}:{r.randint(1024, 9999)}/health | jq .status",
         ),
     ),
     "flux query": Kind(
         "T",
         lambda r: (
-            f'from(bucket: "{r.choice(_NOUNS)}") |> range(start: -{r.randint(1, 48)}h) |> filter(fn: (r) => r.host == "{r.choice(_SERVICES)}{r.randint(1, 99)}")'
+            f'from(bucket: "{r.choice(NOUNS)}") |> range(start: -{r.randint(1, 48)}h) |> filter(fn: (r) => r.host == "{r.choice(SERVICES)}{r.randint(1, 99)}")'
         ),
     ),
     "soap body": Kind(
-        "T", lambda r: f'<soap:Body><get{r.choice(_NOUNS).title()} id="{r.randint(1, 9999)}"/></soap:Body>'
+        "T", lambda r: f'<soap:Body><get{r.choice(NOUNS).title()} id="{r.randint(1, 9999)}"/></soap:Body>'
     ),
     "yaml document": Kind(
-        "T", lambda r: f"name: {r.choice(_NOUNS)}\nreplicas: {r.randint(1, 9)}\nport: {r.randint(1024, 9999)}"
+        "T", lambda r: f"name: {r.choice(NOUNS)}\nreplicas: {r.randint(1, 9)}\nport: {r.randint(1024, 9999)}"
     ),
     "commit message": Kind(
         "T",
         _pick(
-            lambda r: f"Fix the {r.choice(_NOUNS)} page when {r.choice(_NOUNS)} is empty (#{r.randint(1, 9999)})",
-            lambda r: f"Merge branch '{r.choice(_NOUNS)}-{r.choice(_NOUNS)}' into main",
+            lambda r: f"Fix the {r.choice(NOUNS)} page when {r.choice(NOUNS)} is empty (#{r.randint(1, 9999)})",
+            lambda r: f"Merge branch '{r.choice(NOUNS)}-{r.choice(NOUNS)}' into main",
             lambda r: (
-                f"Bump {r.choice(_NOUNS)} from {r.randint(1, 9)}.{r.randint(0, 9)} to {r.randint(1, 9)}.{r.randint(0, 9)}"
+                f"Bump {r.choice(NOUNS)} from {r.randint(1, 9)}.{r.randint(0, 9)} to {r.randint(1, 9)}.{r.randint(0, 9)}"
             ),
         ),
     ),
@@ -433,78 +421,72 @@ KINDS: Final[Mapping[str, Kind]] = {
     "time with zone name": Kind("T", lambda r: f"{_date(r)} {_time(r)} Europe/Berlin"),
     "backups by rsync": Kind(
         "T",
-        lambda r: f"rsync -avz --delete /srv/{r.choice(_NOUNS)}/ backup@{r.choice(_SERVICES)}:/data/{r.choice(_NOUNS)}",
+        lambda r: f"rsync -avz --delete /srv/{r.choice(NOUNS)}/ backup@{r.choice(SERVICES)}:/data/{r.choice(NOUNS)}",
     ),
     "Java processes": Kind(
         "T",
         lambda r: (
-            f"java -Xmx{r.randint(1, 16)}g -jar /opt/{r.choice(_SERVICES)}/{r.choice(_NOUNS)}.jar --spring.profiles.active=prod"
+            f"java -Xmx{r.randint(1, 16)}g -jar /opt/{r.choice(SERVICES)}/{r.choice(NOUNS)}.jar --spring.profiles.active=prod"
         ),
     ),
     "dumps of a database": Kind(
         "T",
         lambda r: (
-            f"pg_dump -h {r.choice(_SERVICES)} -U app -Fc -f /backup/{r.choice(_NOUNS)}{r.randint(1, 999)}.dump shop"
+            f"pg_dump -h {r.choice(SERVICES)} -U app -Fc -f /backup/{r.choice(NOUNS)}{r.randint(1, 999)}.dump shop"
         ),
     ),
     "containers started": Kind(
         "T",
-        lambda r: (
-            f"docker run --rm -v /srv/{r.choice(_NOUNS)}:/data -p {r.randint(1024, 9999)}:80 {r.choice(_SERVICES)}"
-        ),
+        lambda r: f"docker run --rm -v /srv/{r.choice(NOUNS)}:/data -p {r.randint(1024, 9999)}:80 {r.choice(SERVICES)}",
     ),
     "videos converted": Kind(
         "T",
-        lambda r: f"ffmpeg -i {r.choice(_NOUNS)}{r.randint(1, 999)}.mov -c:v libx264 -crf {r.randint(18, 28)} out.mp4",
+        lambda r: f"ffmpeg -i {r.choice(NOUNS)}{r.randint(1, 999)}.mov -c:v libx264 -crf {r.randint(18, 28)} out.mp4",
     ),
     "commands of cron": Kind(
         "T",
         _pick(
-            lambda r: (
-                f"/usr/local/bin/{r.choice(_NOUNS)}.sh --since {_date(r)} >> /var/log/{r.choice(_NOUNS)}.log 2>&1"
-            ),
-            lambda r: f"cd /srv/{r.choice(_SERVICES)} && ./run {r.choice(_NOUNS)} -n {r.randint(1, 99)}",
-            lambda r: f"python3 manage.py {r.choice(_NOUNS)} --limit {r.randint(10, 900)} --verbosity 0",
+            lambda r: f"/usr/local/bin/{r.choice(NOUNS)}.sh --since {_date(r)} >> /var/log/{r.choice(NOUNS)}.log 2>&1",
+            lambda r: f"cd /srv/{r.choice(SERVICES)} && ./run {r.choice(NOUNS)} -n {r.randint(1, 99)}",
+            lambda r: f"python3 manage.py {r.choice(NOUNS)} --limit {r.randint(10, 900)} --verbosity 0",
         ),
     ),
     "kubectl": Kind(
         "T",
         lambda r: (
-            f"kubectl -n {r.choice(_SERVICES)} exec {r.choice(_NOUNS)}-{r.randint(0, 9)} -- cat /etc/{r.choice(_NOUNS)}.conf"
+            f"kubectl -n {r.choice(SERVICES)} exec {r.choice(NOUNS)}-{r.randint(0, 9)} -- cat /etc/{r.choice(NOUNS)}.conf"
         ),
     ),
     # Several attributes in one value.
     "mqtt topic": Kind("C", lambda r: f"plant{r.randint(0, 3)}/line{r.randint(0, 9)}/dev{r.randint(0, 399):03}"),
     "graphite path": Kind(
-        "C", lambda r: f"prod.{r.choice(['eu', 'us', 'ap'])}.{r.choice(_SERVICES)}.web{r.randint(1, 40):02}"
+        "C", lambda r: f"prod.{r.choice(['eu', 'us', 'ap'])}.{r.choice(SERVICES)}.web{r.randint(1, 40):02}"
     ),
     "rack position": Kind("C", lambda r: f"DC{r.randint(1, 3)}-R{r.randint(1, 20):02}-U{r.randint(1, 42):02}"),
-    "key path": Kind(
-        "C", lambda r: f"region={r.choice(['eu', 'us'])}/shop={r.choice(_CITIES)}/till={r.randint(1, 12)}"
-    ),
-    "comma list": Kind("C", lambda r: f"{r.choice(_CITIES)},{r.choice(['gas', 'water', 'heat'])},{r.randint(1, 20)}"),
-    "tenant#shard#type": Kind("C", lambda r: f"{r.choice(_NOUNS)}#{r.randint(0, 15)}#{r.choice(['read', 'write'])}"),
+    "key path": Kind("C", lambda r: f"region={r.choice(['eu', 'us'])}/shop={r.choice(CITIES)}/till={r.randint(1, 12)}"),
+    "comma list": Kind("C", lambda r: f"{r.choice(CITIES)},{r.choice(['gas', 'water', 'heat'])},{r.randint(1, 20)}"),
+    "tenant#shard#type": Kind("C", lambda r: f"{r.choice(NOUNS)}#{r.randint(0, 15)}#{r.choice(['read', 'write'])}"),
     "underscore building": Kind(
         "C",
         lambda r: f"B{r.randint(1, 5)}_F{r.randint(0, 9)}_Room{r.randint(100, 140)}_{r.choice(['temp', 'co2', 'hum'])}",
     ),
     "k8s labels json": Kind(
         "C",
-        lambda r: f'{{"app":"{r.choice(_SERVICES)}","tier":"{r.choice(["web", "db"])}","zone":"z{r.randint(1, 3)}"}}',
+        lambda r: f'{{"app":"{r.choice(SERVICES)}","tier":"{r.choice(["web", "db"])}","zone":"z{r.randint(1, 3)}"}}',
     ),
     "space pairs": Kind(
-        "C", lambda r: f"site={r.choice(_CITIES)} type={r.choice(['pv', 'wind'])} unit={r.randint(1, 30)}"
+        "C", lambda r: f"site={r.choice(CITIES)} type={r.choice(['pv', 'wind'])} unit={r.randint(1, 30)}"
     ),
     "double colon": Kind(
-        "C", lambda r: f"{r.choice(['emea', 'apac'])}::{r.choice(_SERVICES)}::{r.choice(['blue', 'green'])}"
+        "C", lambda r: f"{r.choice(['emea', 'apac'])}::{r.choice(SERVICES)}::{r.choice(['blue', 'green'])}"
     ),
     "gcp resource path": Kind(
         "C",
         lambda r: (
-            f"projects/{r.choice(_NOUNS)}-{r.randint(1, 9)}/locations/europe-west{r.randint(1, 4)}/clusters/{r.choice(_SERVICES)}"
+            f"projects/{r.choice(NOUNS)}-{r.randint(1, 9)}/locations/europe-west{r.randint(1, 4)}/clusters/{r.choice(SERVICES)}"
         ),
     ),
-    "tilde": Kind("C", lambda r: f"{r.choice(_CITIES)}~{r.choice(['store', 'web'])}~{r.choice(['EUR', 'USD', 'GBP'])}"),
+    "tilde": Kind("C", lambda r: f"{r.choice(CITIES)}~{r.choice(['store', 'web'])}~{r.choice(['EUR', 'USD', 'GBP'])}"),
     # Things that last.
     "mac": Kind("N", lambda r: f"00:1b:{r.choice(['21', '44', 'a9'])}:{_hex(r, 2)}:{_hex(r, 2)}:{_hex(r, 2)}"),
     "mac plain": Kind("N", lambda r: r.choice(["a4cf12", "3c71bf", "240ac4"]) + _hex(r, 6)),
@@ -513,11 +495,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "imei": Kind("G", lambda r: _luhn("35" + _digits(r, 12))),
     "meter serial": Kind("G", lambda r: "1ESY" + _digits(r, 10)),
-    "person": Kind("N", lambda r: f"{r.choice(_FIRST)} {r.choice(_LAST)}"),
-    "user name": Kind("N", lambda r: f"{r.choice(_FIRST).lower()}.{r.choice(_LAST).lower()}"),
-    "e-mail": Kind(
-        "G", lambda r: f"{r.choice(_FIRST).lower()}.{r.choice(_LAST).lower()}{r.randint(1, 99)}@example.com"
-    ),
+    "person": Kind("N", lambda r: f"{r.choice(FIRST)} {r.choice(LAST)}"),
+    "user name": Kind("N", lambda r: f"{r.choice(FIRST).lower()}.{r.choice(LAST).lower()}"),
+    "e-mail": Kind("G", lambda r: f"{r.choice(FIRST).lower()}.{r.choice(LAST).lower()}{r.randint(1, 99)}@example.com"),
     "cidr": Kind("N", lambda r: f"10.{r.randint(0, 255)}.{r.randint(0, 255)}.0/24"),
     "gtin-8": Kind("N", lambda r: _mod10(_digits(r, 7))),
     "isbn": Kind("N", lambda r: _mod10("978" + _digits(r, 9))),
@@ -543,33 +523,31 @@ KINDS: Final[Mapping[str, Kind]] = {
     "alert name": Kind(
         "N",
         lambda r: (
-            f"{r.choice(['Kube', 'Node', 'Pod', 'Disk'])}{r.choice(_NOUNS).title()}{r.choice(['High', 'Down', 'Slow', 'Missing'])}"
+            f"{r.choice(['Kube', 'Node', 'Pod', 'Disk'])}{r.choice(NOUNS).title()}{r.choice(['High', 'Down', 'Slow', 'Missing'])}"
         ),
     ),
     "job title": Kind(
         "N",
         lambda r: (
-            f"{r.choice(['Senior', 'Junior', 'Lead', 'Chief'])} {r.choice(_NOUNS).title()} {r.choice(['Engineer', 'Officer', 'Analyst'])}"
+            f"{r.choice(['Senior', 'Junior', 'Lead', 'Chief'])} {r.choice(NOUNS).title()} {r.choice(['Engineer', 'Officer', 'Analyst'])}"
         ),
     ),
-    "company": Kind("N", lambda r: f"{r.choice(_LAST)} {r.choice(['GmbH', '& Sons Ltd', 'S.A.', 'Inc.'])}"),
+    "company": Kind("N", lambda r: f"{r.choice(LAST)} {r.choice(['GmbH', '& Sons Ltd', 'S.A.', 'Inc.'])}"),
     "product title": Kind(
         "N",
-        lambda r: f"{r.choice(['Small', 'Large', 'Red', 'Blue'])} {r.choice(_NOUNS).title()} {r.randint(10, 99)} cm",
+        lambda r: f"{r.choice(['Small', 'Large', 'Red', 'Blue'])} {r.choice(NOUNS).title()} {r.randint(10, 99)} cm",
     ),
     "java class": Kind(
         "N",
-        lambda r: (
-            f"com.acme.{r.choice(_SERVICES)}.{r.choice(_NOUNS).title()}{r.choice(['Service', 'Handler', 'Task'])}"
-        ),
+        lambda r: f"com.acme.{r.choice(SERVICES)}.{r.choice(NOUNS).title()}{r.choice(['Service', 'Handler', 'Task'])}",
     ),
     "metric name": Kind(
-        "N", lambda r: f"{r.choice(_SERVICES)}_{r.choice(_NOUNS)}_{r.choice(['total', 'seconds', 'bytes'])}"
+        "N", lambda r: f"{r.choice(SERVICES)}_{r.choice(NOUNS)}_{r.choice(['total', 'seconds', 'bytes'])}"
     ),
-    "http route": Kind("N", lambda r: f"/api/v{r.randint(1, 3)}/{r.choice(_NOUNS)}s/{{id}}/{r.choice(_NOUNS)}"),
-    "file name": Kind("N", lambda r: f"{r.choice(_NOUNS)}_{r.choice(_NOUNS)}.py"),
-    "windows host": Kind("N", lambda r: f"DESKTOP-{r.choice(_CITIES).upper()[:4]}{r.randint(1, 99):02}"),
-    "vm name": Kind("N", lambda r: f"vm-{r.choice(_SERVICES)}-{r.randint(1, 300):03}"),
+    "http route": Kind("N", lambda r: f"/api/v{r.randint(1, 3)}/{r.choice(NOUNS)}s/{{id}}/{r.choice(NOUNS)}"),
+    "file name": Kind("N", lambda r: f"{r.choice(NOUNS)}_{r.choice(NOUNS)}.py"),
+    "windows host": Kind("N", lambda r: f"DESKTOP-{r.choice(CITIES).upper()[:4]}{r.randint(1, 99):02}"),
+    "vm name": Kind("N", lambda r: f"vm-{r.choice(SERVICES)}-{r.randint(1, 300):03}"),
     "sensor number": Kind("N", lambda r: f"sensor-{r.randint(1, 3000):06}"),
     "asn": Kind("N", lambda r: f"AS{r.randint(1000, 64000)}"),
     "port": Kind("N", lambda r: str(r.randint(1, 65535))),
@@ -581,7 +559,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "part number": Kind(
         "N", lambda r: f"{_of(r, _UPPER, 2)}{r.randint(100, 999)}-{r.randint(10, 99)}{r.choice('ABC')}"
     ),
-    "stop name": Kind("N", lambda r: f"{r.choice(_CITIES)}, {r.choice(_NOUNS).title()}straße"),
+    "stop name": Kind("N", lambda r: f"{r.choice(CITIES)}, {r.choice(NOUNS).title()}straße"),
     "Chinese device": Kind(
         "N",
         lambda r: (
@@ -600,9 +578,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "Arabic city": Kind(
         "N", lambda r: r.choice(["دبي", "القاهرة", "الرياض", "بيروت", "عمان", "تونس"]) + f" {r.randint(1, 30)}"
     ),
-    "time zone": Kind("N", lambda r: f"{r.choice(['Europe', 'America', 'Asia', 'Africa'])}/{r.choice(_CITIES)}"),
+    "time zone": Kind("N", lambda r: f"{r.choice(['Europe', 'America', 'Asia', 'Africa'])}/{r.choice(CITIES)}"),
     "mime type": Kind(
-        "N", lambda r: f"{r.choice(['application', 'text', 'image'])}/{r.choice(['x-', 'vnd.'])}{r.choice(_NOUNS)}"
+        "N", lambda r: f"{r.choice(['application', 'text', 'image'])}/{r.choice(['x-', 'vnd.'])}{r.choice(NOUNS)}"
     ),
     "rgb": Kind("N", lambda r: _hex(r, 6)),
     "icao aircraft": Kind("N", lambda r: r.choice(["3c", "40", "4b"]) + _hex(r, 4)),
@@ -610,12 +588,12 @@ KINDS: Final[Mapping[str, Kind]] = {
     "error code": Kind("N", lambda r: f"0x8007{_hex(r, 4).upper()}"),
     "oracle error": Kind("N", lambda r: f"ORA-{r.randint(1, 29999):05}"),
     "oid": Kind("N", lambda r: f"1.3.6.1.4.1.{r.randint(1, 60000)}.{r.randint(1, 9)}.{r.randint(1, 9)}"),
-    "db table": Kind("N", lambda r: f"{r.choice(_NOUNS)}.{r.choice(_NOUNS)}_{r.choice(_NOUNS)}"),
+    "db table": Kind("N", lambda r: f"{r.choice(NOUNS)}.{r.choice(NOUNS)}_{r.choice(NOUNS)}"),
     "semver range": Kind("N", lambda r: f"^{r.randint(0, 9)}.{r.randint(0, 30)}.{r.randint(0, 9)}"),
     "coordinates dms": Kind("N", lambda r: f"{r.randint(1, 89)}°{r.randint(0, 59)}'N"),
     "sql type": Kind("N", lambda r: f"varchar({r.randint(1, 4000)})"),
     "kernel version": Kind("N", lambda r: f"{r.randint(3, 6)}.{r.randint(0, 19)}.0-{r.randint(10, 200)}-generic"),
-    "branch name": Kind("N", lambda r: f"feature/{r.choice(_NOUNS)}-{r.choice(_NOUNS)}"),
+    "branch name": Kind("N", lambda r: f"feature/{r.choice(NOUNS)}-{r.choice(NOUNS)}"),
     "unit": Kind(
         "N",
         lambda r: (
@@ -623,52 +601,52 @@ KINDS: Final[Mapping[str, Kind]] = {
         ),
     ),
     "thing with id": Kind("N", lambda r: f"shellyplug-s-{r.randint(1, 400)}"),
-    "route of a framework": Kind("N", lambda r: f"/{r.choice(_NOUNS)}s/:id/{r.choice(_NOUNS)}s/:{r.choice(_NOUNS)}Id"),
-    "page of a blog": Kind("N", lambda r: f"/{r.choice(_NOUNS)}/page/{r.randint(1, 40)}"),
+    "route of a framework": Kind("N", lambda r: f"/{r.choice(NOUNS)}s/:id/{r.choice(NOUNS)}s/:{r.choice(NOUNS)}Id"),
+    "page of a blog": Kind("N", lambda r: f"/{r.choice(NOUNS)}/page/{r.randint(1, 40)}"),
     "path of a room": Kind("G", lambda r: f"/floor/{r.randint(0, 6)}/room/{r.randint(100, 640)}"),
     "path of a device": Kind("N", lambda r: f"/devices/{r.randint(1, 900)}/state"),
     "path of a store": Kind("N", lambda r: f"/stores/{r.randint(1000, 65_000)}/stock"),
     "library": Kind(
-        "N", lambda r: f"/usr/lib/python3.{r.randint(6, 13)}/site-packages/{r.choice(_NOUNS)}{r.choice(_NOUNS)}"
+        "N", lambda r: f"/usr/lib/python3.{r.randint(6, 13)}/site-packages/{r.choice(NOUNS)}{r.choice(NOUNS)}"
     ),
     "device of the kernel": Kind(
         "N", lambda r: f"/sys/class/net/{r.choice(['eth', 'wlan', 'br', 'bond'])}{r.randint(0, 40)}"
     ),
     "node of OPC UA": Kind("N", lambda r: f"ns=2;i={r.randint(10_000, 65_000)}"),
     "mailing list": Kind(
-        "N", lambda r: f"{r.choice(_NOUNS)}-{r.choice(['dev', 'users', 'announce'])}@lists.example.org"
+        "N", lambda r: f"{r.choice(NOUNS)}-{r.choice(['dev', 'users', 'announce'])}@lists.example.org"
     ),
     "process": Kind(
-        "N", lambda r: f"{r.choice(_SERVICES)}: {r.choice(['worker', 'master', 'cache', 'writer'])} process"
+        "N", lambda r: f"{r.choice(SERVICES)}: {r.choice(['worker', 'master', 'cache', 'writer'])} process"
     ),
-    "daemon": Kind("N", lambda r: f"/usr/sbin/{r.choice(_NOUNS)}d -{r.choice('DFnf')}"),
-    "Windows service": Kind("N", lambda r: f"C:\\Program Files\\{r.choice(_NOUNS).title()}\\{r.choice(_NOUNS)}.exe"),
+    "daemon": Kind("N", lambda r: f"/usr/sbin/{r.choice(NOUNS)}d -{r.choice('DFnf')}"),
+    "Windows service": Kind("N", lambda r: f"C:\\Program Files\\{r.choice(NOUNS).title()}\\{r.choice(NOUNS)}.exe"),
     "build of an app": Kind(
         "N", lambda r: f"{r.randint(1, 9)}.{r.randint(0, 20)}.{r.randint(0, 9)}+{r.randint(100, 9000)}"
     ),
     "command without arguments": Kind(
-        "N", lambda r: f"{r.choice(_NOUNS)} {r.choice(['start', 'stop', 'status', 'reload'])}"
+        "N", lambda r: f"{r.choice(NOUNS)} {r.choice(['start', 'stop', 'status', 'reload'])}"
     ),
     "line and station": Kind(
-        "N", lambda r: f"U{r.randint(1, 9)} {r.choice(_CITIES)} {r.choice(['Hbf', 'Nord', 'Süd', 'Markt'])}"
+        "N", lambda r: f"U{r.randint(1, 9)} {r.choice(CITIES)} {r.choice(['Hbf', 'Nord', 'Süd', 'Markt'])}"
     ),
     # Attributes between several separators, and in brackets.
     "host, port and service": Kind(
-        "C", lambda r: f"web{r.randint(1, 20):02}:{r.choice([8080, 8443])}:{r.choice(_SERVICES)}"
+        "C", lambda r: f"web{r.randint(1, 20):02}:{r.choice([8080, 8443])}:{r.choice(SERVICES)}"
     ),
-    "port in slashes": Kind("C", lambda r: f"db{r.randint(1, 30)}/{r.choice([5432, 3306])}/{r.choice(_SERVICES)}"),
+    "port in slashes": Kind("C", lambda r: f"db{r.randint(1, 30)}/{r.choice([5432, 3306])}/{r.choice(SERVICES)}"),
     "zone, machine type and stage": Kind(
         "C",
         lambda r: (
             f"{r.choice(['eu-west-1a', 'us-east-1b'])}_{r.choice(['m5', 'c5', 't3'])}.{r.choice(['large', 'small'])}_{r.choice(['prod', 'qa', 'dev'])}"
         ),
     ),
-    "part at a site": Kind("C", lambda r: f"{r.choice(['fan', 'pump', 'valve'])}{r.randint(1, 9)}@{r.choice(_CITIES)}"),
+    "part at a site": Kind("C", lambda r: f"{r.choice(['fan', 'pump', 'valve'])}{r.randint(1, 9)}@{r.choice(CITIES)}"),
     "service at a host with port": Kind(
-        "C", lambda r: f"{r.choice(_SERVICES)}@{r.choice(_CITIES)}:{r.randint(7000, 7003)}"
+        "C", lambda r: f"{r.choice(SERVICES)}@{r.choice(CITIES)}:{r.randint(7000, 7003)}"
     ),
     "square brackets": Kind(
-        "C", lambda r: f"[{r.choice(['DE', 'FR', 'NL'])}][{r.choice(_CITIES)}][Store {r.randint(1, 9)}]"
+        "C", lambda r: f"[{r.choice(['DE', 'FR', 'NL'])}][{r.choice(CITIES)}][Store {r.randint(1, 9)}]"
     ),
     "round brackets": Kind(
         "C", lambda r: f"({r.choice('ABC')})(line {r.randint(1, 9)})({r.choice(['press', 'oven', 'saw'])})"
@@ -705,7 +683,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "alias of a port": Kind("N", lambda r: f"AP floor {r.randint(0, 8)} room {r.randint(100, 400)}"),
     "ship": Kind("N", lambda r: str(r.randint(211_000_000, 211_900_000))),
     "a name and its alias": Kind(
-        "N", lambda r: (lambda n: f"{n}.example.com|www.{n}.example.com")(r.choice(_NOUNS) + _digits(r, 2))
+        "N", lambda r: (lambda n: f"{n}.example.com|www.{n}.example.com")(r.choice(NOUNS) + _digits(r, 2))
     ),
     "two hosts": Kind("N", lambda r: (lambda n: f"web{n}|web{n + 1}")(r.randint(1, 200))),
 }

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.analysis.shapes import labelled_formats, labelled_values
+from tests.analysis.shapes.labelled_values import Kind
 from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, TEXT_KINDS, classify, split_composite
 
 GOALS: Final = {"E": 0.9, "T": 0.9, "C": 0.8, "N": 0.03}
+COUNT: Final = 120
+
+
+def labelled(*, held_back: bool) -> dict[str, tuple[str, list[str]]]:
+    """The label and the distinct values of each kind, of those for every day or of those held back."""
+    return {
+        name: (kind.label, values(name, kind))
+        for kinds, held in (
+            (labelled_values.KINDS, labelled_values.HELD_BACK),
+            (labelled_formats.FORMATS, labelled_formats.HELD_BACK),
+        )
+        for name, kind in kinds.items()
+        if (name in held) == held_back
+    }
+
+
+def values(name: str, kind: Kind, count: int = COUNT) -> list[str]:
+    """Distinct values, at most `count` of them; the same in every run."""
+    chance = random.Random(name)
+    return list(dict.fromkeys(kind.make(chance) for _ in range(count)))
 
 
 @dataclass

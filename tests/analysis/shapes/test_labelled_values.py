@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.shapes.labelled_values import HELD_BACK, KINDS, labelled
-from tests.analysis.shapes.scoring import GOALS, scored
+from tests.analysis.shapes import labelled_formats, labelled_values
+from tests.analysis.shapes.scoring import GOALS, labelled, scored
 from tsaudit.analysis.shapes.positions import spread
 
 
@@ -20,6 +20,7 @@ def test_goals_are_reached_on_the_labelled_kinds(count):
     assert score.holds, "\n".join([table, *score.missed, *score.false])
 
 
-def test_a_third_is_held_back():
-    assert 0.25 <= len(HELD_BACK) / len(KINDS) <= 0.4
-    assert len(KINDS) >= 60
+def test_a_third_of_the_values_and_half_of_the_formats_are_held_back():
+    assert 0.25 <= len(labelled_values.HELD_BACK) / len(labelled_values.KINDS) <= 0.4
+    assert 0.4 <= len(labelled_formats.HELD_BACK) / len(labelled_formats.FORMATS) <= 0.6
+    assert not labelled_values.KINDS.keys() & labelled_formats.FORMATS.keys()

@@ -1,12 +1,15 @@
 """Recognizes columns of IDs: some part of the values is new in nearly every value, and random or a large number.
 
 A single value tells little: `20GNK62CE181` may be the code of a pump, `deadbeef` a name. A column tells more: in codes,
-the same places always have letters, and the same always have digits; in random IDs, every place has both.
+the same places always have letters, and the same always have digits; in random IDs, every place has both. Numbers that
+few issuers begin are those of things; numbers of events are longer, come from a small window of a counter, or follow
+the word for a document or a date.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -33,14 +36,18 @@ _HEX: Final = (frozenset("0123456789abcdef"), frozenset("0123456789ABCDEF"))
 _KUBERNETES: Final = frozenset("bcdfghjklmnpqrstvwxz2456789")
 """The letters and digits of Kubernetes' random names: they cannot spell a word."""
 
-_BITS: Final = 28
+_BITS: Final = 27
 """Information a random part must be able to hold: with less, such as six hexadecimal digits, values come again."""
+_BITS_OF_POD: Final = 20
 _MIXED: Final = 0.6
 """Of the places of a random part where letters as well as digits occur, or capitals as well as small letters."""
 _CHANGES: Final = 0.22
 """Changes from letter to digit and back for each place of a random part; a word with a number has one."""
-_SERIAL: Final = 14
+_SERIAL: Final = 13
 """Characters below which capital letters with digits are a serial number as often as an ID."""
+_NUMBERS: Final = re.compile(r"\d+")
+_SAME_UNITS: Final = 0.4
+"""Different texts between the numbers of a part, per value, up to which they are units."""
 
 
 def identifier_kind(values: Sequence[str]) -> str | None:
@@ -54,9 +61,10 @@ def identifier_kind(values: Sequence[str]) -> str | None:
     if _ratio(sum(bool(_REQUEST.fullmatch(v)) for v in values), values) >= _SHARE:
         return "request"
     parts = [_PART.findall(v) for v in values]
-    kind = _whole(values, parts) or _aligned(values, parts) or _in_paths(values)
-    if kind or _ratio(sum(bool(_has_time(v)) for v in values), values) >= _SHARE:
-        return kind or "id"
+    if kind := _whole(values, parts) or _aligned(values, parts):
+        return kind
+    if _ratio(sum(bool(_has_time(v)) for v in values), values) >= _SHARE or _are_documents(values):
+        return "id"
     long = [found for p in parts if (found := next(filter(_is_long, p), None))]
     if _ratio(len(long), values) < _SHARE:
         return None
@@ -83,13 +91,16 @@ def _is_long(part: str) -> bool:
 
 def _whole(values: Sequence[str], parts: Sequence[Sequence[str]]) -> str | None:
     """The kind if the values are random as a whole, as in Base64, where `-` and `/` are letters like any others."""
-    counts = Counter(map(len, parts))
-    if counts.most_common(1)[0][1] >= 0.95 * len(values) or not all(map(_TOKEN.fullmatch, values)):
+    if not all(map(_TOKEN.fullmatch, values)):
         return None
-    joined = ["".join(p) for p in parts]
-    longest = sum(max(map(len, p), default=0) for p in parts) / max(1, sum(map(len, joined)))
+    column = _Column.of(["".join(p) for p in parts])
+    if Counter(map(len, parts)).most_common(1)[0][1] >= 0.95 * len(values):
+        # Groups of equal length, as of a license; those of hexadecimal digits are as often numbers of a registry.
+        lengths = {len(part) for p in parts for part in p}
+        return "id" if len(parts[0]) > 2 and len(lengths) == 1 and not column.hexadecimal and column.is_random else None
+    longest = sum(max(map(len, p), default=0) for p in parts) / max(1, sum(len(part) for p in parts for part in p))
     # What is cut into many short pieces is an address or a path.
-    return "id" if longest >= 0.5 and _Column.of(joined).is_random else None
+    return "id" if longest >= 0.5 and column.is_random else None
 
 
 def _aligned(values: Sequence[str], parts: Sequence[Sequence[str]]) -> str | None:
@@ -105,63 +116,39 @@ def _aligned(values: Sequence[str], parts: Sequence[Sequence[str]]) -> str | Non
         here = [p[place] for _, p in at]
         if len(set(here)) < _NEW * len(here):
             continue
-        alone = most == 1
-        if kind := _kind_of_part(here, [p for _, p in at], place, alone=alone, values=[v for v, _ in at]):
+        if kind := _kind_of_part(here, [p for _, p in at], place, alone=most == 1, values=[v for v, _ in at]):
             return kind
     return None
-
-
-_IN_PATH: Final = re.compile(r"/([A-Za-z]+(?:[_-][A-Za-z]+)*)/(\d{5,})(?=[/.]|$)")
-"""A number of a request's path, after the word for what it numbers."""
-_ROUTES: Final = 0.5
-"""Of different paths that must have such a number: the others are routes without one."""
-_PAST_POSTCODES: Final = 100_000
-
-
-def _in_paths(values: Sequence[str]) -> str | None:
-    """The kind by numbers of documents in paths, after any words: `/users/48120/orders/1207331`, `/orders/7/print`."""
-    found = [match for v in values if v.startswith("/") and (match := _IN_PATH.search(v))]
-    numbers = [match[2] for match in found if not _THINGS.fullmatch(match[1].removesuffix("s"))]
-    if len(numbers) < max(FEWEST, _ROUTES * len(values)) or len(set(numbers)) < _NEW * len(numbers):
-        return None
-    return "id" if max(map(int, numbers)) >= _PAST_POSTCODES and not all(map(is_time, numbers)) else None
 
 
 def _kind_of_part(
     here: Sequence[str], parts: Sequence[Sequence[str]], place: int, *, alone: bool, values: Sequence[str]
 ) -> str | None:
     column = _Column.of(here)
-    if column.is_device_address or _has_family(column, parts, place):
+    if column.is_device_address or _has_family(column, parts):
         return "mac"
+    whole = alone and here[0] == values[0]
     if column.is_random:
-        return _kind_of_random(column, alone=alone and here[0] == values[0])
-    letters = _WORD.match(column.prefix)
-    word = letters[0] if letters else ""
-    bare = [p[len(word) :] for p in here]
-    if _ratio(sum(p.isascii() and p.isdigit() for p in bare), bare) < _NEW:
-        return None
+        return _kind_of_random(column, alone=whole)
+    word, ending = column.word, column.ending
+    bare = [p.removeprefix(word).removesuffix(ending) for p in here]
     digits = [p for p in bare if p.isascii() and p.isdigit()]
-    if any(_is_fraction(v, p, place) for v, p in zip(values[:4], parts[:4], strict=True)):
+    if len(digits) < _NEW * len(bare) or any(map(_is_fraction, values[:4], parts[:4], itertools.repeat(place))):
         return None
-    whole = alone and bare[0] == values[0]
+    whole = whole and bare[0] == values[0]
     if _ratio(sum(map(is_epoch, digits)), digits) >= _SHARE:
         return "epoch" if whole else "id"
-    return (
-        "id"
-        if _are_numbers_of_events(digits, whole=whole)
-        or (not whole and (_are_documents(digits, parts, place, word) or _are_runs(digits, parts, place, word)))
-        else None
-    )
+    is_thing = _THINGS.fullmatch(word or _word_before(parts[0], place))
+    return "id" if (whole or not is_thing) and _are_numbers_of_events(digits, whole=whole) else None
+
+
+def _has_family(column: _Column, parts: Sequence[Sequence[str]]) -> bool:
+    """Whether these are numbers of chips behind the code of their family, as of 1-Wire: `28-0000072a4f1b`."""
+    families = {"".join(p[:-1]) for p in parts}
+    return column.lengths <= {12, 14} and len(families) <= 3 and all(map(_FAMILY.fullmatch, families))
 
 
 _FAMILY: Final = re.compile(r"(?i)[0-9a-f]{2}")
-
-
-def _has_family(column: _Column, parts: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether these are numbers of chips behind the code of their family, as of 1-Wire: `28-0000072a4f1b`."""
-    families = {p[0] for p in parts if len(p) == 2 and place % len(p) == 1}
-    is_whole = all(len(p) == 2 for p in parts) and column.lengths <= {12, 14}
-    return is_whole and 0 < len(families) <= 3 and all(map(_FAMILY.fullmatch, families)) and column.is_hexadecimal
 
 
 def _kind_of_random(column: _Column, *, alone: bool) -> str:
@@ -185,29 +172,23 @@ def _is_fraction(value: str, parts: Sequence[str], place: int) -> bool:
 class _Column:
     """The parts of the values at one place."""
 
-    parts: tuple[str, ...]
-    """Without what all of them begin with."""
+    whole: tuple[str, ...]
     prefix: str
+    """What all of them begin with."""
+    parts: tuple[str, ...]
+    """What follows it."""
     alphabet: frozenset[str]
-    lengths: frozenset[int]
-    """Of the whole parts."""
-    vendors: int
-    """Different first six characters of the whole parts."""
+    """The characters of that."""
 
     @classmethod
-    def of(cls, parts: Sequence[str]) -> _Column:
-        prefix = beginning(parts)
-        return cls(
-            tuple(p[len(prefix) :] for p in parts),
-            prefix,
-            frozenset("".join(p[len(prefix) :] for p in parts)),
-            frozenset(map(len, parts)),
-            len({p.removeprefix("0x").removeprefix("0X")[:6] for p in parts}),
-        )
+    def of(cls, whole: Sequence[str]) -> _Column:
+        prefix = beginning(whole)
+        parts = tuple(p[len(prefix) :] for p in whole)
+        return cls(tuple(whole), prefix, parts, frozenset("".join(parts)))
 
     @property
-    def is_hexadecimal(self) -> bool:
-        return any(frozenset(self.prefix) | self.alphabet <= characters for characters in _HEX)
+    def lengths(self) -> frozenset[int]:
+        return frozenset(map(len, self.whole))
 
     @property
     def hexadecimal(self) -> bool:
@@ -218,14 +199,27 @@ class _Column:
         return self.alphabet <= _KUBERNETES and len(self.alphabet) >= 15
 
     @property
+    def word(self) -> str:
+        """The letters with which all parts begin."""
+        letters = _WORD.match(self.prefix)
+        return letters[0] if letters else ""
+
+    @property
+    def ending(self) -> str:
+        """The letters with which all parts end."""
+        letters = _WORD.match(beginning([p[::-1] for p in self.parts]))
+        return letters[0][::-1] if letters else ""
+
+    @property
     def is_device_address(self) -> bool:
         """Whether these are MAC addresses or EUI-64: the first six digits are those of a few vendors."""
-        is_marked = self.prefix.startswith(("0x", "0X"))
-        whole = frozenset(self.prefix[2 if is_marked else 0 :]) | self.alphabet
+        numbers = [p.removeprefix("0x").removeprefix("0X") for p in self.whole]
+        characters = frozenset("".join(numbers))
         return (
-            self.lengths <= ({14, 18} if is_marked else {12, 16})
-            and any(whole <= characters for characters in _HEX)
-            and self.vendors <= max(1, len(self.parts) // 4)
+            set(map(len, numbers)) in ({12}, {16})
+            and any(characters <= hexadecimal for hexadecimal in _HEX)
+            and not all(map(str.isdigit, characters))
+            and len({number[:6] for number in numbers}) <= max(1, len(numbers) // 4)
         )
 
     @property
@@ -238,25 +232,20 @@ class _Column:
             return False
         mixed = sum(self._is_mixed(place) for place in range(shortest))
         changes = sum(_changes(p) for p in self.parts) / max(1, sum(len(p) - 1 for p in self.parts))
-        if mixed < _MIXED * shortest or changes < _CHANGES:
+        if mixed < _MIXED * shortest or changes < _CHANGES or self._is_measured:
             return False
-        return self._bits(shortest) >= (23 if self.kubernetes else _BITS) and not self._is_serial(shortest)
+        if shortest < _SERIAL and not self.hexadecimal and not any(map(str.islower, self.alphabet)):
+            return False
+        return shortest * math.log2(len(self.alphabet)) >= (_BITS_OF_POD if self.kubernetes else _BITS)
+
+    @property
+    def _is_measured(self) -> bool:
+        """Whether the same units follow the numbers in most parts: `12h5m33s`."""
+        return len({_NUMBERS.sub("0", p) for p in self.parts}) <= _SAME_UNITS * len(self.parts)
 
     def _is_mixed(self, place: int) -> bool:
         counts = Counter(_class(p[place]) for p in self.parts if place < len(p))
         return len(counts) > 1 and counts.most_common(1)[0][1] <= 0.95 * sum(counts.values())
-
-    def _bits(self, places: int) -> float:
-        if self.hexadecimal:
-            return 4.0 * places
-        if self.kubernetes:
-            return 4.75 * places
-        cases = any(map(str.islower, self.alphabet)) + any(map(str.isupper, self.alphabet))
-        return (5.95 if cases == 2 else 5.17) * places
-
-    def _is_serial(self, places: int) -> bool:
-        capital = not any(map(str.islower, self.alphabet))
-        return capital and not self.hexadecimal and places < _SERIAL
 
 
 def beginning(parts: Sequence[str]) -> str:
@@ -302,21 +291,39 @@ def are_random_texts(parts: Sequence[str]) -> bool:
 
 _LARGE: Final = 9
 """Digits from which numbers that are not in sequence are IDs; shorter ones may be serial numbers."""
-_PAST_16_BITS: Final = 65_535
-"""Numbers up to this are ports, processes, autonomous systems, or error codes."""
+_KINDS_OF_DIGITS: Final = 8
+"""Different digits of such numbers: tiles of maps are numbered with four."""
+_HUNDRED_THOUSAND: Final = 100_000
+"""Numbers of which there are more than of postcodes."""
+_MILLION: Final = 1_000_000
 
 
 def _are_numbers_of_events(digits: Sequence[str], *, whole: bool) -> bool:
     """Whether the numbers are so large or so close to each other that something counts events with them."""
-    if all(is_time(d) for d in digits) or (whole and are_registered(digits)):
+    if all(map(is_time, digits)) or (whole and are_registered(digits)):
         return False
-    varying = min(map(len, digits)) - len(beginning(digits))
-    if varying >= _LARGE:
-        return True
     numbers = sorted(map(int, digits))
+    free = _free(digits, numbers)
+    if free >= _LARGE and len(set("".join(d[-free:] for d in digits))) >= _KINDS_OF_DIGITS:
+        return True
     if {len(d) for d in digits} == {len(digits[0])} and len(digits[0]) >= 10 and any(d[0] == "0" for d in digits):
-        return median(numbers) >= 1_000_000  # filled up with zeros, as the numbers of documents are
-    return median(numbers) >= 100_000 and _is_sequence(numbers)
+        return median(numbers) >= _MILLION  # filled up with zeros, as the numbers of documents are
+    return median(numbers) >= _HUNDRED_THOUSAND and (_is_sequence(numbers) or _is_window(numbers, whole=whole))
+
+
+def _free(digits: Sequence[str], numbers: Sequence[int]) -> int:
+    """How many digits there are behind the numbers of a few issuers: of makers, countries, or networks."""
+    shortest = min(map(len, digits))
+    for free in range(1, shortest):
+        begins = {number // 10**free for number in numbers}
+        room = max(begins) - min(begins) + 1
+        if len(begins) <= _FEW_ISSUERS * room * -math.expm1(-len(numbers) / room):
+            return free
+    return min(shortest - len(beginning(digits)), len(str(max(numbers) - min(numbers))) + 1)
+
+
+_FEW_ISSUERS: Final = 0.25
+"""Different beginnings, as a share of those that numbers would have that are spread from the lowest to the highest."""
 
 
 def _is_sequence(numbers: Sequence[int]) -> bool:
@@ -327,47 +334,70 @@ def _is_sequence(numbers: Sequence[int]) -> bool:
     return max(steps) - min(steps) <= 1 and max(steps) % 10 != 0
 
 
+_NARROW: Final = 0.1
+"""Highest minus lowest number, per lowest."""
+_DENSE: Final = 0.0001
+"""Share of the numbers between the lowest and the highest that occur."""
+_BLOCK: Final = 0.85
+"""Share of all numbers with the same first digits from which these were handed out as a block."""
+
+
+def _is_window(numbers: Sequence[int], *, whole: bool) -> bool:
+    """Whether the numbers are those that a counter came to lately: far from zero, close to each other, none rounded."""
+    low, span = numbers[0], numbers[-1] - numbers[0]
+    if low < (_MILLION if whole else _HUNDRED_THOUSAND) or span > _NARROW * low or len(numbers) < _DENSE * span:
+        return False
+    if math.gcd(*(b - a for a, b in itertools.pairwise(numbers))) > 1:
+        return False
+    same = len(beginning([str(low), str(numbers[-1])]))
+    return not whole or span < _BLOCK * 10 ** (len(str(numbers[-1])) - same)
+
+
 _THINGS: Final = re.compile(
     r"(?i)(?:sensor|sens|meter|device|dev|host|server|srv|node|machine|vm|site|store|shop|kiosk|camera|cam|gateway|gw|"
-    r"router|switch|pump|robot|truck|vehicle|bus|car|unit|serial|sn|asset|plc|station|room|zone|as|zip|plz|port|pid)"
+    r"router|switch|pump|robot|truck|vehicle|bus|car|unit|serial|sn|asset|plc|station|room|zone|as|zip|plz|port|pid|"
+    r"imo|mmsi|article|part|material|model|badge|employee|kb)s?"
 )
 """Things that are numbered once; there are as many numbers as things."""
-
-
-def _are_documents(digits: Sequence[str], parts: Sequence[Sequence[str]], place: int, prefix: str) -> bool:
-    """Whether the last part numbers documents of a few kinds, as in `RE-2024-44752`."""
-    long = sum(len(d.lstrip("0")) >= 5 for d in digits)
-    is_large = long >= _SHARE * len(digits) and max(map(int, digits)) > _PAST_16_BITS
-    if not is_large and not _are_padded(digits, parts, place):
-        return False
-    rest = [[part for i, part in enumerate(p) if i != place % len(p) and not _DATE.fullmatch(part)] for p in parts]
-    if any(len(r) > 3 for r in rest) or len({tuple(r) for r in rest}) > len(digits) / 4 + 1:
-        return False
-    words = {part for r in rest for part in r if not part.isdigit()} | {prefix.removesuffix("s")}
-    behind = {tuple(p[place % len(p) + 1 :]) for p in parts}  # such as the ending of a file
-    return len(behind) == 1 and not any(_THINGS.fullmatch(w) for w in words)
-
-
+_PAST_16_BITS: Final = 65_535
+"""Numbers up to this are ports, processes, autonomous systems, or error codes."""
+_ROUTES: Final = 0.5
+"""Of different paths that must have such a number: the others are routes without one."""
 _PADDED: Final = 6
-"""Digits from which zeros in front leave room for more than anybody owns; behind a date, it may be one less."""
-
-
-def _are_padded(digits: Sequence[str], parts: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether the numbers are filled up with zeros, as those of tickets and documents: `INC0012345`."""
-    dated = all(any(map(_DATE.fullmatch, p[: place % len(p)])) for p in parts)
-    length = len(digits[0])
-    return length >= _PADDED - dated and {len(d) for d in digits} == {length} and all(d[0] == "0" for d in digits)
-
-
+"""Digits from which zeros in front leave room for more than anybody owns."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d(?:[01]\d(?:[0-3]\d)?)?")
-_DENSE: Final = 0.02
-"""Share of the numbers between the lowest and the highest that occur."""
+_NUMBERED: Final = re.compile(r"([A-Za-z]*)(\d{5,})")
 
 
-def _are_runs(digits: Sequence[str], parts: Sequence[Sequence[str]], place: int, prefix: str) -> bool:
-    """Whether the first part numbers jobs, and a small number the pieces of each: `1396124[15].pbs01`."""
-    if any(place % len(p) or len(p) < 2 or not p[1].isdigit() or len(p[1]) > 4 for p in parts):
+def _numbered(value: str) -> tuple[str, str, tuple[str, ...]] | None:
+    """The last long number of a value, the word for what it numbers, and the other parts, without dates."""
+    found = list(_PART.finditer(value))
+    parts = [match[0] for match in found]
+    for place in range(len(parts) - 1, -1, -1):
+        number = _NUMBERED.fullmatch(parts[place])
+        word = number and (number[1] or _word_before(parts, place) or ("#" if "#" in value else ""))
+        if number and word and not re.search(r"\d\.$", value[: found[place].start()]):
+            rest = (part for part in (*parts[:place], *parts[place + 1 :]) if not _DATE.fullmatch(part))
+            return number[2], word, tuple(rest)
+    return None
+
+
+def _word_before(parts: Sequence[str], place: int) -> str:
+    """The last part with letters before the place."""
+    return next((part for part in reversed(parts[: place % len(parts)]) if not part.isdigit()), "")
+
+
+def _are_documents(values: Sequence[str]) -> bool:
+    """Whether documents of a few kinds are numbered: `RE-2024-44752`, `INC0012345`, `/users/48120/orders/1207331`."""
+    found = [one for v in values if (one := _numbered(v)) and not _THINGS.fullmatch(one[1])]
+    digits, are_paths = [number for number, _, _ in found], all(v.startswith("/") for v in values)
+    if len(found) < max(FEWEST, (_ROUTES if are_paths else _SHARE) * len(values)):
         return False
-    numbers = sorted(map(int, digits))
-    is_dense = len(numbers) >= _DENSE * (numbers[-1] - numbers[0] + 1)
-    return numbers[0] >= _PAST_POSTCODES and is_dense and not _THINGS.fullmatch(prefix)
+    if len(set(digits)) < _NEW * len(digits) or all(map(is_time, digits)):
+        return False
+    if not are_paths and len({rest for _, _, rest in found}) > len(found) / 4 + 1:
+        return False
+    if min(map(len, digits)) == max(map(len, digits)) >= _PADDED and all(d[0] == "0" for d in digits):
+        return True
+    long = sum(len(d.lstrip("0")) >= 5 for d in digits)
+    return long >= _SHARE * len(digits) and max(map(int, digits)) > _PAST_16_BITS

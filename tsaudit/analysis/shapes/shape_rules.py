@@ -169,12 +169,13 @@ RULES: Final = (
     )),
     ShapeRule("integer", _pattern(r"[+-]?\d{1,14}")),
     ShapeRule("duration", _pattern(
-        r"-?(?:\d+(?:\.\d+)?(?:ns|us|\u00b5s|ms|sec|min|s|m|h|d|w|y) ?){2,}"
+        r"-?(?:\d+(?:\.\d+)?(?:ns|us|[\u00b5\u03bc]s|ms|sec|min|s|m|h|d|w|y) ?)+"
+        r"|(?:[a-z]+ )?\d+(?:[.,]\d+)? ?[^\W\d_]{1,8}\.?(?:,? (?:and )?\d+(?:[.,]\d+)? ?[^\W\d_]{1,8}\.?)+"
         r"|-?p(?:\d+(?:\.\d+)?[ymwd])*(?:t(?:\d+(?:\.\d+)?[hms])+)?"
     )),
     ShapeRule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
     ShapeRule("hash", _is_short_hex, sure=False),
-    ShapeRule("version", _pattern(r"(?:v\d+(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),
+    ShapeRule("version", _pattern(r"(?:v\d{1,5}(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),
     ShapeRule("boolean", _pattern(r"true|false|yes|no|on|off")),
     ShapeRule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
     ShapeRule("sql", is_statement),
@@ -188,7 +189,7 @@ RULES: Final = (
         case=True,
     ), sure=False),
     ShapeRule("hostname", _pattern(
-        rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?"
+        rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?|(?:gke|aks|ec2)-[a-z0-9-]+"
     ), sure=False),
     ShapeRule("id", _is_id, sure=False),
     ShapeRule("counter_name", _pattern(

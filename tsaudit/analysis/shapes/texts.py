@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 _WORDS: Final = re.compile(r"\S+")
@@ -10,7 +11,9 @@ _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
 _LOG_BEGIN: Final = re.compile(
     r"(?:\[?(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b|\d{4}-\d\d-\d\d[ T]\d)", re.IGNORECASE
 )
-_EXCEPTION: Final = re.compile(r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure|Warning|Fault)\b(?::\s|\s*\()")
+_EXCEPTION: Final = re.compile(
+    r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure|Warning|Fault)\b(?::\s|\s*\()|at [\w$]+(?:\.[\w$<>]+)+\("
+)
 _MARKUP: Final = re.compile(r"<[?!/]?[A-Za-z][^<>]*>.*", re.DOTALL)
 _OPTION: Final = re.compile(r"(?<=\s)--?[A-Za-z][\w.-]*")
 """Of a command, as in `java -Xmx2g -jar shop.jar`."""
@@ -53,12 +56,21 @@ def _is_prose(value: str) -> bool:
         return True
     has_signs = any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value)
     # Letters without case are neither lower nor upper: a title cannot be told from a sentence but by its length.
-    uncased = sum(len(w) for w in words if w.isalpha() and w.lower() == w.upper())
+    uncased = sum(len(w) for w in words if w.lower() == w.upper() and _is_word(w))
     if uncased and not _WITHOUT_SPACES.search(value):
         return len(words) >= 3 and uncased >= 8 and (has_signs or len(words) >= 5)
     # Product names have as many words and numbers, but rarely two common words among them.
-    common = sum(word.islower() and word.isalpha() and len(word) > 1 for word in words)
+    # A short one behind a number is a unit.
+    common = sum(
+        word.islower() and word.isalpha() and len(word) > (2 if before[:1].isdigit() else 1)
+        for before, word in zip(("", *words), words, strict=False)
+    )
     return common >= 2 and (len(words) >= 7 or (len(words) >= 4 and has_signs))
+
+
+def _is_word(text: str) -> bool:
+    """Whether it consists of letters, and of marks above and below them, as in Indian scripts."""
+    return all(c.isalpha() or unicodedata.category(c)[0] == "M" for c in text)
 
 
 def _is_code(value: str) -> bool:

@@ -66,6 +66,6 @@ def _is_date(year: int, month: int, day: int) -> bool:
 
 
 WITHIN: Final = re.compile(
-    r"(?:19|20)\d\d[-_./]?(?:0[1-9]|1[0-2])[-_./]?(?:0[1-9]|[12]\d|3[01])[-_T .]{0,2}(?:[01]\d|2[0-3])[-_:.]?[0-5]\d"
+    r"(?:19|20)\d\d[-_./]?(?:0[1-9]|1[0-2])[-_./]?(?:0[1-9]|[12]\d|3[01])[-_T ./]{0,2}\d\d[-_:.]?\d"
 )
-"""A date and time of day within a longer value."""
+"""A date within a longer value, and a time of day or a number of that day behind it."""
