@@ -34,7 +34,7 @@ from tsaudit.rules.drift.schema_drift import schema_drift as rule
 
 AT = Subject("main", "cpu")
 DATABASE = Subject("main")
-PARTS = SplitColumn(AT, "host", ".", (ColumnPart("site", "a"), ColumnPart("rack", "b")), "a.b")
+PARTS = SplitColumn(AT, "host", (ColumnPart("site", "a"), ColumnPart("rack", "b")), "a.b")
 
 
 def plan(*changes: Change, steps: tuple[Step, ...] = ()) -> Plan:

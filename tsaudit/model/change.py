@@ -118,7 +118,6 @@ class SplitColumn(Change):
     """Split a column into one column for each attribute of its values."""
 
     column: str
-    separator: str
     parts: tuple[ColumnPart, ...]
     """In their order within the value."""
     example: str

@@ -14,7 +14,6 @@ from tsaudit.analysis.shapes.shapes import Attribute, Composite, split_composite
 def test_the_sensor_of_the_guideline_is_split_in_three():
     values = ["loc-kitchen.model-A612.id-1726ZA", "loc-bath.model-A612.id-2635YB"]
     assert split_composite(values) == Composite(
-        ".",
         (Attribute("loc", "bath"), Attribute("model", "A612"), Attribute("id", "2635YB")),
         "loc-bath.model-A612.id-2635YB",
         (4, 15, 23),
@@ -22,21 +21,20 @@ def test_the_sensor_of_the_guideline_is_split_in_three():
 
 
 @pytest.mark.parametrize(
-    ("values", "separator", "names"),
+    ("values", "names"),
     [
-        (["room=kitchen,floor=2"], ",", ["room", "floor"]),
-        (["site:a|line:1", "site:b|line:2"], "|", ["site", "line"]),
-        (["{job='api',zone='a'}", "{job='web',zone='b'}"], ",", ["job", "zone"]),
-        (["a=1; b=2", "a=3; b=4"], ";", ["a", "b"]),
-        (["env=prod app=web", "env=dev app=db"], " ", ["env", "app"]),
-        (["kitchen|A612|1", "bath|A612|2", "hall|B1|3"], "|", ["part_1", "part_2", "part_3"]),
-        (["loc-living-room.model-x.id-1", "loc-bath.model-y.id-2"], ".", ["loc", "model", "id"]),
+        (["room=kitchen,floor=2"], ["room", "floor"]),
+        (["site:a|line:1", "site:b|line:2"], ["site", "line"]),
+        (["{job='api',zone='a'}", "{job='web',zone='b'}"], ["job", "zone"]),
+        (["a=1; b=2", "a=3; b=4"], ["a", "b"]),
+        (["env=prod app=web", "env=dev app=db"], ["env", "app"]),
+        (["kitchen|A612|1", "bath|A612|2", "hall|B1|3"], ["part_1", "part_2", "part_3"]),
+        (["loc-living-room.model-x.id-1", "loc-bath.model-y.id-2"], ["loc", "model", "id"]),
     ],
 )
-def test_other_ways_to_write_attributes(values, separator, names):
+def test_other_ways_to_write_attributes(values, names):
     found = split_composite(values)
     assert found is not None
-    assert found.separator == separator
     assert [part.name for part in found.parts] == names
     assert found.example in values
 
@@ -51,29 +49,27 @@ EIGHT = range(8)
 
 
 @pytest.mark.parametrize(
-    ("values", "separator", "names"),
+    ("values", "names"),
     [
-        ([f"eu{i % 2}x:{'prod' if i % 3 else 'dev'}:web:{i}" for i in EIGHT], ":", ["part_1", "part_2", "part_3"]),
-        ([f"plant{i % 2}/line{i % 4}/dev{i:03}" for i in EIGHT], "/", ["plant", "line", "dev"]),
-        ([f"projects/p{i}/zones/west{i % 2}" for i in EIGHT], "/", ["p", "west"]),
-        ([f"/tenants/{c}/rooms/{c}{c}" for c in "abcdefgh"], "/", ["tenants", "rooms"]),
-        ([f"DE_F{i % 2}_R{i}" for i in EIGHT], "_", ["F", "R"]),
-        ([f"DC{i % 2}-U{i}" for i in EIGHT], "-", ["DC", "U"]),
-        (['{"env":"prod","host":"a"}', '{"env":"dev","host":"b"}'], ",", ["env", "host"]),
-        ([f"CN=n{i},OU=o{i % 2},DC=corp,DC=example" for i in EIGHT], ",", ["CN", "OU", "DC", "DC_2"]),
+        ([f"eu{i % 2}x:{'prod' if i % 3 else 'dev'}:web:{i}" for i in EIGHT], ["part_1", "part_2", "part_3"]),
+        ([f"plant{i % 2}/line{i % 4}/dev{i:03}" for i in EIGHT], ["plant", "line", "dev"]),
+        ([f"projects/p{i}/zones/west{i % 2}" for i in EIGHT], ["p", "west"]),
+        ([f"/tenants/{c}/rooms/{c}{c}" for c in "abcdefgh"], ["tenants", "rooms"]),
+        ([f"DE_F{i % 2}_R{i}" for i in EIGHT], ["F", "R"]),
+        ([f"DC{i % 2}-U{i}" for i in EIGHT], ["DC", "U"]),
+        (['{"env":"prod","host":"a"}', '{"env":"dev","host":"b"}'], ["env", "host"]),
+        ([f"CN=n{i},OU=o{i % 2},DC=corp,DC=example" for i in EIGHT], ["CN", "OU", "DC", "DC_2"]),
     ],
 )
-def test_attributes_by_place_and_in_documents(values, separator, names):
+def test_attributes_by_place_and_in_documents(values, names):
     found = split_composite(values)
     assert found is not None
-    assert found.separator == separator
     assert [part.name for part in found.parts] == names
 
 
 def test_what_is_the_same_in_all_values_is_no_attribute():
     found = split_composite([f"arn:sns:eu{i % 2}x:{'prod' if i % 3 else 'dev'}:{'abcdefgh'[i]}z" for i in EIGHT])
     assert found is not None
-    assert found.separator == ":"
     assert [part.example for part in found.parts] == found.example.split(":")[2:]
     assert list(found.places) == [found.example.index(part.example) for part in found.parts]
 

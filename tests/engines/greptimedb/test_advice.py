@@ -185,7 +185,7 @@ def test_the_type_is_changed_in_place_and_what_is_lost_is_named(server: Greptime
 
 
 def test_attributes_get_tags_of_their_own(server: GreptimeDB) -> None:
-    split = SplitColumn(AT, "place", ".", (ColumnPart("location", "x1"), ColumnPart("rack", "r1")), "loc-x1.r1")
+    split = SplitColumn(AT, "place", (ColumnPart("location", "x1"), ColumnPart("rack", "r1")), "loc-x1.r1")
     steps = _written(server)(split)
     assert list(server.tables["shop", NAME].key) == ["app", "place", "trace", "location", "rack"]
     assert steps[StepKind.STORED].words == "Rows stored until then keep place whole. They expire after 7 days."

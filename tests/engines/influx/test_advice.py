@@ -184,7 +184,7 @@ def _all_changes(at: Subject) -> list[list[Change]]:
         [LeaveOut(at, ODD)],
         [MakeField(at, ODD, "float"), LeaveOut(at, "zone"), Rename(at, "", "other")],
         [MakeTag(at, "room")],
-        [SplitColumn(at, ODD, "-", parts, "x-y")],
+        [SplitColumn(at, ODD, parts, "x-y")],
         [Rename(at, ODD, "plain")],
         [ChangeType(at, "v v", "integer"), Diagnose(at, "types", "v v", ("float", "integer"))],
         [SplitMeasurement(at, "room_events", ("room",))],
@@ -334,7 +334,7 @@ def test_a_renamed_measurement_is_copied(influxd: Influxd) -> None:
 
 def test_no_copy_is_offered_that_would_have_to_change_other_columns() -> None:
     profile, at = _kept("influxdb1", "cpu"), Subject("main", "cpu")
-    split = SplitColumn(at, "host", "-", (ColumnPart("a", "x"), ColumnPart("b", "y")), "x-y")
+    split = SplitColumn(at, "host", (ColumnPart("a", "x"), ColumnPart("b", "y")), "x-y")
     stored = needed(advice(profile, [LeaveOut(at, "id"), split]).stored())
     assert "it would have to change other columns as well" in stored.words
 

@@ -109,7 +109,7 @@ def test_writer_is_shown_a_document() -> None:
     at = Subject("main", "m")
     m = a_measurement("m", tags=(a_tag("meta.host"), a_tag("meta.unit")), fields=(a_field("v"),), options=_options())
     parts = (ColumnPart("place", "0"), ColumnPart("model", "A0"))
-    changes = [MakeField(at, "meta.host"), SplitColumn(at, "meta.unit", ".", parts, "0.A0")]
+    changes = [MakeField(at, "meta.host"), SplitColumn(at, "meta.unit", parts, "0.A0")]
     step = needed(MongoAdvice(a_place(a_profile(m, engine="mongodb"), "main", m), changes).writer())
     assert step.words.startswith("Write meta.host beside the metaField, as a measurement, not in it.")
     assert step.language == "text"

@@ -278,7 +278,7 @@ def test_what_is_left_out_is_named_by_its_form() -> None:
     assert shown(same[:10]) == "\n".join(same[:10])
 
 
-PARTS: Final = SplitColumn(NOWHERE, "host", ".", (ColumnPart("location", "a"), ColumnPart("model", "b-1")), "a.b-1")
+PARTS: Final = SplitColumn(NOWHERE, "host", (ColumnPart("location", "a"), ColumnPart("model", "b-1")), "a.b-1")
 
 
 def test_attributes_get_columns(place: Callable[[Dataset], Where]) -> None:
@@ -482,7 +482,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Where:
         MakeTag(AT, LABEL),
         ChangeType(AT, LABEL, "integer"),
         Rename(AT, LABEL, "pod"),
-        SplitColumn(AT, LABEL, "-", (), "api-1"),
+        SplitColumn(AT, LABEL, (), "api-1"),
         SplitMeasurement(AT, "others", ("v",)),
         LeaveOut(AT, LABEL),
         Diagnose(AT, "sources", "v"),

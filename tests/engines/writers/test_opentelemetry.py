@@ -63,7 +63,7 @@ def rendered() -> dict[str, str]:
             DURATION, MakeField(duration, "url.path"), MakeField(duration, "process.pid", "integer")
         ),
         "renamed": writer(DURATION, Rename(duration, "host.name", "host")),
-        "taken apart": writer(DURATION, SplitColumn(duration, "sensor", ".", parts, "loc-baxx.model-A0")),
+        "taken apart": writer(DURATION, SplitColumn(duration, "sensor", parts, "loc-baxx.model-A0")),
         "attributes of the scope": writer(DURATION, LeaveOut(duration, "otel.library.version")),
         "odd names": writer(STRANGE, MakeField(at(STRANGE), ODD)),
         "names with _ for dots": writer(UNDERSCORED, MakeField(at(UNDERSCORED), "url_path")),

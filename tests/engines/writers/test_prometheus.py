@@ -52,7 +52,7 @@ def test_a_label_is_renamed() -> None:
 
 
 def test_a_label_is_taken_apart() -> None:
-    split = SplitColumn(AT, "zone", "-", (ColumnPart("country", "us"), ColumnPart("rack", "9z")), "us-9z")
+    split = SplitColumn(AT, "zone", (ColumnPart("country", "us"), ColumnPart("rack", "9z")), "us-9z")
     assert of(split) == {"__name__": AT.measurement, "job": "api", "path": "/a", "country": "de", "rack": "1a"}
 
 

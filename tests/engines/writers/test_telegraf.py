@@ -38,9 +38,9 @@ HERE = a_measurement(
     fields=(a_field("v"), a_field("n", types=("string",)), a_field("room", types=("string",)), a_field("alarm")),
 )
 LOCATION = SplitColumn(
-    AT, "sensor", ".", (ColumnPart("location", "baxx"), ColumnPart("model", "A0")), "loc-baxx.model-A0", is_tag=True
+    AT, "sensor", (ColumnPart("location", "baxx"), ColumnPart("model", "A0")), "loc-baxx.model-A0", is_tag=True
 )
-ROOM = SplitColumn(AT, "room", "r", (ColumnPart("number", "1"),), "r1", is_tag=False)
+ROOM = SplitColumn(AT, "room", (ColumnPart("number", "1"),), "r1", is_tag=False)
 
 
 def of_measurement(*changes: Change, new_name: str = "") -> str:
@@ -157,9 +157,9 @@ def test_settings_have_at_most_as_many_lines_as_asked_for_but_never_none() -> No
 
 def test_names_that_do_not_show_their_parts_have_no_setting() -> None:
     odd = SplitColumn(
-        AT, "sensor", ".", (ColumnPart("the location", "baxx"), ColumnPart("model", "A0")), "loc-baxx.model-A0"
+        AT, "sensor", (ColumnPart("the location", "baxx"), ColumnPart("model", "A0")), "loc-baxx.model-A0"
     )
-    hidden = SplitColumn(AT, "sensor", ".", (ColumnPart("location", "elsewhere"),), "loc-baxx.model-A0")
+    hidden = SplitColumn(AT, "sensor", (ColumnPart("location", "elsewhere"),), "loc-baxx.model-A0")
     assert of_measurement(odd) == ""
     assert of_measurement(hidden) == ""
 

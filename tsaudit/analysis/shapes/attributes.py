@@ -17,8 +17,6 @@ class Attribute:
 class Composite:
     """How the values of one tag or field split into attributes."""
 
-    separator: str
-    """The separators between the attributes, each once, in their order: `|`, or `@:` of `cart@web01:8080`."""
     parts: tuple[Attribute, ...]
     """Named after the key of each attribute; `part_1`, `part_2`, ... if there are no keys. Then what is the same in all
     values is left out.

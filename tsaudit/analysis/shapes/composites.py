@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tsaudit.analysis.shapes.attributes import Attribute, Composite
 from tsaudit.analysis.shapes.positional_attributes import FEWEST, positional
 from tsaudit.analysis.shapes.shape_rules import kind_of
+from tsaudit.analysis.values.label_sets import labels_of
 
 _MAJORITY: Final = 0.8
 _LONGEST: Final = 400
@@ -20,7 +20,6 @@ _LONGEST: Final = 400
 _PAIR_SEPARATORS: Final = (",", ";", "|", "&", ".", "/", " ")
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD: Final = re.compile(r"[A-Za-z]+")
-_AROUND: Final = " \"'"
 
 _ONE_ATTRIBUTE: Final = frozenset(
     {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "hash", "position", "epoch", "float", "integer"}
@@ -39,87 +38,77 @@ def split_composite(values: Sequence[str]) -> Composite | None:
     for separator, inner in itertools.product(_PAIR_SEPARATORS, ("=", ":", "-")):
         likely = sum(separator in v and inner in v for v in candidates)
         if likely >= _MAJORITY * len(distinct) and (separator, inner) != (" ", "-"):
-            found = _agreed(separator, [_pairs(v, separator, inner) for v in candidates], candidates, len(distinct))
+            found = _agreed([_pairs(v, separator, inner) for v in candidates], candidates, len(distinct))
             if found and _is_meant(found[1], inner):
                 return found[0]
-    if found := _agreed(",", [_members(v) for v in candidates], candidates, len(distinct)):
+    if found := _agreed([_members(v) for v in candidates], candidates, len(distinct)):
         return found[0]
     is_prose = sum(kinds[v] == "log_text" for v in candidates) > (1 - _MAJORITY) * len(candidates)
     return positional(candidates, len(distinct), is_prose=is_prose)
 
 
-class _Pair(NamedTuple):
-    key: str
-    text: str
-    place: int
-    """Where the text begins in the value."""
-
-
-_Split = tuple[_Pair, ...]
+_Split = tuple[tuple[str, str], ...]
 
 
 def _pairs(value: str, separator: str, inner: str) -> _Split | None:
     """The value as pairs of key and value, `k=v,k=v`; None unless the whole value has this form."""
     key = _WORD if inner == "-" else _KEY
     pairs = []
-    end = 0
     for part in value.strip("{}[]()").lstrip("/" if separator == "/" else "").split(separator):
         name, found, rest = part.strip().partition(inner)
-        text = rest.strip(_AROUND)
+        text = rest.strip(" \"'")
         if not found or not text or not key.fullmatch(name):
             return None
-        begin = value.index(text, value.index(name + inner, end) + len(name + inner))
-        end = begin + len(text)
-        pairs.append(_Pair(name, text, begin))
+        pairs.append((name, text))
     return _numbered(pairs) if len(pairs) >= 2 else None
 
 
-def _numbered(pairs: Sequence[_Pair]) -> _Split | None:
+def _numbered(pairs: Sequence[tuple[str, str]]) -> _Split | None:
     """The pairs with unique keys: `DC=corp,DC=example` has `DC` and `DC_2`. None if they are only about one thing."""
     seen: Counter[str] = Counter()
     unique = []
-    for pair in pairs:
-        seen[pair.key] += 1
-        unique.append(pair if seen[pair.key] == 1 else pair._replace(key=f"{pair.key}_{seen[pair.key]}"))
+    for name, text in pairs:
+        seen[name] += 1
+        unique.append((name if seen[name] == 1 else f"{name}_{seen[name]}", text))
     return tuple(unique) if len(seen) >= 2 else None
 
 
 def _members(value: str) -> _Split | None:
     """A flat JSON object as pairs; None for other values, as for documents with texts or further objects in them."""
-    if not (value.startswith("{") and value.endswith("}")):
-        return None
-    try:
-        read = json.loads(value)
-    except ValueError:
-        return None
-    if len(read) < 2 or any(isinstance(v, dict | list) or len(str(v)) > _LONGEST_MEMBER for v in read.values()):
-        return None
-    # A text that is written in another way is not found, -1: then nothing of the value is shown.
-    begins = {key: value.find(f'"{key}"') + len(key) + 2 for key in read}
-    return tuple(_Pair(key, str(text), value.find(str(text), begins[key])) for key, text in read.items())
+    found = labels_of(value) or {}
+    return tuple(found.items()) if len(found) >= 2 and max(map(len, found.values())) <= _LONGEST_MEMBER else None
 
 
 _LONGEST_MEMBER: Final = 40
 
 
 def _agreed(
-    separator: str, splits: Sequence[_Split | None], values: Sequence[str], total: int
+    splits: Sequence[_Split | None], values: Sequence[str], total: int
 ) -> tuple[Composite, list[_Split]] | None:
     """The split with the most frequent keys, if they are frequent enough, and every value that it fits."""
-    keys = Counter(tuple(pair.key for pair in split) for split in splits if split)
+    keys = Counter(tuple(name for name, _ in split) for split in splits if split)
     if not keys:
         return None
     names, count = keys.most_common(1)[0]
     if count < _MAJORITY * total:
         return None
-    matching = [(v, s) for v, s in zip(values, splits, strict=True) if s and tuple(pair.key for pair in s) == names]
-    texts = _texts([split for _, split in matching])
-    for name, different in zip(names, texts, strict=True):
-        if name.endswith("_2") and len(different) > 1:
+    matching = [(v, s) for v, s in zip(values, splits, strict=True) if s and tuple(n for n, _ in s) == names]
+    for name, texts in zip(names, _texts([split for _, split in matching]), strict=True):
+        if name.endswith("_2") and len(texts) > 1:
             return None  # such as OU=a,OU=b: levels of one hierarchy, of which there may be any number
     value, first = matching[0]
-    parts, places = tuple(Attribute(pair.key, pair.text) for pair in first), tuple(pair.place for pair in first)
-    return Composite(separator, parts, value, places), [s for _, s in matching]
+    parts = tuple(Attribute(*pair) for pair in first)
+    return Composite(parts, value, tuple(_places(value, first))), [s for _, s in matching]
+
+
+def _places(value: str, split: _Split) -> Iterator[int]:
+    """Where the texts begin, each behind its key; -1 for one that is written in another way, as in JSON."""
+    end = 0
+    for name, text in split:
+        key = re.sub(r"_\d+$", "", name)
+        place = value.find(text, value.find(key, end) + len(key))
+        yield place
+        end = place + len(text)
 
 
 def _is_meant(splits: Sequence[_Split], inner: str) -> bool:
@@ -133,4 +122,4 @@ def _is_meant(splits: Sequence[_Split], inner: str) -> bool:
 
 def _texts(splits: Sequence[_Split]) -> list[set[str]]:
     """The different texts of each key."""
-    return [{pair.text for pair in pairs} for pairs in zip(*splits, strict=True)]
+    return [{text for _, text in pairs} for pairs in zip(*splits, strict=True)]

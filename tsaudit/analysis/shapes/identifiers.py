@@ -1,9 +1,8 @@
 """Recognizes columns of IDs: some part of the values is new in nearly every value, and random or a large number.
 
 A single value tells little: `20GNK62CE181` may be the code of a pump, `deadbeef` a name. A column tells more: in codes,
-the same places always have letters, and the same always have digits; in random IDs, every place has both. Numbers that
-few issuers begin are those of things; numbers of events are longer, come from a small window of a counter, or follow
-the word for a document or a date.
+the same places always have letters, and the same always have digits; in random IDs, every place has both. Numbers of
+events are long, come from a small window of a counter, or follow the word for a document or a date.
 """
 
 from __future__ import annotations
@@ -293,9 +292,6 @@ _LARGE: Final = 9
 """Digits from which numbers that are not in sequence are IDs; shorter ones may be serial numbers."""
 _KINDS_OF_DIGITS: Final = 8
 """Different digits of such numbers: tiles of maps are numbered with four."""
-_HUNDRED_THOUSAND: Final = 100_000
-"""Numbers of which there are more than of postcodes."""
-_MILLION: Final = 1_000_000
 
 
 def _are_numbers_of_events(digits: Sequence[str], *, whole: bool) -> bool:
@@ -307,8 +303,8 @@ def _are_numbers_of_events(digits: Sequence[str], *, whole: bool) -> bool:
     if free >= _LARGE and len(set("".join(d[-free:] for d in digits))) >= _KINDS_OF_DIGITS:
         return True
     if {len(d) for d in digits} == {len(digits[0])} and len(digits[0]) >= 10 and any(d[0] == "0" for d in digits):
-        return median(numbers) >= _MILLION  # filled up with zeros, as the numbers of documents are
-    return median(numbers) >= _HUNDRED_THOUSAND and (_is_sequence(numbers) or _is_window(numbers, whole=whole))
+        return median(numbers) >= 1_000_000  # filled up with zeros, as the numbers of documents are
+    return median(numbers) >= 100_000 and (_is_sequence(numbers) or _is_window(numbers, whole=whole))
 
 
 def _free(digits: Sequence[str], numbers: Sequence[int]) -> int:
@@ -345,7 +341,7 @@ _BLOCK: Final = 0.85
 def _is_window(numbers: Sequence[int], *, whole: bool) -> bool:
     """Whether the numbers are those that a counter came to lately: far from zero, close to each other, none rounded."""
     low, span = numbers[0], numbers[-1] - numbers[0]
-    if low < (_MILLION if whole else _HUNDRED_THOUSAND) or span > _NARROW * low or len(numbers) < _DENSE * span:
+    if low < (1_000_000 if whole else 100_000) or span > _NARROW * low or len(numbers) < _DENSE * span:
         return False
     if math.gcd(*(b - a for a, b in itertools.pairwise(numbers))) > 1:
         return False

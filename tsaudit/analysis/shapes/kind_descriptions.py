@@ -32,7 +32,6 @@ _WORDS: Final = {
     "pod": "pod name",
     "hostname": "host name",
     "id": "ID",
-    "counter_name": "numbered name",
 }
 """Kind to word. A plain word and an unknown kind have none: saying so would help nobody."""
 

@@ -1,14 +1,12 @@
 """Finds attributes that have no keys, only places: `eu:prod:web:12`, `[DE][Berlin]`, `cart@web01:8080`.
 
-Values are compared by what is between their words. Some separators are hardly used for anything else: two pieces that
-vary, of which one comes again, are attributes. Others are in names of one thing, too, such as a host or a path: there,
-the pieces have to show more.
+Values are compared by what is between their words. With separators that are hardly used for anything else, two pieces
+that vary are attributes. Others are in names of one thing, too, where the pieces have to show more.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -23,8 +21,6 @@ FEWEST: Final = 8
 """Distinct values below which only a separator that is used for nothing else proves attributes."""
 _FEW: Final = 0.5
 """Values of one attribute per value of the column up to which it is something to group by."""
-_FILLED: Final = 0.6
-"""Share of all combinations of the parts that occur."""
 _NEARLY_ALL: Final = 0.9
 _ALIKE: Final = 0.5
 
@@ -50,6 +46,7 @@ _LABEL: Final = re.compile(r"([^\W\d_]+)[-_ ]?\d+")
 _INSIDE: Final = re.compile(r"[-.]")
 _LETTERS: Final = re.compile(r"[^\W\d_a-f]", re.IGNORECASE)
 _LETTER: Final = re.compile(r"[^\W\d_]")
+_PROSE: Final = re.compile(r" .* ")
 _VERSION: Final = re.compile(r"^v?\d+\.\d+[\w.-]*$")
 
 
@@ -80,17 +77,10 @@ class _Place:
     def is_word(self) -> bool:
         """Whether it varies and has letters that no hexadecimal number has, or few values with letters."""
         form = _LETTER if self.is_few else _LETTERS
-        return self.values > 1 and (bool(self.label) or self._share(form) >= _NEARLY_ALL)
+        return self.values > 1 and (bool(self.label) or self.share(form) >= _NEARLY_ALL)
 
-    @property
-    def is_prose(self) -> bool:
-        return sum(t.count(" ") > 1 for t in self.texts) > (1 - _MAJORITY) * len(self.texts)
-
-    @property
-    def is_version(self) -> bool:
-        return self.values > 1 and self._share(_VERSION) >= _MAJORITY
-
-    def _share(self, form: re.Pattern[str]) -> float:
+    def share(self, form: re.Pattern[str]) -> float:
+        """Of the pieces, those in which the form occurs."""
         return sum(bool(form.search(t)) for t in self.texts) / len(self.texts)
 
 
@@ -107,7 +97,7 @@ def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composit
         alike = [v for v, between_pieces in zip(values, separators, strict=True) if between_pieces == found]
         places = [_Place.of(texts) for texts in zip(*map(between.split, alike), strict=True)]
         varying = [i for i, place in enumerate(places) if place.values > 1]
-        if len(varying) < 2 or any("" in places[i].texts or places[i].is_prose for i in varying):
+        if len(varying) < 2 or any("" in places[i].texts or places[i].share(_PROSE) > 1 - _MAJORITY for i in varying):
             continue
         if is_prose and not all(places[i].is_few or places[i].label for i in varying):
             continue
@@ -115,8 +105,7 @@ def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composit
         if _are_alike(places) or not _is_meant(inner, places, alike[0]) or _is_identifier(values, places):
             continue
         begins = [0, *(match.end() for match in between.finditer(alike[0]))]
-        shown = "".join(dict.fromkeys(inner))
-        return Composite(shown, tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
+        return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
     return None
 
 
@@ -139,7 +128,7 @@ def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str)
     """
     varying = [p for p in places if p.values > 1]
     labels, few = sum(bool(p.label) for p in varying), sum(p.is_few or bool(p.label) for p in varying)
-    if _FILE.match(example) or any(p.is_version for p in varying):
+    if _FILE.match(example) or any(p.share(_VERSION) >= _MAJORITY for p in varying):
         return False
     is_plain = any(map(_PLAIN_ONLY.search, separators)) and not _PATH.match(example)
     if len(varying[0].texts) < FEWEST:
@@ -155,22 +144,17 @@ def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str)
         return any(all(map(_INSIDE.search, p.texts)) for p in varying)
     if joined[0] in "_-" or len(places) < 3:
         return False
-    if set(joined) <= {"/", ":"} and ((set(joined) == {"/"} and _keyed(places)) or _is_grid(places)):
+    if set(joined) == {"/"} and _keyed(places):
         return True
-    if _PATH.match(example) or sum(p.is_word for p in varying) < 2:
+    if _PATH.match(example):
+        return False
+    if labels and few == len(varying) and len({p.label for p in places if p.label}) > 1:
+        return True  # numbered things inside those of another kind: `sw1/gi1/0/12`
+    if sum(p.is_word for p in varying) < 2:
         return False
     if set(joined) == {"."}:
         return few >= 3
     return few >= 2 or (":" in joined and few >= 1 and len(varying) >= 3)
-
-
-def _is_grid(places: Sequence[_Place]) -> bool:
-    """Whether numbered things of one kind are inside those of another, and nearly each has the same: `sw1/gi1/0/12`."""
-    varying = [p for p in places if p.values > 1]
-    numbered = {p.label.lower() for p in places if p.label}
-    if len(numbered) < 2 or not any(p.label for p in varying) or not all(p.is_few for p in varying):
-        return False
-    return len(set(zip(*(p.texts for p in varying), strict=True))) >= _FILLED * math.prod(p.values for p in varying)
 
 
 def _keyed(places: Sequence[_Place]) -> bool:

@@ -102,12 +102,6 @@ def _is_short_hex(value: str) -> bool:
     return bool(_SHORT_HEX(value) or _SHORT_HEX_UPPER(value))
 
 
-_TOKEN: Final = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
-_PREFIXED: Final = re.compile(r"(?P<prefix>[A-Za-z]+(?:[-_.:#/][A-Za-z]+)*)[-_.:#/](?P<rest>[A-Za-z0-9]+)")
-_LONG_NUMBER: Final = _pattern(r"[a-z]+(?:[-_.:#/][a-z]+)*[-_.:#/]?\d{6,}|#\d{5,}|\d{15,}")
-_TRACEPARENT: Final = _pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
-
-
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _READABLE: Final = 0.75
 _MEAN_WORD: Final = 2.75
@@ -131,16 +125,6 @@ def is_random(token: str) -> bool:
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in token]
     changes = sum(a != b for a, b in itertools.pairwise(kinds))
     return "d" in kinds and len(set(kinds)) > 1 and changes >= max(3, len(token) // 4)
-
-
-def _is_id(value: str) -> bool:
-    if _LONG_NUMBER(value) or _TRACEPARENT(value):
-        return True
-    found = _PREFIXED.fullmatch(value)
-    if found:
-        # Half of all hexadecimal IDs do not alternate enough to be recognized as random by that alone.
-        return is_random(found["rest"]) or (len(found["rest"]) >= 8 and _is_short_hex(found["rest"]))
-    return bool(_TOKEN.fullmatch(value)) and len(value) >= 10 and is_random(value.replace("-", "").replace("_", ""))
 
 
 _PRODUCT: Final = r"[\w!#$%&'*+.^`|~-]+/[\w.+-]*\d[\w.+-]*"
@@ -191,7 +175,6 @@ RULES: Final = (
     ShapeRule("hostname", _pattern(
         rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?|(?:gke|aks|ec2)-[a-z0-9-]+"
     ), sure=False),
-    ShapeRule("id", _is_id, sure=False),
     ShapeRule("counter_name", _pattern(
         r"[a-z]+(?:[-_. ][a-z]+)*[-_. #]?\d{1,5}(?:[-_. #]\d{1,5})*(?:[-_.]?[a-z][a-z0-9]*)?(?:[-_.][a-z][a-z0-9]*)*"
     ), sure=False),

@@ -49,7 +49,6 @@ _WIDER: Final = (
     ("integer", frozenset({"integer", "epoch"})),
     ("float", frozenset({"float", "integer", "epoch"})),
     ("hash", frozenset({"hash", "container_id"})),
-    ("id", frozenset({"id", "hash", "container_id"})),
 )
 """Kinds that include others, tried if no single kind has the majority."""
 

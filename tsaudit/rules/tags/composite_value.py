@@ -84,7 +84,6 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
             SplitColumn(
                 subject_of(measurement),
                 column.key,
-                composite.separator,
                 tuple(ColumnPart(name, redact(value)) for name, value in parts.items()),
                 _without_values(composite),
                 is_tag=role == "tag",
