@@ -14,7 +14,7 @@ SELECT
   {%- if later is defined and later %},
   EXISTS (
     SELECT 1 FROM {{ catalog | name }}.{{ database | name }}.{{ measurement | name }}
-    {% with start = end, end = end.replace(year=end.year + 100) %}
+    {% with start = end, end = end.replace(year=[end.year + 100, 9999] | min) %}
     {% include "_window.sql" %}
     {% endwith %}
   ) AS later

@@ -17,7 +17,7 @@ SELECT
   (
     SELECT count(*) FROM (
       SELECT {{ time | name }} FROM {{ database | name }}.{{ measurement | name }}
-      {% with start = end, end = end.replace(year=end.year + 100) %}
+      {% with start = end, end = end.replace(year=[end.year + 100, 9999] | min) %}
       {% include "_window.sql" %}
       {% endwith %}
       LIMIT 1

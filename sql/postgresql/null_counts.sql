@@ -19,7 +19,7 @@ SELECT
   coalesce(bool_or(counted.later), FALSE) AS later
 FROM (
   SELECT
-    {% with start = end, end = end.replace(year=end.year + 100) %}
+    {% with start = end, end = end.replace(year=[end.year + 100, 9999] | min) %}
     {% include "_within.sql" %}
     {% endwith %} AS later,
     count(*) AS rows,
@@ -30,7 +30,7 @@ FROM (
     {%- endfor %}
 
   FROM {{ table }}
-  {% with end = end.replace(year=end.year + 100) %}
+  {% with end = end.replace(year=[end.year + 100, 9999] | min) %}
   {% include "_window.sql" %}
   {% endwith %}
   GROUP BY 1
@@ -46,7 +46,7 @@ SELECT
   {%- if wanted %},
   (
     SELECT TRUE FROM {{ table }}
-    {% with start = end, end = end.replace(year=end.year + 100) %}
+    {% with start = end, end = end.replace(year=[end.year + 100, 9999] | min) %}
     {% include "_window.sql" %}
     {% endwith %}
     ORDER BY {{ time | name }}

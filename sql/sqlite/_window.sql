@@ -5,7 +5,7 @@
 WHERE
 {% if time_kind in ("text", "timestamp", "zoned") %}
   {{ time | name }} >= date({{ start | instant }}, '-1 day')
-  AND {{ time | name }} < date({{ end | instant }}, '+2 days')
+  AND {{ time | name }} < coalesce(date({{ end | instant }}, '+2 days'), '9999-99')
   AND julianday({{ time | name }}) >= julianday({{ start | instant }})
   AND julianday({{ time | name }}) < julianday({{ end | instant }})
 {% else %}

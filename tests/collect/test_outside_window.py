@@ -125,8 +125,8 @@ def test_a_table_of_old_rows_is_measured_in_a_window_of_its_own(made: Made) -> N
         for figure in (t.rows, t.series):
             assert figure is not None
             assert (figure.value, figure.source.how) == (500, How.EXACT)
-            assert "2021-05-03 10:00 UTC: all are older than the window" in figure.source.scope
-        assert "all rows are older than the window" in t.time_reason
+            assert "2021-05-03 10:00 UTC: no row is within the audit's window" in figure.source.scope
+        assert "no row is within the window" in t.time_reason
 
 
 def test_a_list_of_things_of_which_the_last_grows_old(made: Made) -> None:
@@ -193,33 +193,89 @@ def test_a_dead_time_beside_a_live_table_leaves_no_figure(made: Made) -> None:
     assert (live.series and live.series.value) == 1
 
 
-def test_rows_of_a_clock_that_is_ahead_are_named(made: Made) -> None:
-    target = made(
-        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
-        _rows("'2150-05-03 10:00:00'", "'h{i}'", "1.5"),
-    )
-    profile = collected(target, now=utc_now())
-    detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
-    assert "the newest time is 2150-05-03 10:00 UTC" in detail
-    assert "check the clocks" in detail
-    assert "longer `window`" not in detail
-
-
-def test_rows_that_all_lie_ahead_are_measured_as_those_of_a_schedule(made: Made) -> None:
+@pytest.mark.parametrize("latest", ["{now:%Y-%m-%d %H:%M:%S}", "2150-05-03 10:00:00", "9999-12-31 23:59:59"])
+def test_rows_that_all_lie_ahead_are_measured(made: Made, latest: str) -> None:
+    """Of a schedule, a forecast, or what expires; some programs write the last day there is for never."""
     now = utc_now()
     target = made(
         "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
         _rows(f"'{now + timedelta(days=3):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
-        _rows(f"'{now + timedelta(days=90):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
+        _rows(f"'{latest.format(now=now + timedelta(days=90))}'", "'h{i}'", "1.5"),
     )
     profile = collected(target, now=now)
     assert profile.gaps == ()
     t = _only(profile)
-    assert "all rows are later than the window" in t.time_reason
+    assert "no row is within the window" in t.time_reason
     assert t.own_window is not None
     assert t.own_window.start > now
-    assert (t.rows and t.rows.value) == 500, "those that come first"
+    assert (t.rows and t.rows.value) == 1000, "all, because the table is small"
     assert _verdict(profile) is Verdict.OK
+
+
+def test_rows_before_and_after_the_window_and_none_within_are_measured(made: Made) -> None:
+    """A conference each spring, seen in autumn."""
+    now = utc_now()
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows(f"'{now - timedelta(days=200):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
+        _rows(f"'{now + timedelta(days=165):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
+    )
+    profile = collected(target, now=now)
+    assert profile.gaps == ()
+    t = _only(profile)
+    assert (t.rows and t.rows.value, t.series and t.series.value) == (1000, 500)
+
+
+def test_a_forecast_that_is_replaced_each_day_stays_known(made: Made) -> None:
+    """On the day before, some of its rows were in the window."""
+    now = utc_now()
+    ahead = now + timedelta(hours=6)
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows(f"'{ahead:%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
+    )
+    before = collected(target, now=ahead + timedelta(hours=1))
+    assert _only(before).own_window is None
+    (seen,) = (dataclasses.replace(m, kind=TableKind.SERIES) for m in before.measurements)
+    profile = collected(target, now=now, previous=dataclasses.replace(before, measurements=(seen,)))
+    assert profile.gaps == ()
+    t = _only(profile)
+    assert (t.own_window is not None, t.rows and t.rows.value, t.series and t.series.value) == (True, 500, 500)
+
+
+@pytest.mark.parametrize("made", ["postgresql"], indirect=True)
+def test_a_big_table_that_lies_ahead_is_measured_by_its_index(made: Made) -> None:
+    now = utc_now()
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION, PRIMARY KEY (time, host))",
+        *(_rows(f"'{now + timedelta(days=days):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5") for days in (2, 40, 50)),
+        budget={"max_scan_rows": 1200},
+    )
+    profile = collected(target, now=now)
+    assert not _marked(profile)
+    t = _only(profile)
+    assert t.own_window is not None
+    assert (t.rows and t.rows.value) == 1000, "those of the last thirty days"
+
+
+@pytest.mark.parametrize("written_table", ["greptimedb", "influxdb1", "influxdb3"], indirect=True)
+def test_rows_that_lie_ahead_are_measured_on_engines_that_declare_their_tags(written_table: Writer) -> None:
+    ahead = utc_now() + timedelta(days=20)
+    rows = [Row(ahead + timedelta(hours=i), {"host": f"h{i % 3}"}, {"v": float(i)}) for i in range(30)]
+    target = written_table(Dataset([Table("t", ("host",), {"v": "float"}, rows, key=("time", "host"))]))
+    profile = collected(target, now=utc_now())
+    assert profile.gaps == ()
+    t = _only(profile)
+    assert (t.rows and t.rows.value, t.series and t.series.value) == (30, 3)
+
+
+def test_rows_that_lie_ahead_were_perhaps_not_there_on_a_past_day(made: Made) -> None:
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("'2150-05-03 10:00:00'", "'h{i}'", "1.5"),
+    )
+    t = _only(collected(target))
+    assert (t.own_window, t.rows and t.rows.value) == (None, 0)
 
 
 @pytest.mark.parametrize("statements", [(), (_rows("'2026-03-30 00:00:00'", "'h{i}'", "1.5"), "DELETE FROM t")])

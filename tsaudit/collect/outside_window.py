@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, datetime
+from typing import Final
 
-from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import partial_scan
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.roles import sampled
+from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
 from tsaudit.engines.queries import query_name
-from tsaudit.model.facts.given import OfRowSample
 from tsaudit.model.profile import Count, How, Reason, Window, utc_now
+from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import instant as instant_description
 from tsaudit.text import many, number, span
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 _FIRST: Final = datetime(1700, 1, 1, tzinfo=UTC)
-_LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)
-"""The range of nanoseconds since 1970."""
-_PRESENT: Final = timedelta(days=1)
+"""Nanoseconds since 1970 begin no earlier."""
 _PEEKED: Final = 200
 _OF_ROWS: Final = ("null_counts", "row_estimate", "row_sample", "series_listing")
 
@@ -46,7 +39,7 @@ def look_outside_window(runner: QueryRunner, draft: Draft, queried: frozenset[st
     """Leave gaps if the window contains no rows but the table does, and take back conclusions from the empty window.
 
     If all rows of a table are older, its figures stay, as estimates: they describe its window. If rows have no times,
-    or future times, nothing is known.
+    nothing is known. Those that lie ahead were measured in a window of their own.
     """
     if draft.time is None or _saw_rows(draft) or not _may_have_rows(runner, draft):
         return draft
@@ -85,34 +78,19 @@ def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
     assert draft.time is not None
     if not draft.partial_scan:
         # Rows later than a past day did not exist then.
-        end = runner.window.end if utc_now() - runner.window.end > _PRESENT else _LAST
+        end = runner.window.end if utc_now() - runner.window.end > SAME_DAY else LATEST
         if not partial_scan.may_look_up_newest(runner, draft, Window(_FIRST, end)):
             return None
-        times = _times(runner, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
-        newest = _newest(draft, times or [])
+        times = times_of(runner, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
+        newest = newest_of(draft, times or [])
         if times is None or (newest and runner.window.end <= newest <= utc_now()):
             return None  # a gap was left, or rows first arrived after the window
         if times:
             return _Outside(newest, 0)
     if not runner.engine.infers_roles:
         return None
-    anywhere = _times(runner, replace(sampled(draft, runner.window, [draft.time.name], _PEEKED), time=None))
-    return _Outside(_newest(draft, anywhere), len(anywhere)) if anywhere else None
-
-
-def _times(runner: QueryRunner, given: OfRowSample) -> list[object] | None:
-    """The only column of some rows; None if a gap was left."""
-    values: list[object] = []
-
-    def consume(batch: pa.RecordBatch) -> None:
-        values.extend(batch.column(0).to_pylist())
-
-    return None if runner.query("row_sample", consume, given) is None else values
-
-
-def _newest(draft: Draft, values: list[object]) -> datetime | None:
-    kind = draft.time.kind if draft.time else None
-    return max((time for value in values if (time := instant_of(value, kind))), default=None)
+    anywhere = times_of(runner, replace(sampled(draft, runner.window, [draft.time.name], _PEEKED), time=None))
+    return _Outside(newest_of(draft, anywhere), len(anywhere)) if anywhere else None
 
 
 def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
@@ -130,8 +108,6 @@ def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
     if runner.engine.infers_roles:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
         detail += f"if another column is the time, set `columns: {{{key}: {{time: <column>}}}}` in tsaudit.yaml; "
-    if found.newest is not None and found.newest >= window.end:
-        return detail + "otherwise, check the clocks of this machine and of the writers"
     return detail + "otherwise, set a longer `window`, or skip the table with `exclude`"
 
 

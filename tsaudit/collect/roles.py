@@ -9,7 +9,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns import roles
@@ -20,13 +20,15 @@ from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
-from tsaudit.collect.partial_scan import measure_extent
+from tsaudit.collect.partial_scan import may_look_up_newest, measure_extent
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import are_names, as_text, is_float, measured_share
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.labels import MOST_OPENED, can_open
+from tsaudit.engines.queries import query_files
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.profile import Field, How, Reason, Role, Tag, Window, utc_now
+from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:
@@ -37,10 +39,12 @@ if TYPE_CHECKING:
 
 _SPREAD_ROWS: Final = 10_000
 """About this many rows show the oldest and newest times of a bigger table, if the engine can read single pages."""
+LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
+"""Nanoseconds since 1970 go no further."""
+_END: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
+"""SQLite knows no later one."""
 _MARGIN: Final = timedelta(seconds=1)
 """Times that are stored as text compare as text, in which `10:00` comes before `10:00:00.0`."""
-_AHEAD: Final = timedelta(days=2 * 365)
-"""How far schedules and forecasts reach; times beyond are those of a wrong clock, or stand for never."""
 _ROLE_ROWS: Final = 1000
 """Enough rows to distinguish names from prose and numbers."""
 
@@ -85,7 +89,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
         draft = read_sample(runner, draft, most)
         if "row_sample" in draft.measurement.statements and (draft.sample is None or not draft.sample.num_rows):
             own = _own_window(runner, draft)
-            draft = read_sample(runner, _within(draft, own, runner.window), most) if own else draft
+            draft = read_sample(runner, measure_extent(runner, _within(draft, own)), most) if own else draft
     kind = kind_of_table(runner, draft, draft.time)
     known = replace(draft.measurement, kind=kind.kind, kind_reason=kind.reason)
     draft = replace(draft, measurement=known, never_source=kind.never_source)
@@ -187,40 +191,62 @@ def _extents_of(runner: QueryRunner, draft: Draft, names: list[str], *, whole: b
     return OfTimeExtents(**draft.about(runner.window), columns=names, percent=percent)
 
 
-def _within(draft: Draft, window: Window, audited: Window) -> Draft:
+def _within(draft: Draft, window: Window) -> Draft:
     """The draft of a table whose rows are measured within this period instead of the audit's window."""
     assert draft.time is not None
-    than = "later" if window.start > audited.start else "older"
-    words = f"all rows are {than} than the window, so those from {span(window.start, window.end)} were measured"
+    words = f"no row is within the window, so those from {span(window.start, window.end)} were measured"
     time = replace(draft.time, reason="; ".join(filter(None, (draft.time.reason, words))))
     return replace(draft, measurement=replace(draft.measurement, own_window=window)).with_time(time)
 
 
 def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
-    """All of a table that is small enough, otherwise its newest part, as long as the audit's window. If all rows lie
-    ahead, as in a schedule, those that come first.
+    """All of a table that is small enough, otherwise its newest part, as long as the audit's window.
 
-    Only of tables that were that old when they were first seen: where writers stopped, the figures of the days before
-    are not followed by those of another period. None: the audit's window.
+    Of tables whose newest rows lie ahead, as in a schedule, and of those that were old when they were first seen: where
+    writers stopped, the figures of the days before are not followed by those of another period. Of a past day, rows
+    that lie ahead may not have been there. None: the audit's window.
     """
-    before, time = draft.previous, draft.time
-    was_series = before is not None and before.kind is not None and before.kind.has_series
-    if time is None or draft.partial_scan or (before is not None and was_series and before.own_window is None):
+    before, time, now = draft.previous, draft.time, utc_now()
+    if time is None or draft.partial_scan:
         return None
-    if (most := runner.target.budget.max_scan_rows) and (draft.estimated_rows or 0) > most:
-        return None
+    is_past, most = now - runner.window.end > SAME_DAY, runner.target.budget.max_scan_rows
+    if "time_extents" not in query_files(runner.target.engine) or (most and (draft.estimated_rows or 0) > most):
+        # Only rows that lie ahead are cheap to look up.
+        ahead = Window(max(now, runner.window.end), LATEST)
+        if is_past or not may_look_up_newest(runner, draft, ahead):
+            return None
+        newest = newest_of(draft, times_of(runner, sampled(draft, ahead, [time.name], 1)) or [])
+        return Window(newest - runner.target.window, newest + _MARGIN) if newest else None
     extent = _extents(runner, draft, [time.name], whole=True).get(time.name)
     newest = instant_of(extent.last, time.kind) if extent else None
-    oldest = instant_of(extent.first, time.kind) if extent else None
-    now = max(runner.window.end, utc_now())
-    if newest and oldest and now <= oldest and newest <= now + _AHEAD:
-        return Window(oldest - _MARGIN, min(newest, oldest + runner.target.window) + _MARGIN)
-    if extent is None or newest is None or newest >= runner.window.start:
+    if extent is None or newest is None:
         return None
+    if newest < runner.window.start:
+        was_series = before is not None and before.kind is not None and before.kind.has_series
+        if before is not None and was_series and before.own_window is None:
+            return None
+    elif newest < now or is_past:
+        return None  # Rows arrived after the window.
     start = newest - runner.target.window
     if extent.rows <= runner.target.budget.max_rows:
-        start = min(start, (oldest or start) - _MARGIN)
-    return Window(start, newest + _MARGIN)
+        start = min(start, (instant_of(extent.first, time.kind) or start) - _MARGIN)
+    return Window(start, newest + min(_MARGIN, _END - newest))
+
+
+def times_of(runner: QueryRunner, given: OfRowSample) -> list[object] | None:
+    """The only column of some rows; None if a gap was left."""
+    values: list[object] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        values.extend(batch.column(0).to_pylist())
+
+    return None if runner.query("row_sample", consume, given) is None else values
+
+
+def newest_of(draft: Draft, values: list[object]) -> datetime | None:
+    """The newest of these times; None if none is a time."""
+    kind = draft.time.kind if draft.time else None
+    return max((time for value in values if (time := instant_of(value, kind))), default=None)
 
 
 def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: TablePart | None = None) -> OfRowSample:

@@ -166,7 +166,7 @@ def interval(runner: QueryRunner, draft: Draft, fact: str) -> str:
     """The period of the rows that the fact's response covers, in words."""
     own = draft.measurement.own_window
     if own is not None:
-        return f"from {span(own.start, own.end)}: all are older than the window"
+        return f"from {span(own.start, own.end)}: no row is within the audit's window"
     window = runner.window_of(fact, draft.database, draft.name)
     text = f"from {span(window.start, window.end)}"
     return text if window == runner.window else f"{text}, as many as the server reads in one query"

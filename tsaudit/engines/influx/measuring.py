@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
@@ -15,7 +16,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.roles import sampled
+from tsaudit.collect.roles import LATEST, sampled
 from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import describe_fields, is_complete, series_of_read
 from tsaudit.collect.series import listing_of
@@ -31,8 +32,11 @@ from tsaudit.model.profile import (
     Role,
     TableKind,
     Tag,
+    Window,
     how_summed,
+    utc_now,
 )
+from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import span
 
 if TYPE_CHECKING:
@@ -135,6 +139,8 @@ def read_points(runner: QueryRunner, draft: Draft, database_series: int | None) 
         runner.gap("row_sample", reason, impossible, draft.database, draft.name)
         return draft
     read, draft = _read_newest(runner, draft, series or ())
+    if read and draft.sample is None:
+        draft = _read_ahead(runner, draft, series or ())
     if read and draft.sample is None and series:
         detail = f"none of {len(series)} series chosen from the listing has rows within the window"
         runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
@@ -236,6 +242,21 @@ def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[boo
     return True, replace(draft, measurement=known, sample=sample)
 
 
+def _read_ahead(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
+    """The draft with rows that lie ahead, as those of a forecast, in a window of their own; unchanged without any.
+    Of a past day, they may not have been there.
+    """
+    now, end = utc_now(), runner.window.end
+    if now - end > SAME_DAY:
+        return draft
+    ahead = replace(draft.measurement, own_window=Window(max(now, end), LATEST))
+    _, found = _read_newest(runner, replace(draft, measurement=ahead), series)
+    if found.measurement.last_time is None or found.sample is None:
+        return draft
+    window = Window(max(now, end), found.measurement.last_time + timedelta(seconds=1))
+    return replace(found, measurement=replace(found.measurement, own_window=window))
+
+
 def _newest_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowSample:
     """The parameters for reading the newest rows."""
     return replace(sampled(draft, runner.window, [], runner.target.budget.max_rows), series=series)
@@ -268,7 +289,8 @@ def _per_series(draft: Draft) -> list[int]:
 def _scaled(runner: QueryRunner, draft: Draft, counts: list[int], fact: str) -> Count | None:
     """The rows of all series, scaled up from the sampled ones. None if that is not possible."""
     read = draft.sampled_series
-    window = f"from {span(runner.window.start, runner.window.end)}"
+    own = draft.measurement.own_window or runner.window
+    window = f"from {span(own.start, own.end)}"
     if fact == "row_count":
         window += ", counting the values of each series' fullest field"
     if not read:

@@ -89,8 +89,7 @@ class Measurement:
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""
     own_window: Window | None = None
-    """The period that was measured instead of the profile's window, if all rows are older than that. None: the window.
-    """
+    """The period that was measured instead of the profile's window, if that contains no row; None: the window."""
     later_rows: bool | None = None
     """Whether there are rows at or after the end of the window. None: not measured."""
     fingerprint: str = ""
