@@ -113,7 +113,8 @@ def test_server_falls_silent(reason: Reason, concurrency: int) -> None:
         "tag_keys",
         "field_types",
         "retention",
-        "databases",
+        # Where the connection broke, a new one is opened for it, and there is none.
+        *(["databases"] if reason is Reason.TIMED_OUT else []),
     ]
     missing = {g.measurement: g.reason for g in profile.gaps if g.fact == "series_listing"}
     assert set(missing) == {f"m{i}" for i in range(50)}

@@ -22,7 +22,7 @@ from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfMeasurement, OfTarget
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
-from tsaudit.net import watchdog
+from tsaudit.net import addresses, watchdog
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, within
 from tsaudit.text import size
 
@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 
 def not_understood(error: Exception) -> str:
     """The text of a gap for a response that tsaudit does not expect."""
+    if isinstance(error, TsauditError):
+        return str(error)
     text = str(error).strip() or "no message"
     return f"tsaudit does not understand the response ({type(error).__name__}: {text.splitlines()[0][:200]})"
 
 
-def reason_of(error: FactError | OutOfTimeError, timeout_s: float) -> tuple[Reason, str]:
+def reason_of(error: FactError | OutOfTimeError | ConnectorError, timeout_s: float) -> tuple[Reason, str]:
     """Reason and text of a gap for a statement that failed. `timeout_s`: its time limit."""
+    if isinstance(error, ConnectorError):
+        return Reason.UNREACHABLE, str(error)
     if isinstance(error, FactError):
         return error.reason, error.detail
     return Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s; the connection was closed"
@@ -142,7 +146,7 @@ class Connections:
         return found
 
     def broke_off(self) -> None:
-        """Stop using the connection of this thread: it was aborted."""
+        """Stop using the connection of this thread: it was aborted, or broke."""
         self._own.connection = None
 
     def close_others(self) -> None:
@@ -346,12 +350,13 @@ class QueryRunner:
         *,
         measurement: str | None = None,
         first_only: bool = False,
+        is_second: bool = False,
     ) -> str | None:
         """Pass the whole response to `consume`, and return the statement sent. None: a gap was left; discard what was
         consumed.
 
         `given`: the query's parameters. `measurement`: the current one, if a query about several is sent separately for
-        each. `first_only`: stop the statement after the first batch.
+        each. `first_only`: stop the statement after the first batch. `is_second`: whether it was interrupted before.
         """
         if type(given) is not FACTS[fact].given:
             raise TypeError(f"{fact} is given {FACTS[fact].given.__name__}, not {type(given).__name__}")
@@ -367,20 +372,30 @@ class QueryRunner:
             self.gap(fact, Reason.OVER_BUDGET, overspent, database, measurement)
             return None
         timeout = min(self.target.budget.statement_timeout_s, left)
+        consumed: list[int] = []
+
+        def take(batch: pa.RecordBatch) -> None:
+            consumed.append(batch.num_rows)
+            consume(batch)
+
         try:
-            return self._run(fact, consume, timeout, first_only, given, measurement)
+            return self._run(fact, take, timeout, first_only, given, measurement)
         except TooMuchError as error:
             self.gap(fact, Reason.OVER_BUDGET, str(error), database, measurement)
-        except (FactError, OutOfTimeError) as error:
+        except (FactError, OutOfTimeError, ConnectorError) as error:
             reason, detail = reason_of(error, timeout)
             if reason is Reason.TIMED_OUT and timeout < self.target.budget.statement_timeout_s:
                 reason, detail = Reason.OVER_BUDGET, self._out_of_time()
+            if reason is Reason.UNREACHABLE:
+                self._connections.broke_off()
+            if reason in _SILENCE and self._responds_again(detail) and reason is Reason.UNREACHABLE:
+                # Only what costs nothing is sent again: it may be the statement that broke the connection.
+                if not is_second and not consumed and FACTS[fact].scope is not Scope.MEASUREMENT:
+                    return self.query(
+                        fact, consume, given, measurement=measurement, first_only=first_only, is_second=True
+                    )
+                reason, detail = Reason.FAILED, f"{detail}; the server still responds"
             self.gap(fact, reason, detail, database, measurement)
-            if reason in _SILENCE:
-                self._see_whether_gone(detail)
-        except ConnectorError as error:
-            self.gap(fact, Reason.UNREACHABLE, str(error), database, measurement)
-            self._see_whether_gone(str(error))
         except Exception as error:
             # Whatever a database responds, the response to one statement must not end the audit.
             self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
@@ -407,7 +422,7 @@ class QueryRunner:
                 isinstance(error, FactError) and error.reason in _SILENCE
             ):
                 # Otherwise, the time limits of all statements about several would add up.
-                self._see_whether_gone(str(error))
+                self._responds_again(str(error))
 
     def drop_prefetched(self) -> None:
         """Keep no response of `prefetch` any longer: the step that needed it was taken with all measurements."""
@@ -537,23 +552,28 @@ class QueryRunner:
             if limit.fired:
                 self._connections.broke_off()
 
-    def _see_whether_gone(self, detail: str) -> None:
+    def _responds_again(self, detail: str) -> bool:
         """Check once whether the server responds at all; if not, stop querying, so that timeouts do not add up."""
         timeout = min(_ALIVE_TIMEOUT_S, self._deadline.left())
         if timeout <= 0:
-            return  # nothing more is queried anyway
+            return False  # nothing more is queried anyway
         try:
             connection = self._connections.here()
             with self._query_costs.statement("databases"), self._bounded(timeout, connection):
                 for _ in connection.query("databases", timeout, OfTarget()):
                     pass
+            return True
         except FactError as error:
-            if error.reason in _SILENCE:
-                self._gone = f"the server no longer responds: {detail}"
+            is_gone = error.reason in _SILENCE
         except (ConnectorError, OutOfTimeError):
-            self._gone = f"the server no longer responds: {detail}"
-        except Exception:  # noqa: S110 -- it did answer, whatever that was
-            pass
+            is_gone = True
+        except Exception:
+            is_gone = False  # it did answer, whatever that was
+        if is_gone:
+            address = addresses.read(self.target.url.get_secret_value())
+            at = f" at {address.hosts}" if address else ""
+            self._gone = f"the server{at} no longer responds: {detail}"
+        return not is_gone
 
     def _out_of_time(self) -> str:
         return f"the audit's time limit of {self.target.budget.deadline_s:g} s is used up; raise budget.deadline_s"

@@ -78,7 +78,7 @@ class Client:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
-            raise self._broken(error) from error
+            raise FactError(Reason.UNREACHABLE, f"the connection broke ({causes.words(error)})") from error
         finally:
             if response is not None:
                 # A connection with an unread rest is not reused: closing it makes the server stop.
@@ -111,11 +111,3 @@ class Client:
             timeout=timeout,
             preload_content=False,
         )
-
-    def _broken(self, error: Exception) -> FactError:
-        """The connection was lost: checks whether the server is gone, or only this response failed."""
-        try:
-            self._ping()
-        except ConnectorError:
-            return FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})")
-        return FactError(Reason.FAILED, f"the connection broke ({causes.words(error)}); the server still responds")

@@ -197,12 +197,7 @@ class Client:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
-            try:
-                self._ping()
-            except ConnectorError:
-                raise FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})") from error
-            detail = f"the connection broke ({causes.words(error)}); the server still responds"
-            raise FactError(Reason.FAILED, detail) from error
+            raise FactError(Reason.UNREACHABLE, f"the connection broke ({causes.words(error)})") from error
 
 
 def _refused(error: ApiException) -> FactError:
