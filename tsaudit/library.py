@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from tsaudit import run, secrets
 from tsaudit.collect import collect as collect_profile
+from tsaudit.collect.past_days import of_its_day
 from tsaudit.config import file as config_file
 from tsaudit.config import problem_messages
 from tsaudit.config.settings import Settings, Target
@@ -50,7 +51,9 @@ class AuditSession:
     @contextmanager
     def open(cls, settings: Settings) -> Iterator[Self]:
         """With the history of the settings, closed on leaving the context. Raises HistoryError."""
-        with Store.open(settings.history.get_secret_value()) as store:
+        with patience(max((target.budget.deadline_s for target in settings.targets), default=60.0)):
+            opened = Store.open(settings.history.get_secret_value())
+        with opened as store:
             yield cls(settings, store)
 
     def run(
@@ -87,16 +90,16 @@ class AuditSession:
 
     def write_index(self) -> None:
         """Write the index of all reports, once all audits have ended."""
-        with self._patience():
+        with self.patience():
             self.index_problem = run.write_index(self.settings, self.store)
 
     def notify(self, out: Callable[[str], None]) -> SendReport:
         """Send what is queued; `out` gets the messages if there is neither Slack nor another notifier."""
-        with self._patience():
+        with self.patience():
             self.notified = run.notify(self.settings, self.store, out)
         return self.notified
 
-    def _patience(self) -> AbstractContextManager[None]:
+    def patience(self) -> AbstractContextManager[None]:
         """Don't wait for a history again that no audit could use."""
         unusable = bool(self.runs) and all(one.result is None for one in self.runs)
         return patience(0.0) if unusable else nullcontext()
@@ -193,7 +196,8 @@ def measure(target: Target, *, day: date | None = None) -> Profile:
     def measured(connection: Connection, deadline: Deadline) -> Profile:
         wanted = required_facts(target.engine)
         chosen = day or utc_now().date()
-        return collect_profile(target, connection, day=chosen, wanted=wanted, now=run.as_of(chosen), deadline=deadline)
+        now = run.as_of(chosen)
+        return of_its_day(collect_profile(target, connection, day=chosen, wanted=wanted, now=now, deadline=deadline))
 
     return with_connection(target, measured)
 

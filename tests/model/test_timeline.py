@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
 from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
+from tsaudit.collect.past_days import of_its_day
 from tsaudit.model.profile import Count, Database, How
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures
@@ -94,5 +95,5 @@ def test_what_only_the_present_shows_is_no_figure_of_a_past_day(engine: str, kep
     assert set(figures_of_its_day(profile)) == set(figures(profile))
     # A schedule that audits a day in the night after it still sees it.
     assert set(figures_of_its_day(replace(profile, collected_at=NOW + timedelta(hours=20)))) == set(figures(profile))
-    late = list(figures_of_its_day(replace(profile, collected_at=NOW + timedelta(days=9))))
+    late = list(figures_of_its_day(of_its_day(replace(profile, collected_at=NOW + timedelta(days=9)))))
     assert {f.name for f in late} == kept & {f.name for f in figures(profile)}

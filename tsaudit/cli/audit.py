@@ -101,7 +101,8 @@ def audit(
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
         if no_notify:
             return code
-        alerts.record_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})
+        with session.patience():
+            alerts.record_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})
         with progress.shown(quiet=quiet) as watched:
             watched.say("messages", "sending")
             session.notify(_terminal(form, watched))

@@ -49,7 +49,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
             profile = _measured(target, logical)
         except ConnectorError as error:
             # Measure the others all the same.
-            say(str(error))
+            say(f"{target.name}: {error}")
             code = Exit.NOT_AUDITED
             continue
         for missed in not_audited.missed(profile):
@@ -69,17 +69,11 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
 
 
 def _measured(target: Target, day: date) -> Profile:
-    from tsaudit.collect import collect as measure
-    from tsaudit.engines.opening import with_connection
-    from tsaudit.evaluation import required_facts
-    from tsaudit.run import as_of
+    from tsaudit.library import measure
 
-    wanted, now = required_facts(target.engine), as_of(day)
     with progress.shown() as watched:
         watched.say(target.name, f"measuring {target.engine}")
-        return with_connection(
-            target, lambda connection, end: measure(target, connection, day=day, wanted=wanted, now=now, deadline=end)
-        )
+        return measure(target, day=day)
 
 
 def _save(file: Path, document: bytes, permissions: int) -> None:

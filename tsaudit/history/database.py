@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -55,13 +56,25 @@ _TCP: Final = {
 """A dead network is noticed within half a minute to a minute. The address can override this."""
 _LIMITS: Final = {
     "statement_timeout": f"{_ANSWER_S}s",
-    "lock_timeout": f"{_ANSWER_S}s",
     # A lock must not remain for hours if its holder is disconnected.
     "idle_in_transaction_session_timeout": f"{_TRANSACTION_S}s",
 }
 _PAGE_BYTES: Final = 16384
 """Of a SQLite file."""
 _READING: Final = "tsaudit_reading"
+
+_HINTS: Final = (
+    (re.compile("locked"), "find out which one, and end it, or wait for it"),
+    (re.compile("not a database"), "that is another file: check `history` in tsaudit.yaml"),
+    (
+        re.compile("malformed|no such (table|column)|disk I/O"),
+        "restore it from a backup, or move it away: then the next audit makes a new one",
+    ),
+    (re.compile("unable to open|readonly|denied"), "let tsaudit's user write to it, and to its folder if it is a file"),
+    (re.compile("is full|No space"), "make room on its disk"),
+)
+"""What to do about an error, by words of it."""
+_HINT: Final = "check `history` in tsaudit.yaml, and the server that it names"
 
 
 _patience: Final[ContextVar[Patience | None]] = ContextVar("tsaudit_history_patience", default=None)
@@ -186,12 +199,13 @@ def readable_errors(url: URL) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = getattr(error, "orig", None) or error
-        lines = str(cause).strip().splitlines() or [type(cause).__name__]
-        if type(cause).__name__ == "LockNotAvailable":
-            limit = _patience.get()
-            seconds = min(_BUSY_S, limit.seconds) if limit else _BUSY_S
-            lines = [f"kept locked by another tsaudit for more than {seconds:.3g} s"]
-        raise HistoryFailedError(f"history {_label(url)}: {lines[0]}") from None
+        line = next(iter(str(cause).strip().splitlines()), type(cause).__name__)
+        if type(cause).__name__ == "LockNotAvailable" or line == "database is locked":
+            line = "is kept locked by another process"
+            if limit := _patience.get():
+                limit.left_s = 0.0  # Whatever else the audit does, it does not wait that long again.
+        hint = next((hint for words, hint in _HINTS if words.search(line)), _HINT)
+        raise HistoryFailedError(f"history {_label(url)}: {line}; {hint}") from None
 
 
 def _checked(address: str) -> URL:
@@ -220,7 +234,7 @@ def _sqlite(url: URL) -> Engine:
         except OSError as error:
             raise HistoryError(f"history {_label(url)}: cannot create the folder {folder}: {error.strerror}") from None
         keep_private(Path(url.database or ""))
-    engine = create_engine(url, connect_args={"timeout": _BUSY_S})
+    engine = create_engine(url, connect_args={"timeout": _longest_wait_s()})
 
     def connected(connection: Any, _record: object) -> None:
         # Python's driver would begin and commit implicitly; the handler below begins explicitly.
@@ -233,10 +247,10 @@ def _sqlite(url: URL) -> Engine:
         # A transaction that reads first and writes later cannot wait for another writer: it fails. So every transaction
         # that is not declared read-only takes its turn immediately.
         only_reads = connection.get_execution_options().get(_READING, False)
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_longest_wait_s() * 1000:.0f}")
         if only_reads:
             connection.exec_driver_sql("BEGIN")
             return
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {_longest_wait_s() * 1000:.0f}")
         with _waiting():
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -267,7 +281,7 @@ def _write_ahead(engine: Engine) -> None:
 
     The switch ignores the busy timeout, so this waits here for another process that is switching.
     """
-    deadline = time.monotonic() + _BUSY_S
+    deadline = time.monotonic() + _longest_wait_s()
     while True:
         pooled = engine.raw_connection()
         try:
@@ -304,7 +318,7 @@ def _postgresql(url: URL) -> Engine:
         raw = _raw(connection)
         raw.answer_s, raw.deadline = _ANSWER_S + _GRACE_S, time.monotonic() + _TRANSACTION_S
         # Within the transaction only: a pooler may give the same session to another client next.
-        connection.exec_driver_sql(_settings(_LIMITS))
+        connection.exec_driver_sql(_settings(_limits()))
 
     def returned(connection: Any, _record: object) -> None:
         if connection is not None:  # The connection broke and was closed.
@@ -318,6 +332,11 @@ def _postgresql(url: URL) -> Engine:
 def _raw(connection: Connection) -> Any:
     """The driver's own connection: a `TimedConnection`, on PostgreSQL."""
     return connection.connection.driver_connection
+
+
+def _limits() -> dict[str, str]:
+    """Those of a transaction that does not wait for locks any longer than its audit may."""
+    return _LIMITS | {"lock_timeout": f"{min(_ANSWER_S, _longest_wait_s()) * 1000:.0f}ms"}
 
 
 def _settings(values: Mapping[str, str]) -> str:
@@ -336,7 +355,7 @@ def _patient(connection: Connection, seconds: float) -> Iterator[None]:
     before, raw.answer_s = raw.answer_s, seconds + _GRACE_S
     yield
     raw.answer_s = before
-    connection.exec_driver_sql(_settings(_LIMITS))
+    connection.exec_driver_sql(_settings(_limits()))
 
 
 def _revision(connection: Connection) -> str | None:

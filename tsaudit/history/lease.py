@@ -148,7 +148,8 @@ def _wait(store: Store, name: str, holder: str, deadline: float, say: Callable[[
                 return
             continue
         if time.monotonic() >= deadline:
-            raise InUseError(f"is being audited by {found.who}, which did not finish in time; nothing was audited here")
+            why = "which did not finish in time, so nothing was audited here; end it if it hangs"
+            raise InUseError(f"is being audited by {found.who}, {why}")
         if found.holder != waits_for:
             waits_for = found.holder
             say(f"waiting for {found.who}, which is auditing it")

@@ -228,7 +228,10 @@ def each(step: Callable[[T], object], subjects: Sequence[T], workers: int) -> No
             except BaseException as error:
                 errors.append(error)
 
-    threads = [threading.Thread(target=work, name=f"tsaudit-ask-{n}", daemon=True) for n in range(workers)]
+    threads = [
+        threading.Thread(target=contextvars.copy_context().run, args=[work], name=f"tsaudit-ask-{n}", daemon=True)
+        for n in range(workers)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
