@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import update
 
 from tests.alerts import builders
 from tests.alerts.builders import History, an_incident, found, subject
@@ -17,6 +18,8 @@ from tsaudit.alerts import queue_digest
 from tsaudit.alerts.blocks import MAX_TOTAL, characters
 from tsaudit.alerts.digest import digest
 from tsaudit.alerts.escape import size
+from tsaudit.history import deliveries
+from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Severity
 
@@ -179,3 +182,26 @@ def test_no_foreign_text_rings_or_bursts_a_limit(words: list[str]) -> None:
     assert problem_of(made.to_payload()) is None
     assert "<" not in made.text + str(made.blocks)
     assert characters(made.blocks) + size(made.text) <= MAX_TOTAL
+
+
+@pytest.mark.parametrize(("age", "sent"), [(timedelta(0), 1), (timedelta(days=1), 0), (timedelta(days=2), 0)])
+def test_a_digest_is_sent_on_its_day_or_not_at_all(
+    history: History, slack: SlackDouble, age: timedelta, sent: int
+) -> None:
+    """Slack could not be reached on Monday: what was open then is no news on Wednesday. Alerts still are."""
+    history.audit(found(1))
+    history.next_day([*found(1), *found(2)])
+    queue_digest(history.store, history.settings, history.day)
+    with deliveries.writing(history.store.engine) as connection:
+        connection.execute(update(delivery).values(queued_at=delivery_time(age)))
+    said: list[str] = []
+    report = history.send(said.append)
+    digests = [m for m in slack.messages if m.text.startswith("tsaudit ")]
+    assert (len(digests), len(slack.messages) - len(digests), report.waiting) == (sent, 2, 0)
+    dropped = [line for line in said if "could not be sent on its day" in line]
+    assert len(dropped) == 1 - sent
+    assert all("2026-04-01" in line and "`default`" in line for line in dropped)
+
+
+def delivery_time(age: timedelta) -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None) - age

@@ -46,16 +46,24 @@ if TYPE_CHECKING:
 _SHOWN: Final = 5
 """Open incidents named per target."""
 _WEEK: Final = timedelta(days=7)
+_LATE: Final = timedelta(days=1)
+"""How long after a day its digest may be queued: some audit each day after midnight."""
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 def queue_due_digest(store: Store, settings: Settings) -> None:
-    """Queue the digest of the newest audited day, if it is a day for one, once all targets due on it are audited."""
+    """Queue the digest of the newest audited day, if it is a day for one and not over for long, once all targets due on
+    it are audited.
+    """
     if settings.slack.digest_weekday == "never" or not settings.notifies:
         return
     newest = store.newest_days()
     day = max((newest[target.name] for target in settings.targets if target.name in newest), default=None)
-    if day is None or settings.slack.digest_weekday not in ("daily", _WEEKDAYS[day.weekday()]):
+    if (
+        day is None
+        or clock.today() - day > _LATE
+        or settings.slack.digest_weekday not in ("daily", _WEEKDAYS[day.weekday()])
+    ):
         return
     due = [target.name for target in settings.targets if cron.fires_on(target.schedule, day)]
     if all(newest.get(target) == day for target in due):

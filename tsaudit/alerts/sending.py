@@ -133,6 +133,10 @@ class _Sender:
         if name != SLACK and name not in self.settings.notifiers:
             self._show_removed(delivery)
             return
+        if delivery.kind is DeliveryKind.DIGEST and delivery.queued_at.date() < datetime.now(UTC).date():
+            self.out(f"the digest of {delivery.day} for `{owner}` could not be sent on its day, and is dropped")
+            self._record_result(delivery, DeliveryState.SUPERSEDED)
+            return
         notifier = self._notifier(name)
         if notifier is None:
             self._show(delivery)
