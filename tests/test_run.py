@@ -171,7 +171,7 @@ def test_error_is_one_line_when_tsaudit_itself_fails(
 
     monkeypatch.setattr(run, "evaluate", breaks)
     (done,) = run.audit_targets([target], settings_for(tmp_path, target), store, day=DAY)
-    assert done.error == "internal error, so the audit was not saved: RuntimeError: first line"
+    assert done.error == "the audit could not be saved: internal error in tsaudit.run: RuntimeError: first line"
     assert _moved(done.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
 
 
@@ -197,7 +197,10 @@ def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, mo
     monkeypatch.setattr("tsaudit.report.write", breaks)
     done = run.audit_target(target, settings, store, day=DAY)
 
-    assert done.error == "the report could not be created: ZeroDivisionError: a chart without days"
+    assert (
+        done.error
+        == "the report could not be created: internal error in tsaudit.run: ZeroDivisionError: a chart without days"
+    )
     assert run.notify(settings, store, lambda _line: None).not_sent == 1
 
 
@@ -443,7 +446,10 @@ def digest_settings(tmp_path: Path, slack: slack_double.SlackDouble, *targets: T
     )
 
 
-def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(tmp_path: Path, store: Store) -> None:
+def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "today", lambda: NEXT_DAY)
     targets = [
         write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / f"{name}.db", name=name)
         for name in ("a", "b")
@@ -468,8 +474,9 @@ def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(tmp_pat
     ("when", "sent"), [("daily", True), (f"{NEXT_DAY:%A}".lower(), True), (f"{DAY:%A}".lower(), False)]
 )
 def test_digest_is_sent_on_its_day_and_a_weekly_target_does_not_hold_it_up(
-    tmp_path: Path, store: Store, when: str, sent: bool
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, when: str, sent: bool
 ) -> None:
+    monkeypatch.setattr(clock, "today", lambda: NEXT_DAY)
     targets = [
         write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / f"{name}.db", name=name, schedule=line)
         for name, line in (("a", "0 6 * * *"), ("weekly", "0 6 * * sun"))
@@ -482,6 +489,22 @@ def test_digest_is_sent_on_its_day_and_a_weekly_target_does_not_hold_it_up(
             run.notify(settings, store)
 
     assert len(slack.messages) == 1 + sent
+
+
+@pytest.mark.parametrize(("late", "queued"), [(0, 1), (1, 1), (2, 0)])
+def test_digest_of_a_day_that_is_over_is_not_queued(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, late: int, queued: int
+) -> None:
+    """A weekly target was audited late, with `--day`, and completes its day; some audit each day after midnight."""
+    target = write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / "a.db", name="a")
+    monkeypatch.setattr(clock, "today", lambda: NEXT_DAY)
+    with slack_double.running() as slack:
+        settings = digest_settings(tmp_path, slack, target, when="daily")
+        for day in (DAY, NEXT_DAY):
+            run.audit_target(target, settings, store, day=day)
+        monkeypatch.setattr(clock, "today", lambda: NEXT_DAY + timedelta(days=late))
+        run.notify(settings, store)
+    assert len(slack.messages) == 1 + queued
 
 
 def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
@@ -516,7 +539,7 @@ def test_what_breaks_while_collecting_is_an_incident_too(
     settings = settings_for(tmp_path, target)
     monkeypatch.setattr(run, "collect", broken)
     found = run.audit_target(target, settings, store, day=DAY)
-    assert found.error == "internal error: KeyError: 'a column that no version of the driver knew'"
+    assert found.error == "internal error in tsaudit.run: KeyError: 'a column that no version of the driver knew'"
     assert (found.verdict, found.profile) == ("unknown", None)
     assert [(i.code, i.target) for i in incidents.current(store)] == [("TGT001", "a")]
 

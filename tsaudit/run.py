@@ -22,6 +22,7 @@ from tsaudit.config.unused_routes import unused_routes
 from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
+from tsaudit.errors import internal
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import clock, incidents, lease
 from tsaudit.history.compaction import compact, is_due
@@ -34,7 +35,6 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
 from tsaudit.policy import harm_policy, limit_policy, rule_policy
-from tsaudit.secrets import mask
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
 
@@ -133,7 +133,7 @@ def _not_saved(
     if isinstance(error, HistoryError):
         cause = f"the audit could not be saved: {error}"
     else:
-        cause = f"internal error, so the audit was not saved: {_one_line(error)}"
+        cause = f"the audit could not be saved: {internal(error)}"
     say(cause)
     result = _evaluate(target, settings, Timeline(), None, cause, day)
     store.save(None, result, None)
@@ -229,7 +229,7 @@ def audit_targets(
                     yield future.result()
                 except Exception as error:
                     # Any failure of one target must be visible as its own, and must not affect the others.
-                    line = str(error) if isinstance(error, HistoryError) else _one_line(error)
+                    line = str(error) if isinstance(error, HistoryError) else internal(error)
                     yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, line)
         finally:
             # The caller gave up: running audits finish, waiting ones do not start.
@@ -246,7 +246,7 @@ def write_index(settings: Settings, store: Store) -> str | None:
     except (report.ReportError, HistoryError) as error:
         return str(error)
     except Exception as error:
-        return f"the index of reports could not be created: {_one_line(error)}"
+        return f"the index of reports could not be created: {internal(error)}"
     return None
 
 
@@ -295,7 +295,7 @@ def _collect(
         return None, str(error)
     except Exception as error:
         # Whatever failed, in a driver or here, nobody is watching the target now: notify its owner, and fail the run.
-        line = f"internal error: {_one_line(error)}"
+        line = internal(error)
         say(line)
         return None, line
     statements = sum(cost.statements for cost in profile.costs)
@@ -360,7 +360,7 @@ def _report(
     except report.ReportError as error:
         return None, str(error)
     except Exception as error:
-        return None, f"the report could not be created: {_one_line(error)}"
+        return None, f"the report could not be created: {internal(error)}"
     return location, None
 
 
@@ -371,8 +371,3 @@ def _remove_old_reports(settings: Settings, target: Target, newest: date) -> str
     except report.ReportError as error:
         return str(error)
     return None
-
-
-def _one_line(error: Exception) -> str:
-    first = mask(next(iter(str(error).splitlines()), ""))
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__

@@ -41,9 +41,9 @@ def raiser(error: BaseException) -> Callable[[], None]:
         (
             ZeroDivisionError("by zero\nand more"),
             Exit.INTERNAL,
-            "error: internal error: ZeroDivisionError: by zero\nhint: `tsaudit --debug ...` shows the traceback;",
+            "error: internal error in tsaudit.cli.errors: ZeroDivisionError: by zero\nhint: `tsaudit --debug ...`",
         ),
-        (RuntimeError(), Exit.INTERNAL, "error: internal error: RuntimeError\n"),
+        (RuntimeError(), Exit.INTERNAL, "error: internal error in tsaudit.cli.errors: RuntimeError\n"),
         (ConnectorError("\x1b[2J\u202e"), Exit.NOT_AUDITED, "error: \\x1b[2J\\u202e\n"),
     ],
 )

@@ -166,7 +166,7 @@ def _exchanged(url: str, body: bytes, headers: Mapping[str, str], timeout_s: flo
     try:
         return post(url, body, headers, timeout_s, proxy)
     except NoAnswerError as error:
-        raise no_answer(error) from None
+        raise no_answer(error, url) from None
 
 
 def _checked(answer: HttpAnswer, channel: str) -> dict[str, Any]:
@@ -252,10 +252,14 @@ def odd(status: int, why: str = "", *, redirected_to: str = "") -> CallFailedErr
     return CallFailedError(f"{line}; check the proxy and `slack.base_url`", stored=True)
 
 
-def no_answer(error: NoAnswerError) -> CallFailedError:
+def no_answer(error: NoAnswerError, url: str) -> CallFailedError:
     """For a call without a response. Only if no connection was made is it certain that nothing arrived."""
+    place = printable(urlsplit(url).netloc.rpartition("@")[2], 80)
     return CallFailedError(
-        f"no response from Slack: {error}", stored=error.sent, everywhere=not error.sent, late=error.late
+        f"no response from Slack at {place}: {error}; check the network, the proxy, and `slack.base_url`",
+        stored=error.sent,
+        everywhere=not error.sent,
+        late=error.late,
     )
 
 

@@ -175,8 +175,7 @@ def _slack(slack: Slack) -> bool:
         _line("slack", "failed", f"Slack rejects the token: {error.code}")
         return False
     except NotifyError as error:
-        reason = str(error).removeprefix("no response from Slack: ")
-        _line("slack", "failed", f"{slack.base_url} cannot be reached: {reason}")
+        _line("slack", "failed", str(error))
         return False
     _line("slack", "ok", who)
     if slack.reactions.read and slack.reactions.kinds and not bot.reads_reactions():

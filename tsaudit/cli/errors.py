@@ -15,6 +15,7 @@ from typing import Any, Final
 import click
 
 from tsaudit.cli.groups import NothingAskedError
+from tsaudit.errors import internal
 from tsaudit.secrets import mask
 from tsaudit.text import printable
 
@@ -128,8 +129,7 @@ def in_a_line(error: Exception) -> tuple[Exit, str]:
         return _EXPECTED[expected], mask(str(error))
     if isinstance(error, OSError):
         return Exit.INTERNAL, mask(str(error))
-    lines = str(error).splitlines()
-    return Exit.INTERNAL, mask(f"internal error: {type(error).__name__}{': ' + lines[0] if lines else ''}")
+    return Exit.INTERNAL, internal(error)
 
 
 def _other(error: Exception, state: CallState) -> int:

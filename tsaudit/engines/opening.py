@@ -50,11 +50,14 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
             opening = engine.connect(url, username=target.username, password=password, options=options)
     except ModuleNotFoundError as error:
         raise missing_driver(target.engine, engine.extra, error.name) from error
-    return _opened(opening, deadline or Deadline(target.budget.deadline_s))
+    address = addresses.read(url)
+    place = address.hosts if address else ""
+    return _opened(opening, deadline or Deadline(target.budget.deadline_s), place)
 
 
 @contextmanager
-def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> Iterator[Connection]:
+def _opened(opening: AbstractContextManager[Connection], deadline: Deadline, place: str) -> Iterator[Connection]:
+    """`place`: the hosts of its address, for errors that do not name one; empty for a file, which errors name."""
     limit = min(_OPEN_S, max(deadline.left(), 0.0))
     try:
         # Drivers in C cannot be interrupted, and neither can DNS lookups.
@@ -65,14 +68,16 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> 
         why = (
             "the server does not respond" if limit == _OPEN_S else "raise budget.deadline_s if the server is just slow"
         )
-        raise ConnectorError(f"no connection within {limit:.3g} s: {why}") from error
-    except ConnectorError:
-        raise
+        raise ConnectorError(f"{place or 'the file'}: no connection within {limit:.3g} s: {why}") from error
+    except ConnectorError as error:
+        if not place or place in str(error):
+            raise
+        raise ConnectorError(f"{place}: {error}") from error
     except Exception as error:
         # Drivers assume a valid greeting from the server, and fail in their own ways on other ones.
         said = next(iter(str(error).splitlines()), "")[:200]
         detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
-        raise ConnectorError(f"tsaudit does not understand the server's greeting ({detail})") from error
+        raise ConnectorError(f"{place}: tsaudit does not understand the server's greeting ({detail})") from error
     try:
         yield connection
     finally:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.engines.labels import selected
 from tsaudit.engines.quoting import quote_flux, quote_identifier, quote_text
 from tsaudit.engines.registry import ENGINES
+from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 LANGUAGES: Final = ("sql", "influxql", "flux", "json")
 _MARKS: Final = {"sql": "--", "influxql": "--", "flux": "//", "json": "//"}
+
+
+class QueryFileError(TsauditError):
+    """A query file cannot be read. One line."""
 
 
 def root() -> Path:
@@ -116,7 +121,11 @@ def _epoch(time: datetime, unit: str) -> int:
 @functools.cache
 def _source(path: Path) -> str:
     comment = rf"^\s*{_MARKS[path.suffix[1:]]}.*\n?"
-    return re.sub(comment, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE).strip()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryFileError(f"the query file {path} cannot be read ({error}): install tsaudit again") from error
+    return re.sub(comment, "", text, flags=re.MULTILINE).strip()
 
 
 def render(engine: str, fact: str, language: str = "", **parameters: Any) -> str:

@@ -33,6 +33,9 @@ def _problems(engine: str, fact: str, path: Path, offered: list[str]) -> Iterato
     except TemplateError as error:
         yield f"{file} is not a valid template: {str(error).splitlines()[0]}"
         return
+    except queries.QueryFileError as error:
+        yield str(error)
+        return
     for name in sorted(used - set(offered)):
         hint = nearest(name, offered) or f"; they get {', '.join(offered) or 'nothing'}"
         yield f"{file} uses `{name}`, which queries for {fact} do not get{hint}"

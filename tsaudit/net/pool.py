@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -72,9 +73,7 @@ class BoundedPool(urllib3.PoolManager):
         response = super().urlopen(method, url, redirect=False, **settings | unread)
         if place := response.get_redirect_location():
             response.close()
-            raise UnfitAnswerError(
-                f"it redirects to {_shown(str(place))}, which tsaudit does not follow: set that as `url`"
-            )
+            raise UnfitAnswerError(_redirected(url, str(place)))
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
         if only_beginning or not 200 <= response.status < 300:
             return self.beginning(response, keep=encoding == "identity")
@@ -120,6 +119,18 @@ def whole(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
             raise UnfitAnswerError(f"the response has more than {most / 2**20:,.0f} MiB")
         parts.append(data)
     return b"".join(parts)
+
+
+def _redirected(url: str, place: str) -> str:
+    """What to do about a redirect. To set another host as `url` is no advice: it would get the credentials, and a peer
+    may name an address inside this network.
+    """
+    try:
+        is_same = urlsplit(place).hostname == urlsplit(url).hostname
+    except ValueError:
+        is_same = False
+    advice = "set that as `url`" if is_same else "check `url`, and any proxy in between"
+    return f"it redirects to {_shown(place)}, which tsaudit does not follow: {advice}"
 
 
 def _shown(place: str) -> str:

@@ -558,7 +558,10 @@ def test_region_without_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"url": "https://eu-central-1"}, "not of the form timestream://eu-central-1"),
         ({"url": "timestream://eu-central-1?org=x"}, "not of the form"),
         ({"url": "timestream://eu-central-1/shop"}, "not of the form"),
-        ({"url": "timestream://eu-central-1?endpoint=http://127.0.0.1:1"}, "eu-central-1 does not respond"),
+        (
+            {"url": "timestream://eu-central-1?endpoint=http://127.0.0.1:1"},
+            "Timestream at http://127.0.0.1:1 does not respond",
+        ),
         ({"url": "timestream://nowhere%20?endpoint=http://127.0.0.1:1"}, "nowhere"),
         ({"url": "timestream://?endpoint=http://127.0.0.1:1"}, "not of the form timestream://eu-central-1"),
         ({"url": "timestream://eu-central-1?endpoint=127.0.0.1"}, "`endpoint` in the URL is not an address"),
@@ -580,7 +583,7 @@ def test_server_of_another_kind(server: Timestream, status: int, body: bytes) ->
     del server  # for its credentials
     with answering(status, body) as address:
         target = Target(name="t", engine="timestream", url=f"timestream://eu-central-1?endpoint={address}")
-        with pytest.raises(ConnectorError, match=f"^the server at at {address} is not Timestream: "):
+        with pytest.raises(ConnectorError, match=f"^the server at {address} is not Timestream: "):
             open_connection(target).__enter__()
 
 

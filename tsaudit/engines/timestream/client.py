@@ -139,7 +139,6 @@ class Client:
 
     def greet(self) -> None:
         """Check whether the service responds at all, even with a refusal. ConnectorError."""
-        region = self._account.region
         try:
             answer = self._sent("timestream-write", "ListDatabases", self._account.connect_timeout_s, {"MaxResults": 1})
         except ClientError as error:
@@ -147,20 +146,20 @@ class Client:
                 raise ConnectorError(_unknown(error)) from error
             if _code(error).isdigit():
                 # The service's own errors have names.
-                raise ConnectorError(f"the server at {self._place} is not Timestream: HTTP {_code(error)}") from error
+                raise ConnectorError(f"the server {self._place} is not Timestream: HTTP {_code(error)}") from error
         except _NO_CREDENTIALS as error:
             raise ConnectorError(_without_credentials(error)) from error
         except UnfitAnswerError as error:
-            raise ConnectorError(f"the server at {self._place} is not Timestream: {error}") from error
+            raise ConnectorError(f"the server {self._place} is not Timestream: {error}") from error
         except (BotoCoreError, HTTPError, OSError) as error:
             said = causes.words(error) if isinstance(error, HTTPError | OSError) else _words(error)
-            raise ConnectorError(f"Timestream in {region} does not respond: {said}{self._hint()}") from error
+            raise ConnectorError(f"Timestream {self._place} does not respond: {said}{self._hint()}") from error
         except Exception as error:
             # botocore raises arbitrary errors when it parses unexpected responses.
-            raise ConnectorError(f"the server at {self._place} is not Timestream: {_words(error)}") from error
+            raise ConnectorError(f"the server {self._place} is not Timestream: {_words(error)}") from error
         else:
             if "Databases" not in answer:
-                raise ConnectorError(f"the server at {self._place} is not Timestream: it lists no databases")
+                raise ConnectorError(f"the server {self._place} is not Timestream: it lists no databases")
 
     @property
     def _place(self) -> str:
