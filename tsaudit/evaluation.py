@@ -12,6 +12,7 @@ from tsaudit import not_audited, plugins
 from tsaudit.analysis.columns.roles import is_guess
 from tsaudit.config.harm import Harm
 from tsaudit.harm import decided
+from tsaudit.model.facts import sources_of
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.impact import Basis
 from tsaudit.model.jsonfile import from_json, to_json
@@ -80,7 +81,7 @@ def evaluate(
 def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozenset[str]:
     """The facts used by the rules that apply to the engine."""
     chosen = rules_for(engine) if rules is None else tuple(rules)
-    return frozenset().union(*(r.requires | r.uses for r in chosen if r.applies_to(engine)))
+    return frozenset().union(*(r.requires | r.uses | r.shows for r in chosen if r.applies_to(engine)))
 
 
 def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResult:
@@ -122,9 +123,7 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
     gaps = tuple(
         gap
         for gap in profile.gaps
-        if gap.fact in rule.gaps_matter_in
-        and _is_on(rule, switches, gap)
-        and (gap.database, gap.measurement) not in others
+        if lacks(profile, rule, gap) and _is_on(rule, switches, gap) and (gap.database, gap.measurement) not in others
     )
     try:
         if rule.package and plugin_time.left() <= 0:
@@ -145,6 +144,22 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
     if findings:
         return result(Outcome.FAIL, findings, gaps, reason)
     return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)
+
+
+def lacks(profile: Profile, rule: Rule, gap: Gap) -> bool:
+    """Whether the rule lacks something because of the gap: not if all that it derives from this fact was measured in
+    another way.
+    """
+    derived = [fact for fact in rule.requires | rule.uses if gap.fact in sources_of(fact)]
+    return any(fact == gap.fact or not _is_known(profile, fact, gap) for fact in derived)
+
+
+def _is_known(profile: Profile, fact: str, gap: Gap) -> bool:
+    """Whether the fact was measured in another way, where the gap is."""
+    subject = gap.database, gap.measurement
+    measurement = next((m for m in profile.measurements if (m.database, m.name) == subject), None)
+    missing = {one.fact for one in profile.gaps if (one.database, one.measurement) == subject}
+    return measurement is not None and bool((sources_of(fact) & measurement.statements.keys()) - missing)
 
 
 _MOST_NAMED: Final = 3

@@ -293,7 +293,9 @@ class Rule:
     doc: str
     check: Check
     uses: frozenset[str] = frozenset()
-    """Facts it uses if the engine offers them."""
+    """Facts it uses if the engine offers them: without these, it cannot say that there is nothing."""
+    shows: frozenset[str] = frozenset()
+    """Facts that only add figures to its findings: without these, it finds the same."""
     not_applicable: Mapping[str, str] = field(default_factory=dict)
     """Engines, or single products of one (`engine edition`), on which its guidelines matter but the rule does not
     apply, with the reason.
@@ -379,6 +381,7 @@ def rule(
     requires: set[str],
     thresholds: tuple[Threshold, ...] = (),
     uses: Iterable[str] = (),
+    shows: Iterable[str] = (),
     not_applicable: Mapping[str, str] | None = None,
     family: str = "",
     engines: Collection[str] | Callable[[Engine], bool] | None = None,
@@ -406,6 +409,7 @@ def rule(
             doc=inspect.getdoc(check) or "",
             check=check,
             uses=frozenset(uses),
+            shows=frozenset(shows),
             not_applicable=not_applicable or {},
             group=family,
             only=_only(engines, check.__module__),

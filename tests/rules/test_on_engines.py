@@ -169,7 +169,7 @@ def _complete(finding: Finding, rule: Rule) -> None:
     assert finding.message.endswith(".")
     assert not re.search(r"\{\w+(:q)?\}", finding.fix), finding.fix
     assert finding.evidence
-    assert set(finding.facts) <= rule.requires | rule.uses | {"columns"}
+    assert set(finding.facts) <= rule.requires | rule.uses | rule.shows | {"columns"}
 
 
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)

@@ -123,7 +123,7 @@ def _unfit(rule: Rule) -> str:
         return f"the name `{rule.name}` is none; write small letters and digits with `-` between"
     if not _FAMILY.fullmatch(rule.family) or rule.family in _RESERVED:
         return f"the family `{rule.family}` is none; write small letters, digits and `_`, and not `coverage`"
-    if unknown := sorted({*rule.requires, *rule.uses} - FACTS.keys()):
+    if unknown := sorted({*rule.requires, *rule.uses, *rule.shows} - FACTS.keys()):
         return f"there is no fact `{unknown[0]}`"
     if unknown := sorted(set(rule.guidelines) - {guideline.id for guideline in GUIDELINES}):
         return f"there is no guideline `{unknown[0]}`"

@@ -1,6 +1,6 @@
 """The wording shared by all outputs: messages of rules, report, Slack, command line, JSON, and Dagster."""
 
-from tsaudit.text.figures import count, over_time, under, values_of
+from tsaudit.text.figures import count, over_time, rows_of, under, values_of
 from tsaudit.text.names import listed, nearest, printable, short_fingerprint
 from tsaudit.text.numbers import amount, change, in_full, many, number, percent, plural, quantity, short, size
 from tsaudit.text.times import day, duration, instant, retention, span
@@ -23,6 +23,7 @@ __all__ = [
     "printable",
     "quantity",
     "retention",
+    "rows_of",
     "short",
     "short_fingerprint",
     "size",

@@ -37,6 +37,12 @@ def values_of(figure: Count, noun: str = "value") -> str:
     return f"{at_least}{many(figure.value, noun)}"
 
 
+def rows_of(figure: Count) -> str:
+    """The number of rows in words: `about 5,000 rows` if they were not counted, `at least` if only some were."""
+    words = "at least " if figure.is_lower_bound else "" if figure.source.how == "exact" else "about "
+    return f"{words}{many(figure.value, 'row')}"
+
+
 def over_time(known: ValuesOverTime) -> str:
     """Whether a tag's values level off, with the figures that show it: `churning over 28 days: beta 0.3, ...`."""
     said = f"{known.kind} over {many(known.days, 'day')}"

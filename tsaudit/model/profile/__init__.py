@@ -14,6 +14,7 @@ from tsaudit.model.profile.fields import (
     TimeLag,
 )
 from tsaudit.model.profile.figures import (
+    AT_LEAST,
     CONTRADICTED,
     FOREVER,
     SAMPLE_SIZE,
@@ -81,6 +82,7 @@ from tsaudit.model.profile.tags import (
 )
 
 __all__ = [
+    "AT_LEAST",
     "CLASSIFIED",
     "CONTRADICTED",
     "DEFAULT_PARTITION",

@@ -15,6 +15,8 @@ TEXT_KEPT: Final = 256
 """Maximum length of a sampled value of a field, in characters."""
 CONTRADICTED: Final = "contradicted by"
 """The beginning of the scope of a figure that another one contradicts: no warning rests on it."""
+AT_LEAST: Final = "at least"
+"""The beginning of the scope of a lower bound: days on which it is one are not compared with others."""
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
 """The duration of a retention that never drops data."""
@@ -51,6 +53,11 @@ class Count:
     source: Source
     standard_error: float | None = None
     """In the same unit as `value`; None if exact or unknown."""
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether there may be more: only a part was counted."""
+        return self.source.scope.startswith(AT_LEAST)
 
 
 def how_summed(counts: Sequence[Count]) -> tuple[How, float | None]:

@@ -119,6 +119,12 @@ class Measurement:
         return (self,) if self.measure_names is None else self.measure_names.names
 
     @property
+    def rows_known(self) -> int:
+        """Rows within the window: as counted or, where they could not be, as many as were read."""
+        read = self.row_patterns.rows if self.row_patterns else 0
+        return self.rows.value if self.rows else read
+
+    @property
     def has_series(self) -> bool:
         """Whether its rows may form series; False for a table of orders or a log in a SQL database."""
         return self.kind is None or self.kind.has_series or self.series is not None

@@ -112,7 +112,7 @@ class Profile:
                 # A series may be in several of them, so the database's count is not their sum.
                 return None
             counts = [m.series for m in self.measurements if m.database == database.name and m.has_series]
-            known = [c.value for c in counts if c is not None]
+            known = [c.value for c in counts if c is not None and not c.is_lower_bound]
             if len(known) != len(counts) or not self.all_listed(database.name):
                 return None
             total += sum(known)

@@ -99,6 +99,8 @@ class _Scope:
     inside: Sequence[Measurement]
     error: float = 0.0
     """Standard error of `series`; 0 if they were counted."""
+    is_least: bool = False
+    """There may be more: not all were listed."""
 
     @property
     def margin(self) -> float:
@@ -108,8 +110,9 @@ class _Scope:
 
 def _scopes(case: Case) -> Iterator[_Scope]:
     """Measurements first, then databases, then the target."""
-    yield from (_Scope(subject_of(m), _counted(case, m), [m], series_error(case, m)) for m in case.measurements)
-    totals, errors = [], []
+    for m in case.measurements:
+        yield _Scope(subject_of(m), _counted(case, m), [m], series_error(case, m), _is_least([m]))
+    totals, errors, least = [], [], False
     wholes = case.profile.wholes
     # A policy comes before its database.
     for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
@@ -122,8 +125,13 @@ def _scopes(case: Case) -> Iterator[_Scope]:
         if database in wholes:
             totals.append(total)
             errors.append(error)
-        yield _Scope(Subject(database.name), total, inside, error)
-    yield _Scope(Subject(), _sum(totals), case.measurements, math.hypot(*errors))
+            least = least or (own is None and _is_least(inside))
+        yield _Scope(Subject(database.name), total, inside, error, own is None and _is_least(inside))
+    yield _Scope(Subject(), _sum(totals), case.measurements, math.hypot(*errors), least)
+
+
+def _is_least(measurements: Sequence[Measurement]) -> bool:
+    return any(m.series is not None and m.series.is_lower_bound for m in measurements)
 
 
 def _counted(case: Case, measurement: Measurement) -> int | None:
@@ -219,7 +227,8 @@ def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
     unit = "series (tag sets x fields)" if counts_fields(case) else "series"
     whose = " for which AWS recommends InfluxDB 2 as a replacement" if _is_of_other_engine(limit) else ""
     if not scope.error:
-        return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}{whose}"
+        least = "At least " if scope.is_least else ""
+        return f"{least}{number(series)} {unit}, {share} the limit of {number(limit.value)}{whose}"
     open_ = abs(series - limit.value) <= scope.margin
     side = ", too close to tell whether it is exceeded" if open_ else ""
     estimated = f"About {number(series)} {unit} (estimated, ± {number(round(scope.margin))})"

@@ -48,7 +48,8 @@ _FEWEST_BYTES: Final = 32
     costs={Currency.BYTES, Currency.ANSWERS},
     guidelines=("C1",),
     requires={"field_types", "field_values"},
-    uses={"row_count", "row_patterns", "null_counts", "options", "indexes", "table_status", "row_estimate", "storage"},
+    uses={"row_patterns", "null_counts", "options", "indexes", "table_status", "row_estimate", "storage"},
+    shows={"row_count"},
     thresholds=(
         Threshold(
             "max_values", 100, "distinct values", "our default: with more values, a tag would cost more than it helps"
@@ -135,7 +136,7 @@ def _was_made_field(case: Case, field: Field) -> bool:
 
 def _rows_read(measurement: Measurement) -> int:
     """The rows that the distinct values were counted in: all of them, or a sample; 0 if that is not known."""
-    rows = measurement.rows.value if measurement.rows else 0
+    rows = measurement.rows_known
     return min(rows, measurement.row_patterns.rows) if measurement.row_patterns else rows
 
 

@@ -32,7 +32,7 @@ _FITS = {
     costs={Currency.ANSWERS},
     guidelines=("C3",),
     requires={"field_types", "field_values"},
-    uses={"row_count", "null_counts"},
+    shows={"row_count", "null_counts"},
     kinds=CLASSIFIED,
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
@@ -68,11 +68,11 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
     for measurement in case.measurements:
-        rows = measurement.rows
-        if rows is None or rows.value < ALIKE:
+        rows = measurement.rows_known
+        if rows < ALIKE:
             continue
         for field in measurement.fields:
-            if (kind := _text_kind(case, field)) and not (kind == "integer" and _name_things(field, rows.value)):
+            if (kind := _text_kind(case, field)) and not (kind == "integer" and _name_things(field, rows)):
                 yield _finding(measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)

@@ -30,7 +30,8 @@ _MOST_EMPTY: Final = 50
     guidelines=("D3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
-    uses={"row_count", "options"},
+    uses={"options"},
+    shows={"row_count"},
     kinds=SERIES_KINDS | {TableKind.EVENTS},
     thresholds=(
         Threshold("max_null_ratio", 0.5, "share of cells without a value", "our default: more nulls than values"),
@@ -81,8 +82,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}
     for key in typed_values(nulls):
         del nulls[key]
-    rows = measurement.rows
-    if nulls and rows is not None and rows.value >= ENOUGH:
+    if nulls and measurement.rows_known >= ENOUGH:
         yield from _evaluate_nulls(case, measurement, nulls)
 
 

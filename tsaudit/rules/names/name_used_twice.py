@@ -22,7 +22,7 @@ _STILL_WRITTEN_H: Final = 24
     costs={Currency.ANSWERS},
     guidelines=("B6",),
     requires={"tag_keys", "field_types"},
-    uses={"row_sample"},
+    shows={"row_sample"},
 )
 def name_used_twice(case: Case) -> Iterator[Finding]:
     """Names that a measurement uses for both a tag and a field.

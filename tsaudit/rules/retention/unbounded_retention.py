@@ -29,7 +29,8 @@ _COMPRESS_AFTER = "compress_after"
     title="No retention is set",
     guidelines=("F1",),
     requires={"retention"},
-    uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
+    uses={"storage", "table_retention"},
+    shows={"database_series", "row_count", "options", "measure_name_counts"},
     kinds=READ_BY_TIME,
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:

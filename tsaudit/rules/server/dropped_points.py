@@ -27,7 +27,8 @@ _DROPPED, _FAILED, _WRITTEN = "points_dropped", "points_failed", "points_written
     costs={Currency.REJECTED, Currency.OVERWRITTEN},
     guidelines=("A1", "C7", "H5"),
     requires={"server_counters"},
-    uses={"series_listing", "tag_values", "field_types", "kept_points"},
+    uses={"kept_points"},
+    shows={"series_listing", "tag_values", "field_types"},
     not_applicable={
         "postgresql": "it rejects a whole statement, which its client sees, and counts none",
         "mongodb": "a write that fails is an error of its client, and the server does not count its documents",

@@ -41,9 +41,10 @@ _OVERDUE: Final = 2
     follows_from={"NAM005": Reach.MEASUREMENT, "NAM006": Reach.SUBJECT},
     requires={"measurements"},
     uses={
-        *("tag_keys", "field_types", "table_status", "series_listing", "indexes", "index_use"),
-        *("measure_names", "measure_name_counts", "partitions", "server_status"),
+        *("tag_keys", "field_types", "table_status", "indexes", "index_use"),
+        *("measure_names", "partitions", "server_status"),
     },
+    shows={"series_listing", "measure_name_counts"},
     thresholds=(
         Threshold("columns", None, "columns", "of a table: time, tags, fields, and those that PostgreSQL has dropped"),
         Threshold("fields", None, "fields", "of a measurement"),

@@ -13,7 +13,7 @@ from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
-from tsaudit.text import listed, many, number, percent, size
+from tsaudit.text import listed, many, number, percent, rows_of, size
 
 _ORDERED: Final = frozenset({"btree"})
 """Kinds that store rows in the order of their columns, so that the leading columns can be searched alone."""
@@ -261,9 +261,7 @@ def _impact(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded])
         each = costs.index_share(measurement)
         how = "index bytes of the table, as the engine reports them, divided equally among its indexes"
         return None if each is None else costs.of_bytes(case, measurement, len(unneeded) * each, how=how)
-    how = (
-        f"{number(rows.value)} rows in {many(len(unneeded), 'index')}; {case.engine.index_price}, more for wide values"
-    )
+    how = f"{rows_of(rows)} in {many(len(unneeded), 'index')}; {case.engine.index_price}, more for wide values"
     widths = measurement.row_bytes.columns if measurement.row_bytes else {}
     entries = (sum(widths.get(c or "", 0.0) for c in one.index.columns) + _OVERHEAD_BYTES for one in unneeded)
     return costs.of_bytes(case, measurement, rows.value * sum(max(price, entry) for entry in entries), how=how)

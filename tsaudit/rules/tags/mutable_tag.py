@@ -21,7 +21,7 @@ from tsaudit.text import listed, many, number
     guidelines=("C6",),
     follows_from={"TAG002": Reach.SUBJECT},
     requires={"tag_changes"},
-    uses={"series_listing", "tag_values"},
+    shows={"series_listing", "tag_values"},
     kinds=SERIES_KINDS,
 )
 def mutable_tag(case: Case) -> Iterator[Finding]:

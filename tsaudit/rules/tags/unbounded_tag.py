@@ -15,11 +15,11 @@ from tsaudit.analysis.significance import REPEATS
 from tsaudit.guidelines import matters
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag, Turnover
+from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.ended_values import ended_on, ended_words, gained_per_day
 from tsaudit.rules.series_estimate import MAX_VALUES, series_evidence, values_limit
-from tsaudit.text import count, listed, many, number, over_time, percent, values_of
+from tsaudit.text import count, listed, many, number, over_time, percent, rows_of, values_of
 
 if TYPE_CHECKING:
     from tsaudit.analysis.values.value_kinds import ValueKind
@@ -238,11 +238,11 @@ def _reason(
         return f"{said}{guess}", values, limit
     some = values >= _WITH_ROWS * limit.value
     # What is used a few times leaves room for others, up to the last rows read.
-    if some and rows and 0 < rows.value < REPEATS * tag.values.value and not (fleet or fleets.levels_off(tag)):
-        each = rows.value / tag.values.value
+    if some and rows and (each := _rows_of_each(rows, tag)) and not (fleet or fleets.levels_off(tag)):
         again = "hardly any is used again" if each < _REPORTS else f"each in {number(round(each))} of them on average"
         early = _TOMORROW if _is_too_early(case, tag, kind) else ""
-        return f"{said} in {many(rows.value, 'row')}, {again}{early}", values, None
+        where = f" in {rows_of(rows)}, " if rows.value >= tag.values.value else "; of those in the rows read, "
+        return f"{said}{where}{again}{early}", values, None
     if some and ends == "unknown" and known and _is_written_once(case, tag):
         new = number(known.new_values or 0)
         return f"{said}, {new} of them new since the listing before, each written once or twice", values, None
@@ -256,6 +256,17 @@ def _reason(
 
 
 _TOMORROW: Final = "; whether they occur again will show with the next audit"
+
+
+def _rows_of_each(rows: Count, tag: Tag) -> float | None:
+    """The rows of each value, if they are few; None if not, or not known. An index lists the values of all time: where
+    there are more than rows within the window, only those in the rows read can be counted.
+    """
+    assert tag.values is not None
+    each = rows.value / max(tag.values.value, 1)
+    if each < 1:
+        each = tag.reports.per_value if tag.reports else 0.0
+    return each if 0 < each < REPEATS else None
 
 
 def _coming(seen: Turnover) -> str:
@@ -310,7 +321,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         )
     # Dividing the values of some rows by the number of all rows would be too low.
     whole = tag.values.source.how is not How.SAMPLED
-    if whole and measurement.rows is not None and measurement.rows.value:
+    if whole and measurement.rows is not None and measurement.rows.value >= max(tag.values.value, 1):
         per_row = tag.values.value / measurement.rows.value
         evidence.append(Evidence("values per row", f"{number(per_row)}, in {count(measurement.rows)} rows"))
     if tag.over_time is not None and tag.over_time.kind != "unknown":

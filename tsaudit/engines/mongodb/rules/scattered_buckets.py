@@ -32,7 +32,7 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
     costs={Currency.BYTES},
     guidelines=("H6",),
     requires={"buckets", "documents"},
-    uses={"storage"},
+    shows={"storage"},
     thresholds=(
         Threshold(
             "min_rows", 10, "measurements in a bucket, median", "our default: a bucket is meant to contain up to 1,000"

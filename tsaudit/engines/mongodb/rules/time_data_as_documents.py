@@ -30,7 +30,8 @@ _FEWEST_VALUES: Final = 0.05
     costs={Currency.BYTES},
     guidelines=("H6",),
     requires={"documents", "options", "row_estimate"},
-    uses={"storage", "indexes"},
+    uses={"indexes"},
+    shows={"storage"},
 )
 def time_data_as_documents(case: Case) -> Iterator[Finding]:
     """Collections that should be time series: a time, a repeated source, and numbers that vary.

@@ -13,7 +13,7 @@ from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import count, many, number, percent
+from tsaudit.text import count, many, number, percent, rows_of
 
 _MOST: Final = 0.9
 """Share of the rows with one measure name: then the name divides nothing."""
@@ -144,7 +144,7 @@ def _missing(measurement: Measurement, best: Tag, limit: Limit) -> _Weakness | N
         return None
     return _Weakness(
         f"It has no partition key except the measure name, and {percent(largest)} of its "
-        f"{many(rows.value, 'row')} have the same one: a query for one of {number(values(best))} values of "
+        f"{rows_of(rows)} have the same one: a query for one of {number(values(best))} values of "
         f"{best.key} cannot be limited to its partition.",
         _MOVE,
         PartitionBy(subject_of(measurement), best.key),
