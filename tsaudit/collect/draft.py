@@ -110,9 +110,13 @@ class Draft:
     listing_window: Window | None = None
     """The period that the listing of its tag sets covers; None before there is one."""
     some_series: Sequence[Mapping[str, str | None]] = ()
-    """A few of its tag sets, evenly selected from the listing, even if it was stopped."""
+    """A few of its tag sets, evenly selected from the listing, even if it was stopped; or see `read_by`."""
+    read_by: str = ""
+    """The tag of which `some_series` has values, because whole tag sets are not known; empty if they are."""
     sample: pa.Table | None = None
     """The newest rows; see `read`."""
+    sample_limit: int = 0
+    """How many rows were asked for at most."""
     sampled_since: datetime | None = None
     """The start of the rows read, if later than the window's start; None for the whole window."""
     sampled_series: int = 0
@@ -176,6 +180,21 @@ class Draft:
         """
         assert self.sample is not None
         return self.sample.column(f"{role} {key}" if self.is_indexed else key)
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether the sample has all rows within the window, of the series it was taken from."""
+        if self.sample is None:
+            return self.partial_scan is None
+        in_order = self.partial_scan is None or (self.partial_scan.newest and self.sample.num_rows > 0)
+        return in_order and self.sample.num_rows < self.sample_limit and self.sampled_since is None
+
+    @property
+    def is_too_big(self) -> bool:
+        """Whether only a part of its rows may be read: not if the newest ones turned out to be all of the window,
+        whatever the planner expected.
+        """
+        return self.partial_scan is not None and not self.is_read_whole
 
     def with_time(self, time: TimeColumn | None) -> Draft:
         """The draft with this time column; None: it has none."""

@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from tsaudit.collect.plausibility import impossible
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches, Rows, RowsOfSeveral
@@ -254,6 +255,7 @@ class Prefetched:
 
 
 T = TypeVar("T")
+Asked = TypeVar("Asked", bound=Given)
 
 _ALIVE_TIMEOUT_S: Final = 5.0
 _GRACE_S: Final = 2.0
@@ -262,11 +264,35 @@ _MOST_HELD: Final = 64 << 20
 """Maximum size of a response about one measurement that is collected before it is used, in bytes."""
 _MOST_NAMES: Final = 16 << 20
 """The same for lists of names, about 800,000 of them: in memory, each takes ten times its size."""
+_CHEAPER: Final = 0.25
+"""Share of a statement's time limit that one may take which asks for less, because the full one failed."""
 _STREAMED: Final = frozenset({"series_listing"})
 """Facts whose rows are used as they arrive; their own limits apply."""
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 _SPOILS: Final = _SILENCE | {Reason.DENIED, Reason.FAILED}
 """Gaps after which a measurement is no longer queried together with others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a statement was not answered."""
+
+    reason: Reason
+    detail: str
+    cheaper_helps: bool = False
+    """Whether one that asks for less might be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Asked]):
+    """The response to one of several ways to ask for a fact."""
+
+    statement: str
+    """As sent."""
+    given: Asked
+    """The way."""
+    failed: Failure | None
+    """Why the first way, which asks for everything, was not answered; None if it was."""
 
 
 class TooMuchError(TsauditError):
@@ -350,28 +376,68 @@ class QueryRunner:
         *,
         measurement: str | None = None,
         first_only: bool = False,
-        is_second: bool = False,
     ) -> str | None:
         """Pass the whole response to `consume`, and return the statement sent. None: a gap was left; discard what was
         consumed.
 
         `given`: the query's parameters. `measurement`: the current one, if a query about several is sent separately for
-        each. `first_only`: stop the statement after the first batch. `is_second`: whether it was interrupted before.
+        each. `first_only`: stop the statement after the first batch.
         """
-        if type(given) is not FACTS[fact].given:
-            raise TypeError(f"{fact} is given {FACTS[fact].given.__name__}, not {type(given).__name__}")
-        database, measurement = given.subject[0], measurement or given.subject[1]
+        answer = self.first_answered(fact, [given], lambda _: consume, measurement=measurement, first_only=first_only)
+        return answer.statement if answer else None
+
+    def first_answered(
+        self,
+        fact: str,
+        queries: Iterable[Asked],
+        consumer: Callable[[Asked], Callable[[pa.RecordBatch], None]],
+        *,
+        measurement: str | None = None,
+        first_only: bool = False,
+    ) -> Answer[Asked] | None:
+        """Ask in the first of these ways; if that takes or returns too much, in the next, which asks for less. None: a
+        gap was left about the first.
+
+        `consumer`: for each way that is tried, what its response is passed to. What failed midway is to be discarded.
+        Other ways than the first have less time, so that they take less of the server than what failed.
+        """
+        failed: Failure | None = None
+        timeout = self.target.budget.statement_timeout_s
+        about: tuple[str | None, str | None] = None, None
+        for given in queries:
+            if type(given) is not FACTS[fact].given:
+                raise TypeError(f"{fact} is given {FACTS[fact].given.__name__}, not {type(given).__name__}")
+            about = given.subject[0], measurement or given.subject[1]
+            sent = self._attempt(fact, consumer(given), given, about[1], timeout, first_only)
+            if isinstance(sent, str):
+                return Answer(sent, given, failed)
+            failed = failed or sent
+            if not sent.cheaper_helps or self._gone:
+                break
+            timeout = self.target.budget.statement_timeout_s * _CHEAPER
+        assert failed is not None
+        self.gap(fact, failed.reason, failed.detail, *about)
+        return None
+
+    def _attempt(
+        self,
+        fact: str,
+        consume: Callable[[pa.RecordBatch], None],
+        given: Given,
+        measurement: str | None,
+        timeout_s: float,
+        first_only: bool,
+        is_second: bool = False,
+    ) -> str | Failure:
+        """The statement that was answered, or why there was no answer. `is_second`: it was interrupted before."""
         if self._gone:
-            self.gap(fact, Reason.UNREACHABLE, self._gone, database, measurement)
-            return None
+            return Failure(Reason.UNREACHABLE, self._gone)
         left = self._deadline.left()
         if left <= 0:
-            self.gap(fact, Reason.OVER_BUDGET, self._out_of_time(), database, measurement)
-            return None
+            return Failure(Reason.OVER_BUDGET, self._out_of_time())
         if overspent := self._query_costs.overspent():
-            self.gap(fact, Reason.OVER_BUDGET, overspent, database, measurement)
-            return None
-        timeout = min(self.target.budget.statement_timeout_s, left)
+            return Failure(Reason.OVER_BUDGET, overspent)
+        timeout = min(timeout_s, left)
         consumed: list[int] = []
 
         def take(batch: pa.RecordBatch) -> None:
@@ -381,25 +447,23 @@ class QueryRunner:
         try:
             return self._run(fact, take, timeout, first_only, given, measurement)
         except TooMuchError as error:
-            self.gap(fact, Reason.OVER_BUDGET, str(error), database, measurement)
+            return Failure(Reason.OVER_BUDGET, str(error), cheaper_helps=True)
         except (FactError, OutOfTimeError, ConnectorError) as error:
             reason, detail = reason_of(error, timeout)
-            if reason is Reason.TIMED_OUT and timeout < self.target.budget.statement_timeout_s:
-                reason, detail = Reason.OVER_BUDGET, self._out_of_time()
+            if reason is Reason.TIMED_OUT and timeout < timeout_s:
+                return Failure(Reason.OVER_BUDGET, self._out_of_time())
             if reason is Reason.UNREACHABLE:
                 self._connections.broke_off()
             if reason in _SILENCE and self._responds_again(detail) and reason is Reason.UNREACHABLE:
                 # Only what costs nothing is sent again: it may be the statement that broke the connection.
                 if not is_second and not consumed and FACTS[fact].scope is not Scope.MEASUREMENT:
-                    return self.query(
-                        fact, consume, given, measurement=measurement, first_only=first_only, is_second=True
-                    )
-                reason, detail = Reason.FAILED, f"{detail}; the server still responds"
-            self.gap(fact, reason, detail, database, measurement)
+                    return self._attempt(fact, consume, given, measurement, timeout_s, first_only, is_second=True)
+                return Failure(Reason.FAILED, f"{detail}; the server still responds")
+            helps = error.cheaper_helps if isinstance(error, FactError) else isinstance(error, OutOfTimeError)
+            return Failure(reason, detail, helps)
         except Exception as error:
             # Whatever a database responds, the response to one statement must not end the audit.
-            self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
-        return None
+            return Failure(Reason.FAILED, not_understood(error))
 
     def prefetch(self, fact: str, given: Sequence[OfMeasurement]) -> None:
         """Query the fact of several measurements of one database with one statement, for later calls of `query` with

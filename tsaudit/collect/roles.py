@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.time_columns import Extent, instant_of, time_candidates, time_column
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
+from tsaudit.collect.cheaper import fewer_and_shorter
 from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.partial_scan import may_look_up_newest, measure_extent
@@ -94,7 +95,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
     known = replace(draft.measurement, kind=kind.kind, kind_reason=kind.reason)
     draft = replace(draft, measurement=known, never_source=kind.never_source)
     draft = _with_roles(runner, draft, _values(draft))
-    draft = open_labels(runner, draft, most)
+    draft = open_labels(runner, draft)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.NOT_EVALUATED)]
     if guessed and "row_sample" not in draft.measurement.statements:
         reason = (
@@ -258,14 +259,25 @@ def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Ta
 
 
 def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
-    """Keep the newest rows, at most `limit`, from `draft.sampled_since` on."""
+    """Keep the newest rows, at most `limit`, from `draft.sampled_since` on; fewer if that is too much."""
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
-    statement = runner.query("row_sample", batches.append, _sample_of(runner, draft, limit))
-    if statement is None:
+
+    def consumer(_: OfRowSample) -> Callable[[pa.RecordBatch], None]:
+        batches.clear()
+        return batches.append
+
+    answer = runner.first_answered("row_sample", fewer_and_shorter(_sample_of(runner, draft, limit)), consumer)
+    if answer is None:
         return draft
-    draft = draft.sent("row_sample", statement)
+    if answer.failed and not any(batch.num_rows for batch in batches):
+        # That the newest part has no rows says nothing of the others.
+        runner.gap("row_sample", answer.failed.reason, answer.failed.detail, draft.database, draft.name)
+        return draft
+    draft = replace(draft.sent("row_sample", answer.statement), sample_limit=answer.given.limit)
+    if answer.failed and not draft.partial_scan and answer.given.start > draft.about(runner.window)["start"]:
+        draft = replace(draft, sampled_since=answer.given.start)
     return replace(draft, sample=pa.Table.from_batches(batches)) if batches else draft
 
 
@@ -306,7 +318,7 @@ def _repetition(draft: Draft, name: str) -> roles.Values:
 
     assert draft.sample is not None
     known = (draft.statistics or {}).get(name)
-    if draft.partial_scan and known and known.distinct and not known.at_least:
+    if draft.is_too_big and draft.partial_scan and known and known.distinct and not known.at_least:
         count = round(draft.partial_scan.rows_all * (1 - (known.null_ratio or 0.0)))
         return roles.Values(count, 0.0, 1.0, known.distinct)
     values = draft.sample.column(name).drop_null()
@@ -320,8 +332,8 @@ _INCOMPARABLE: Final = frozenset({"json"})
 """PostgreSQL cannot compare values of this type for equality, unlike jsonb: they cannot be a tag."""
 
 
-def open_labels(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
-    """Turn the labels in columns of label sets into tags. `limit`: the maximum number of rows read.
+def open_labels(runner: QueryRunner, draft: Draft) -> Draft:
+    """Turn the labels in columns of label sets into tags.
 
     Only in tables that may contain series, and only where tsaudit infers the roles.
     """
@@ -330,7 +342,7 @@ def open_labels(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
     if draft.measurement.kind is not None and not draft.measurement.kind.has_series:
         return draft
     chosen = runner.target.columns.get(draft.name)
-    for name, labels in _label_columns(draft, limit).items():
+    for name, labels in _label_columns(draft).items():
         data_type = next(c.data_type for c in draft.columns if c.name == name)
         is_sure = labels.recurring_but_ids and len(labels.keys) <= MOST_OPENED and not labels.rare
         if is_sure and can_open(runner.target.engine, data_type):
@@ -365,7 +377,7 @@ def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
     """
     if draft.sample is None or draft.measurement.series is None or not runner.engine.infers_roles:
         return draft
-    found = _label_columns(draft, runner.target.budget.max_rows)
+    found = _label_columns(draft)
     for column, labels in found.items():
         runner.gap("series_listing", Reason.UNSUPPORTED, _detail(draft, column, labels), draft.database, draft.name)
     if not found:
@@ -377,10 +389,10 @@ def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
     return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, series=series))
 
 
-def _label_columns(draft: Draft, limit: int) -> dict[str, Labels]:
+def _label_columns(draft: Draft) -> dict[str, Labels]:
     """Fields that contain label sets."""
     assert draft.sample is not None
-    whole = draft.partial_scan is None and draft.sample.num_rows < limit
+    whole = draft.is_read_whole
     measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in _types(draft))
     found: dict[str, Labels] = {}
     for field in draft.fields:

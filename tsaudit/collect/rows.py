@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,9 +14,10 @@ from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.columns.types import is_number
 from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
+from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
-from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.query_runner import Answer, QueryRunner
 from tsaudit.collect.row_figures import (
     also_in,
     busiest,
@@ -37,9 +38,10 @@ from tsaudit.collect.row_figures import (
     turnover,
 )
 from tsaudit.collect.series import interval, scope
-from tsaudit.model.facts.given import OfNullCounts
+from tsaudit.model.facts.given import OfNullCounts, OfRowCount
 from tsaudit.model.profile import (
     Count,
+    Field,
     How,
     Ratio,
     Reason,
@@ -49,8 +51,9 @@ from tsaudit.model.profile import (
     RowPatterns,
     RowsApart,
     Source,
+    Window,
 )
-from tsaudit.text import many, number, span
+from tsaudit.text import many, span, values_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,16 +67,20 @@ def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
     """
     fact = "null_counts"
     if draft.partial_scan:
-        return _by_statistics(runner, draft, fact)
+        return _by_statistics(runner, draft, fact) if draft.is_too_big else _by_rows_read(runner, draft)
     found: list[Any] = []
+
+    def consumer(_: OfNullCounts) -> Callable[[pa.RecordBatch], None]:
+        found.clear()
+        return consume
 
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(map(single_value, batch.columns))
         if not isinstance(found[0], int):
             raise ValueError(f"the number of rows is {found[0]}")
 
-    statement = runner.query(fact, consume, _counts_of(runner, draft))
-    if statement is None:
+    answer = runner.first_answered(fact, shorter(_counts_of(runner, draft)), consumer)
+    if answer is None:
         return draft
     rows, first, last, *counts = found
     later = bool(counts.pop()) if len(counts) > len(draft.fields) else draft.measurement.later_rows
@@ -84,6 +91,8 @@ def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
             replace(field, null_ratio=Ratio((rows - count) / rows, source))
             for field, count in zip(draft.fields, counts, strict=True)
         )
+    if answer.failed:
+        return _of_shorter_window(runner, draft, answer, rows, fields)
     kind = draft.time.kind if draft.time else None
     known = replace(
         draft.measurement,
@@ -93,7 +102,35 @@ def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
         later_rows=later,
         fields=fields,
     )
-    return replace(draft, measurement=known).sent(fact, statement)
+    return replace(draft, measurement=known).sent(fact, answer.statement)
+
+
+def _of_shorter_window(
+    runner: QueryRunner, draft: Draft, answer: Answer[OfNullCounts], rows: int, fields: tuple[Field, ...]
+) -> Draft:
+    """The draft with what a part of the window has: shares of nulls, and rows as if all of it had as many."""
+    words = f"rows from {span(answer.given.start, answer.given.end)}"
+    source = runner.source("null_counts", How.SAMPLED, words)
+    counted = scaled_up(runner, draft, "null_counts", answer, Count(rows, source))
+    if not rows:
+        return draft
+    of_part = [replace(f.null_ratio, source=source) if f.null_ratio else None for f in fields]
+    fields = tuple(replace(field, null_ratio=ratio) for field, ratio in zip(fields, of_part, strict=True))
+    known = replace(draft.measurement, rows=counted, fields=fields)
+    return replace(draft, measurement=known).sent("null_counts", answer.statement)
+
+
+def scaled_up(
+    runner: QueryRunner, draft: Draft, fact: str, answer: Answer[OfNullCounts] | Answer[OfRowCount], rows: Count
+) -> Count:
+    """The rows of the window, if all of it has as many as the part that was counted; leaves a gap that says so."""
+    assert answer.failed is not None
+    part, whole = Window(answer.given.start, answer.given.end), draft.measurement.own_window or runner.window
+    words = f"rows from {span(part.start, part.end)}"
+    detail = f"{answer.failed.detail}; only {words} were counted"
+    runner.gap(fact, answer.failed.reason, detail, draft.database, draft.name)
+    source = replace(rows.source, how=How.ESTIMATE, scope=f"scaled up from {words}")
+    return Count(round(rows.value * ((whole.end - whole.start) / (part.end - part.start))), source)
 
 
 def prefetch_nulls(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
@@ -122,6 +159,19 @@ def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
         return None
     name, indexes = draft.time.name, draft.measurement.indexes
     return "by index" if indexes is None or any(i.finds_ranges_of(name) for i in indexes) else "by scan"
+
+
+def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
+    """The draft with the count of rows that were all read; they show the shares of nulls, too."""
+    import pyarrow.compute as pc
+
+    assert draft.sample is not None
+    known = replace(draft.measurement, rows=Count(draft.sample.num_rows, sample_source(runner, draft)))
+    if draft.time:
+        ends = pc.min_max(draft.sample.column(draft.time.name)).as_py()
+        first, last = (instant_of(ends[end], draft.time.kind) for end in ("min", "max"))
+        known = replace(known, first_time=first, last_time=last)
+    return replace(draft, measurement=known)
 
 
 def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
@@ -198,7 +248,7 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
         series_of_read(draft, by_measure_name=False),
         draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
         source,
-        all_rows=is_complete(runner, draft),
+        all_rows=draft.is_read_whole,
     )
     changes = tag_changes(tags, times, source)
     others = _other_tags(draft)
@@ -220,7 +270,7 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
         ),
         point_sample=sampled_points,
         repeats=repeats(tags, values, times, source, times_us),
-        rows_apart=_apart(runner, draft, times, times_us, source),
+        rows_apart=_apart(draft, times, times_us, source),
     )
     return replace(draft, measurement=known)
 
@@ -245,9 +295,7 @@ def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:
     return {key: tuple(other for other in keys if other not in gone.get(key, {key})) for key in keys}
 
 
-def _apart(
-    runner: QueryRunner, draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source
-) -> RowsApart:
+def _apart(draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source) -> RowsApart:
     """What distinguishes the rows read with the same time. `times`: as stored, and in microseconds."""
     import pyarrow.compute as pc
 
@@ -256,7 +304,7 @@ def _apart(
     also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
     whole = not draft.sampled_series and (draft.partial_scan is None or draft.partial_scan.newest)
-    if whole and not is_complete(runner, draft):
+    if whole and not draft.is_read_whole:
         # The oldest instant may have more rows than were read.
         ends = pc.min_max(times_us).as_py()
         whole = bool(ends["min"] != ends["max"])
@@ -307,13 +355,6 @@ def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])
 
 
-def is_complete(runner: QueryRunner, draft: Draft) -> bool:
-    """Whether the sample contains all rows within the window, of the series it was taken from."""
-    return draft.sample is None or (
-        draft.sample.num_rows < runner.target.budget.max_rows and draft.sampled_since is None
-    )
-
-
 def sample_source(runner: QueryRunner, draft: Draft) -> Source:
     """The source of figures derived from the rows read; requires rows."""
     assert draft.sample is not None
@@ -323,14 +364,16 @@ def sample_source(runner: QueryRunner, draft: Draft) -> Source:
     if draft.time is None:
         window = "whatever their time: the table has no time column"
     rows = draft.sample.num_rows
-    if draft.partial_scan:
+    if draft.is_too_big and draft.partial_scan:
         return runner.source("row_sample", How.SAMPLED, f"{draft.partial_scan.words(rows)} {window}")
-    if is_complete(runner, draft) and not draft.sampled_series:
+    if draft.is_read_whole and not draft.sampled_series:
         return runner.source("row_sample", How.EXACT, f"all {many(rows, 'row')} {window}")
     which = f"the newest {many(rows, 'row')}" if draft.time else many(rows, "row")
     if draft.sampled_series:
-        known = number(draft.measurement.series.value) if draft.measurement.series else "more than could be listed"
-        which += f" of {draft.sampled_series} series, an even sample of {known},"
+        series = draft.measurement.series
+        known = values_of(series, "series").removesuffix(" series") if series else "more than could be listed"
+        some = f"values of tag {draft.read_by}" if draft.read_by else f"series, an even sample of {known}"
+        which += f" of {draft.sampled_series} {some},"
     return runner.source("row_sample", How.SAMPLED, f"{which} {window}")
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
+from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.query_runner import QueryRunner, TooMuchError
+from tsaudit.collect.query_runner import Answer, QueryRunner, TooMuchError
 from tsaudit.collect.row_figures import as_text
 from tsaudit.model.facts.given import OfSeriesListing
-from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
+from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 SERIES_KEPT: Final = 64
 """Complete tag sets kept, to read their rows."""
+_MOST_VALUES: Final = 100_001
+"""Values of one tag that are listed, where only they are: one more than InfluxDB allows by default."""
 
 
 def list_tag_sets(
@@ -45,30 +48,24 @@ def list_tag_sets(
     if not draft.tags:
         # Without tags, all rows are from one source: there is nothing to list.
         return _with_series(draft, Count(1, runner.source(fact, scope="has no tags")), ())
-    if draft.partial_scan and not also and (bound := partial_scan.series_bound(runner, draft)):
+    if draft.is_too_big and not also and (bound := partial_scan.series_bound(runner, draft)):
         return _with_series(draft, bound, tuple(_by_statistics(runner, draft, tag) for tag in draft.tags))
-    most = runner.target.budget.max_listed
-    known = [] if draft.is_divided else [t.key for t in draft.tags]
-    counter = TagSetCounter(known, SAMPLE_SIZE, runner.target.budget.max_series)
-    kept = _Reservoir(draft)
-    read = 0
+    tried: list[_Listing] = []
 
-    def consume(batch: pa.RecordBatch) -> None:
-        nonlocal read
-        counter.add(_present(batch) if draft.is_divided else batch)
-        kept.add(batch)
-        if also:
-            also(batch)
-        read += batch.num_rows
-        if read > most:
-            raise TooMuchError(f"the listing was stopped after {many(most, 'tag set')}; raise budget.max_listed")
+    def consumer(given: OfSeriesListing) -> Callable[[pa.RecordBatch], None]:
+        tried.append(_Listing(runner, draft, given, also))
+        return tried[-1].consume
 
-    statement = runner.query(fact, consume, listing_of(runner, draft))
-    draft = replace(draft, some_series=kept.series())
-    if statement is None:
+    queries = [listing_of(runner, draft)] if also else _queries(runner, draft, tried)
+    answer = runner.first_answered(fact, queries, consumer)
+    if also and answer is None:
         return draft
-    draft = draft.sent(fact, statement)
-    source = _source(runner, draft)
+    if answer is None or answer.given.singly:
+        return _in_part(runner, draft, tried, answer)
+    listing = tried[-1]
+    draft = replace(draft, some_series=listing.kept.series()).sent(fact, answer.statement)
+    source = _source(runner, draft, answer)
+    counter = listing.counter
     if draft.is_divided:
         draft = _without_tags_of_other_policies(draft, counter)
         if not draft.tags:
@@ -78,6 +75,117 @@ def list_tag_sets(
         with runner.understanding(fact, draft.database, draft.name):
             draft = then(draft, counter)
     return draft
+
+
+def _queries(runner: QueryRunner, draft: Draft, tried: Sequence[_Listing]) -> Iterator[OfSeriesListing]:
+    """The listing; then, from an index, each tag by itself, otherwise parts of the rows, unless a part came already."""
+    given = listing_of(runner, draft)
+    if not draft.is_indexed:
+        for part in shorter(given):
+            if not any(one.read for one in tried):
+                yield part
+        return
+    yield given
+    if not draft.is_divided:
+        # An index lists the values of all retention policies together.
+        yield replace(given, singly=True, limit=min(given.limit, _MOST_VALUES))
+
+
+class _Listing:
+    """What one way to list the tag sets returned, as far as it came."""
+
+    def __init__(
+        self,
+        runner: QueryRunner,
+        draft: Draft,
+        given: OfSeriesListing,
+        also: Callable[[pa.RecordBatch], None] | None,
+    ) -> None:
+        most = runner.target.budget.max_series
+        self.given = given
+        self.counter = TagSetCounter([] if draft.is_divided else [t.key for t in draft.tags], SAMPLE_SIZE, most)
+        self.singly = {tag.key: TagSetCounter([tag.key], SAMPLE_SIZE) for tag in draft.tags if given.singly}
+        self.kept = _Reservoir(draft)
+        self.read = 0
+        self._most = runner.target.budget.max_listed
+        self._is_divided = draft.is_divided
+        self._also = also
+
+    def consume(self, batch: pa.RecordBatch) -> None:
+        """Count the tag sets of a batch. TooMuchError."""
+        if self.given.singly:
+            (name,) = batch.schema.names
+            self.singly[name].add(batch)
+            return
+        self.counter.add(_present(batch) if self._is_divided else batch)
+        self.kept.add(batch)
+        if self._also:
+            self._also(batch)
+        self.read += batch.num_rows
+        if self.read > self._most:
+            raise TooMuchError(f"the listing was stopped after {many(self._most, 'tag set')}; raise budget.max_listed")
+
+
+def _in_part(
+    runner: QueryRunner, draft: Draft, tried: Sequence[_Listing], answer: Answer[OfSeriesListing] | None
+) -> Draft:
+    """The draft with what came of the listing before it was stopped, and with the values of each tag, if an index lists
+    them by themselves. In which order a listing comes, nobody knows, so the combinations stay unknown.
+    """
+    first = next((one for one in tried if one.read), None)
+    draft = replace(draft, some_series=first.kept.series() if first else ())
+    gap = runner.gap_in("series_listing", draft.database, draft.name)
+    was_too_much = answer or (gap and gap.reason in (Reason.TIMED_OUT, Reason.OVER_BUDGET))
+    if draft.is_divided or not was_too_much:
+        return draft
+    if first:
+        draft = _as_far_as_listed(runner, draft, first)
+    if answer:
+        _leave_gap(runner, draft, answer, "the values of each tag were listed by themselves, not their combinations")
+        draft = draft.sent("tag_values", answer.statement)
+    return _of_each_tag(runner, draft, tried[-1], answer is not None)
+
+
+def _as_far_as_listed(runner: QueryRunner, draft: Draft, listing: _Listing) -> Draft:
+    source = _at_least(runner, f"{many(listing.read, 'tag set')} came before the listing was stopped")
+    columns = listing.counter.columns()
+    tags = (
+        replace(tag, values=Count(columns[tag.key].values.value, source), sample=columns[tag.key].sample)
+        for tag in draft.tags
+    )
+    return _with_series(draft, Count(listing.counter.series.value, source), tuple(tags))
+
+
+def _of_each_tag(runner: QueryRunner, draft: Draft, listing: _Listing, is_complete: bool) -> Draft:
+    """The draft with the values of each tag as far as they came, and some values of the tag with most."""
+    exact = runner.source("series_listing", scope="values of each tag, listed by themselves")
+    least = _at_least(runner, exact.scope)
+    tags, sizes = {tag.key: tag for tag in draft.tags}, {}
+    for key, counter in listing.singly.items():
+        column = counter.columns()[key]
+        count, is_whole = column.values.value, is_complete and column.values.value < listing.given.limit
+        if count or is_complete:
+            tags[key] = replace(tags[key], values=Count(count, exact if is_whole else least), sample=column.sample)
+            sizes[key] = count
+    if not sizes:
+        return draft
+    widest = max(sizes, key=lambda key: (sizes[key], key))
+    series = draft.measurement.series
+    if series is None or series.value < sizes[widest]:
+        series = Count(sizes[widest], _at_least(runner, f"each value of {widest} has one"))
+    some = [{widest: value} for value in tags[widest].sample]
+    return replace(_with_series(draft, series, tuple(tags.values())), some_series=some, read_by=widest)
+
+
+def _at_least(runner: QueryRunner, words: str) -> Source:
+    return runner.source("series_listing", How.SAMPLED, f"{AT_LEAST}; {words}")
+
+
+def _leave_gap(runner: QueryRunner, draft: Draft, answer: Answer[OfSeriesListing], instead: str) -> None:
+    """Note why the full listing is missing, and what there is instead."""
+    if answer.failed:
+        detail = f"{answer.failed.detail}; {instead}"
+        runner.gap("series_listing", answer.failed.reason, detail, draft.database, draft.name)
 
 
 def prefetch_listings(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
@@ -97,16 +205,20 @@ def _rows_listed(runner: QueryRunner) -> int:
     return min(partial_scan.LISTED_ROWS, runner.target.budget.max_scan_rows)
 
 
-def _source(runner: QueryRunner, draft: Draft) -> Source:
+def _source(runner: QueryRunner, draft: Draft, answer: Answer[OfSeriesListing]) -> Source:
     """The source of a listing's figures; leaves a gap if the listing has too few tag sets, or may have too many."""
     fact = "series_listing"
     source = runner.source(fact, scope=scope(runner, draft, fact), database=draft.database, measurement=draft.name)
-    if draft.partial_scan:
-        rows = _rows_listed(runner)
-        words = f"at least; according to {draft.partial_scan.words(rows)} {interval(runner, draft, fact)}"
+    if draft.is_too_big and draft.partial_scan:
+        rows = answer.given.partial_scan.rows if answer.given.partial_scan else _rows_listed(runner)
+        words = f"{AT_LEAST}; according to {draft.partial_scan.words(rows)} {interval(runner, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
         detail = f"only {draft.partial_scan.words(rows)} were listed; {partial_scan.too_many(runner, draft)}"
         runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+    elif answer.failed:
+        part = f"rows from {span(answer.given.start, answer.given.end)}"
+        source = replace(source, how=How.SAMPLED, scope=f"{AT_LEAST}; {part}")
+        _leave_gap(runner, draft, answer, f"only {part} were listed")
     if reason := runner.at_most(fact, draft.database, draft.name):
         source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")
         runner.gap(fact, Reason.UNSUPPORTED, reason, draft.database, draft.name)

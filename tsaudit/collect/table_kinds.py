@@ -50,7 +50,7 @@ class Kind:
 def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> Kind:
     """Requires the columns, and uses the rows read, if any."""
     chosen = runner.target.columns.get(draft.name)
-    evidence = _evidence(runner, draft, time)
+    evidence = _evidence(draft, time)
     never = never_source(evidence)
     if chosen is not None and (chosen.kind or chosen.tags):
         return Kind(chosen.kind or TableKind.SERIES, roles.CONFIGURED, never)
@@ -66,7 +66,7 @@ def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) ->
     return Kind(decided.kind, decided.reason, never)
 
 
-def _evidence(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> KindEvidence:
+def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
     import pyarrow.compute as pc
 
     name = time.name if time else None
@@ -75,7 +75,7 @@ def _evidence(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> Kin
     sample = draft.sample
     if sample is None or not sample.num_rows:
         return base
-    whole = draft.partial_scan is None and sample.num_rows < runner.target.budget.max_rows
+    whole = draft.is_read_whole
     seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}
     if time is None:
         return KindEvidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)

@@ -24,9 +24,14 @@ class ConnectorError(TsauditError):
 class FactError(TsauditError):
     """One statement failed; the rest of the audit continues. Becomes a gap."""
 
-    def __init__(self, reason: Reason, detail: str) -> None:
+    def __init__(self, reason: Reason, detail: str, *, cheaper_helps: bool | None = None) -> None:
+        """`cheaper_helps`: whether a statement that asks for less might be answered; None: if this one took or returned
+        too much.
+        """
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
+        too_much = (Reason.TIMED_OUT, Reason.OVER_BUDGET)
+        self.cheaper_helps = reason in too_much if cheaper_helps is None else cheaper_helps
         self.detail = secrets.mask(detail)
 
 

@@ -130,7 +130,7 @@ def figures(profile: Profile) -> Iterator[Figure]:
             yield Figure("measurements", subject, float(len(names)), How.EXACT)
     for measurement in profile.measurements:
         subject = Subject(measurement.database, measurement.name)
-        if measurement.series is not None:
+        if measurement.series is not None and not measurement.series.is_lower_bound:
             yield row("series", subject, measurement.series)
         if measurement.rows is not None:
             yield row("rows", subject, measurement.rows)
@@ -145,7 +145,7 @@ def figures(profile: Profile) -> Iterator[Figure]:
         yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
         for tag in measurement.tags:
             column = Subject(measurement.database, measurement.name, tag.key)
-            if tag.values is not None:
+            if tag.values is not None and not tag.values.is_lower_bound:
                 yield row("tag_values", column, tag.values)
         for item in measurement.fields:
             column = Subject(measurement.database, measurement.name, item.key)

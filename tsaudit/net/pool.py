@@ -33,6 +33,10 @@ class UnfitAnswerError(TsauditError, HTTPError):
     """A response that is not used: a redirect, an encoded body, or too much of it. One line."""
 
 
+class TooBigAnswerError(UnfitAnswerError):
+    """The response has more bytes than are read."""
+
+
 class BoundedPool(urllib3.PoolManager):
     """For one thread at a time, except for `abort`. Requests go inside `until`, and so does reading their answers.
 
@@ -116,7 +120,7 @@ def whole(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
         size += len(data)
         if size > most:
             response.close()
-            raise UnfitAnswerError(f"the response has more than {most / 2**20:,.0f} MiB")
+            raise TooBigAnswerError(f"the response has more than {most / 2**20:,.0f} MiB")
         parts.append(data)
     return b"".join(parts)
 

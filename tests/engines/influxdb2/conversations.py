@@ -192,7 +192,7 @@ class Conversation(http.server.ThreadingHTTPServer):
                     scene.given[request] = place + 1
                     said = answers[min(place, len(answers) - 1)]
                     return Answer(said["status"], said["headers"], said["body"].encode())
-            if not _is_row_slice(request):
+            if not _may_be_missing(request):
                 self.refused.append(request)
         return _error(501, f"this was not recorded; {_AGAIN}")
 
@@ -277,11 +277,12 @@ def conversation(name: str, *, scripted: bool = False) -> Iterator[Conversation]
         server.server_close()
 
 
-def _is_row_slice(request: str) -> bool:
-    """Whether it may ask for a slice of all series, or for rows of whole sources: these were added when no real server
-    was at hand to record them. A sample of rows that is not recorded leaves a gap, see `is_kept_back`.
+def _may_be_missing(request: str) -> bool:
+    """Whether it may ask for a slice of all series, for rows of whole sources, or for the values of a tag: these were
+    added when no real server was at hand to record them. A sample of rows that is not recorded leaves a gap, see
+    `is_kept_back`.
     """
-    return "%3A%3Afield%2C" in request and "LIMIT+" in request
+    return ("%3A%3Afield%2C" in request and "LIMIT+" in request) or "SHOW+TAG+VALUES" in request
 
 
 def is_kept_back(gap: Gap) -> bool:

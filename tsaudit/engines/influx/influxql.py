@@ -26,6 +26,8 @@ _DENIED: Final = re.compile(
     r"not authorized|authorization|authenticat|requires? admin|unable to parse auth", re.IGNORECASE
 )
 _TIMED_OUT: Final = re.compile(r"timeout|interrupted|timed out", re.IGNORECASE)
+_TOO_MUCH: Final = re.compile(r"max-select-\w+ limit exceeded")
+"""What the server's settings allow one statement to read."""
 
 Series = Mapping[str, Any]
 """One series of a response: `name`, `columns`, and `values`, as sent by the server; see also `listed_keys`."""
@@ -76,7 +78,7 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
         yield keys
         return
     if line.count(b",") + line.count(b"[") + line.count(b"{") > _MOST_VALUES:
-        raise FactError(Reason.FAILED, f"a part of the response has more than {_MOST_VALUES:,} values")
+        raise FactError(Reason.OVER_BUDGET, f"a part of the response has more than {_MOST_VALUES:,} values")
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -133,7 +135,7 @@ def _said(text: str, grant: str) -> FactError:
         return FactError(Reason.DENIED, f"{line}; {grant}")
     if _TIMED_OUT.search(line):
         return FactError(Reason.TIMED_OUT, f"the server gave up: {line}")
-    return FactError(Reason.FAILED, line)
+    return FactError(Reason.OVER_BUDGET if _TOO_MUCH.search(line) else Reason.FAILED, line)
 
 
 def _first(text: str) -> str:

@@ -5,24 +5,26 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
+from tsaudit.collect.cheaper import fewer, shorter
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import LATEST, sampled
 from tsaudit.collect.row_figures import as_text
-from tsaudit.collect.rows import describe_fields, is_complete, series_of_read
+from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import read_slice, slice_of
 from tsaudit.model.facts.given import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.profile import (
+    AT_LEAST,
     POLICY_SEPARATOR,
     Count,
     Database,
@@ -155,19 +157,22 @@ def count_points(runner: QueryRunner, draft: Draft, database_series: int | None)
         detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
         runner.gap("row_count", reason, detail, draft.database, draft.name)
         return draft
-    if is_complete(runner, draft):
+    if draft.is_read_whole:
         return _with_rows(draft, _scaled(runner, draft, _per_series(draft), "row_sample"))
     counts: list[int] = []
 
-    def consume(batch: pa.RecordBatch) -> None:
-        counts.extend(batch.column(0).to_pylist())
+    def consumer(_: OfRowCount) -> Callable[[pa.RecordBatch], None]:
+        counts.clear()
+        return lambda batch: counts.extend(batch.column(0).to_pylist())
 
-    statement = runner.query(
-        "row_count", consume, _count_of(runner, draft, _series_to_read(draft, database_series) or ())
-    )
-    if statement is None:
+    given = _count_of(runner, draft, _series_to_read(draft, database_series) or ())
+    answer = runner.first_answered("row_count", shorter(given), consumer)
+    if answer is None:
         return draft
-    return _with_rows(draft, _scaled(runner, draft, counts, "row_count")).sent("row_count", statement)
+    rows = _scaled(runner, draft, counts, "row_count")
+    if rows and answer.failed:
+        rows = scaled_up(runner, draft, "row_count", answer, rows)
+    return _with_rows(draft, rows).sent("row_count", answer.statement)
 
 
 def _with_rows(draft: Draft, rows: Count | None) -> Draft:
@@ -183,9 +188,7 @@ def prefetch_points(runner: QueryRunner, drafts: Sequence[Draft], database_serie
 def prefetch_point_counts(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
     """Count the rows of measurements with few series, of several with one statement."""
     few = _of_all_series(drafts, database_series)
-    uncounted = [
-        draft for draft in few if "row_sample" in draft.measurement.statements and not is_complete(runner, draft)
-    ]
+    uncounted = [draft for draft in few if "row_sample" in draft.measurement.statements and not draft.is_read_whole]
     prefetch_rows(runner, "row_count", uncounted, lambda draft: _count_of(runner, draft, ()), ALL_SERIES_UP_TO)
 
 
@@ -199,8 +202,10 @@ def _series_to_read(draft: Draft, database_series: int | None) -> Series | None:
 
     `database_series`: the series count of its database, which limits its own; None if it is not known.
     """
-    known = draft.measurement.series.value if draft.measurement.series else database_series
-    return _identifying_tags(draft) if known is None or known > ALL_SERIES_UP_TO else None
+    known = draft.measurement.series
+    # A lower bound does not say that there are few.
+    most = database_series if known is None or known.is_lower_bound else known.value
+    return _identifying_tags(draft, database_series) if most is None or most > ALL_SERIES_UP_TO else None
 
 
 def _cannot_read(draft: Draft, series: Series | None) -> str:
@@ -212,13 +217,24 @@ def _cannot_read(draft: Draft, series: Series | None) -> str:
     return "" if draft.fields else "no field is known, and rows cannot be queried without one"
 
 
-def _identifying_tags(draft: Draft) -> Series:
-    """The kept series, reduced to the tags that distinguish them."""
+def _identifying_tags(draft: Draft, database_series: int | None) -> Series:
+    """The kept series, reduced to the tags that distinguish them. Of values of one tag, which are all that was listed,
+    so many that few series have them.
+    """
+    if known := _values_listed(draft):
+        values = known.value
+        return draft.some_series[: max(ALL_SERIES_UP_TO * values // max(database_series or values, 1), 1)]
     if draft.measurement.tag_sets is None or draft.measurement.tag_sets.sampled:
         # Tags that distinguish the series of a sample may not distinguish all series.
         return draft.some_series
     key = draft.measurement.tag_sets.minimal_key
     return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
+
+
+def _values_listed(draft: Draft) -> Count | None:
+    """The number of values of the tag by which rows are read; None if whole series are known."""
+    tag = draft.measurement.tag(draft.read_by) if draft.read_by else None
+    return tag.values if tag else None
 
 
 def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[bool, Draft]:
@@ -227,11 +243,17 @@ def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[boo
     import pyarrow.compute as pc
 
     batches: list[pa.RecordBatch] = []
-    statement = runner.query("row_sample", batches.append, _newest_of(runner, draft, series))
+
+    def consumer(_: OfRowSample) -> Callable[[pa.RecordBatch], None]:
+        batches.clear()
+        return batches.append
+
+    answer = runner.first_answered("row_sample", fewer(_newest_of(runner, draft, series)), consumer)
     draft = replace(draft, sampled_series=len(series))
-    if statement is None:
+    if answer is None:
         return False, draft
-    draft = draft.sent("row_sample", statement)
+    draft = replace(draft, sample_limit=answer.given.limit)
+    draft = draft.sent("row_sample", answer.statement)
     if not batches:
         return True, draft
     names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
@@ -300,14 +322,15 @@ def _scaled(runner: QueryRunner, draft: Draft, counts: list[int], fact: str) -> 
         detail = "rows cannot be scaled up from a few series: the number of all series is not known"
         runner.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return None
-    total = series.value
+    of_all, of_what = series, "series"
+    if draft.read_by:
+        of_all, of_what = _values_listed(draft) or series, f"values of tag {draft.read_by}"
     mean = sum(counts) / read
-    text = f"scaled up from {read} series, an even sample of {total:,}; rows {window}"
-    return Count(
-        round(mean * total),
-        runner.source(fact, How.ESTIMATE, text),
-        _scaled_error(series, counts, read),
-    )
+    text = f"scaled up from {read} {of_what}, an even sample of {of_all.value:,}; rows {window}"
+    source = runner.source(fact, How.ESTIMATE, text)
+    if of_all.is_lower_bound:
+        source = runner.source(fact, How.SAMPLED, f"{AT_LEAST}; {text}")
+    return Count(round(mean * of_all.value), source, _scaled_error(series, counts, read))
 
 
 def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
@@ -393,7 +416,7 @@ def with_own_series(runner: QueryRunner, databases: Sequence[Database], drafts: 
 def _summed(runner: QueryRunner, database: Database, drafts: Sequence[Draft]) -> Count | None:
     """The sum over the measurements; None if one of them is not known."""
     inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
-    known = [count for count in inside if count is not None]
+    known = [count for count in inside if count is not None and not count.is_lower_bound]
     if len(known) < len(inside):
         return None
     how, error = how_summed(known)

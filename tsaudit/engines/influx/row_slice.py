@@ -16,7 +16,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
-from tsaudit.collect.rows import epoch_us, is_complete
+from tsaudit.collect.rows import epoch_us
 from tsaudit.model.facts.given import OfRowSlice
 from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
 from tsaudit.text import duration, instant, many
@@ -62,7 +62,7 @@ def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
     sets = draft.measurement.tag_sets
     if sets is None or sets.series < _FEWEST_SERIES or draft.sample is None:
         return draft
-    if draft.sampled_series or not is_complete(runner, draft):
+    if draft.sampled_series or not draft.is_read_whole:
         for one in _causes(sets):
             if not any(_shows_more(tag) for tag in draft.tags if tag.key == one.tag):
                 draft = _with_sources(runner, draft, one, sets.series)
@@ -188,7 +188,7 @@ def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | N
     times = draft.sample.column(0)
     ends = pc.min_max(times).as_py()
     span = ends["max"] - ends["min"]
-    if is_complete(runner, draft):
+    if draft.is_read_whole:
         window = draft.measurement.own_window or runner.window
         span = window.end - window.start
     series, read = draft.measurement.series.value, draft.sampled_series or draft.measurement.series.value

@@ -10,7 +10,7 @@ import urllib3
 
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.model.profile import Reason
-from tsaudit.net.pool import UnfitAnswerError
+from tsaudit.net.pool import TooBigAnswerError, UnfitAnswerError
 
 MOST_BYTES: Final = 20 << 20
 """Maximum size of a response that is collected before it is used: lists of names, not of series. In memory, each name
@@ -43,7 +43,7 @@ def lines(response: urllib3.BaseHTTPResponse, rows: Rows, most: int | None = Non
         received += len(data)
         rows.bytes = (rows.bytes or 0) + len(data)
         if most is not None and received > most:
-            raise UnfitAnswerError(f"the response has more than {most >> 20} MiB")
+            raise TooBigAnswerError(f"the response has more than {most >> 20} MiB")
         *ends, rest = data.split(b"\n")
         for end in ends:
             yield b"".join([*parts, end])
@@ -52,7 +52,7 @@ def lines(response: urllib3.BaseHTTPResponse, rows: Rows, most: int | None = Non
         parts.append(rest)
         waiting += len(rest)
         if waiting > LONGEST_LINE:
-            raise UnfitAnswerError(f"a line of the response has more than {LONGEST_LINE >> 20} MiB")
+            raise TooBigAnswerError(f"a line of the response has more than {LONGEST_LINE >> 20} MiB")
     if last := b"".join(parts):
         yield last
 
@@ -64,4 +64,4 @@ def timed_out(timeout_s: float) -> FactError:
 
 def unfit(error: UnfitAnswerError) -> FactError:
     """The error for a response that is not used."""
-    return FactError(Reason.FAILED, str(error))
+    return FactError(Reason.OVER_BUDGET if isinstance(error, TooBigAnswerError) else Reason.FAILED, str(error))

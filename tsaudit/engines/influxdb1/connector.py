@@ -234,6 +234,9 @@ class InfluxConnection:
         """Series from the index, and from rows if the index also lists series of other policies and there are not too
         many.
         """
+        if ask.about["singly"]:
+            yield from self._tag_values(ask)
+            return
         measurement = ask.about["measurement"]
         # A probe needs only one tag set, from any policy.
         if not self._known.is_ambiguous(ask.part, measurement) or ask.about.get("limit") == 1:
@@ -253,6 +256,16 @@ class InfluxConnection:
                 ask.rows.at_most = f"{_LISTED_AS_ONE}; looked up by their rows: {error.reason}: {error.detail}"
         yield from first
         yield from answer
+
+    def _tag_values(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The values of each tag, from one statement each."""
+        ask.rows.statements = 0
+        for tag in ask.about["tags"]:
+            path = queries.root() / _ENGINE / "_tag_values.influxql"
+            ask.rows.statement = queries.render_file(path, **ask.about, tag=tag)
+            ask.rows.statements += 1
+            for series in self._client.series(ask.rows.statement, ask.left_s, ask.rows):
+                yield pa.record_batch({tag: pa.array(influxql.column(series, "value"), pa.string())})
 
     def _with_rows(self, ask: _Ask) -> list[pa.RecordBatch]:
         """The tag sets of the measurement that have rows in the policy. FactError."""

@@ -24,7 +24,7 @@ from tsaudit.engines.influxdb2 import annotated_csv
 from tsaudit.engines.influxdb2.annotated_csv import Record
 from tsaudit.model.profile import Reason
 from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, UnfitAnswerError, whole
+from tsaudit.net.pool import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
 
 _GRANT: Final = "grant the token read on the bucket, see sql/influxdb2/grants.md"
 _REST_BYTES: Final = 8 << 20
@@ -83,7 +83,7 @@ class Client:
             body = whole(response, _REST_BYTES)
         turn.rows.bytes = (turn.rows.bytes or 0) + len(body)
         if turn.rows.bytes > streaming.MOST_BYTES:
-            raise UnfitAnswerError(f"the pages of the response have more than {streaming.MOST_BYTES >> 20} MiB")
+            raise TooBigAnswerError(f"the pages of the response have more than {streaming.MOST_BYTES >> 20} MiB")
         try:
             found = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -147,9 +147,10 @@ class Client:
         asked = headers.get("Retry-After", "")
         said = f"the server is busy or its quota is used up (HTTP {error.status})"
         if not asked.isdecimal():
-            raise FactError(Reason.OVER_BUDGET, said)
+            raise FactError(Reason.OVER_BUDGET, said, cheaper_helps=False)
         if int(asked) >= deadline - time.monotonic():
-            raise FactError(Reason.OVER_BUDGET, f"{said}; it asks to wait {asked} s, longer than the audit may wait")
+            too_long = f"{said}; it asks to wait {asked} s, longer than the audit may wait"
+            raise FactError(Reason.OVER_BUDGET, too_long, cheaper_helps=False)
         time.sleep(int(asked))
 
     def _ping(self) -> tuple[str, bool]:

@@ -20,7 +20,7 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSe
 from tsaudit.engines.influx import batching, gauges, influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.annotated_csv import Record
-from tsaudit.engines.influxdb2.buckets import Ask, BucketList, KnownBuckets, shown
+from tsaudit.engines.influxdb2.buckets import Ask, BucketList, Dbrp, KnownBuckets, shown
 from tsaudit.engines.influxdb2.client import Address, Client
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
@@ -260,6 +260,9 @@ class InfluxConnection:
 
     def _by_influxql_or_flux(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         dbrp = self._buckets.dbrp(ask) if self._known.has_influxql else None
+        if ask.about.get("singly"):
+            yield from self._tag_values(ask, dbrp)
+            return
         if dbrp and (dbrp.default or ask.fact != "tag_keys"):
             ask.rows.statement = queries.render(_ENGINE, ask.fact, **ask.about, dbrp=dbrp)
             try:
@@ -274,6 +277,18 @@ class InfluxConnection:
             raise FactError(Reason.UNSUPPORTED, "rows are read by InfluxQL (/query), which does not know this bucket")
         ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
         yield from _FLUX[ask.fact](self, ask)
+
+    def _tag_values(self, ask: Ask, dbrp: Dbrp | None) -> Iterator[pa.RecordBatch]:
+        """The values of each tag, from one statement each."""
+        file = queries.root() / _ENGINE / f"_tag_values.{'influxql' if dbrp else 'flux'}"
+        for tag in ask.about["tags"]:
+            ask.rows.statement = queries.render_file(file, **ask.about, tag=tag, dbrp=dbrp)
+            if dbrp:
+                found = (influxql.column(one, "value") for one in self._client.series(ask.rows.statement, ask))
+            else:
+                found = ([record.values["_value"]] for record in self._records(ask.rows.statement, ask, MOST_BYTES))
+            values = [value for part in found for value in part if value]
+            yield pa.record_batch({tag: pa.array(values, pa.string())})
 
     # --- Flux, for buckets that InfluxQL cannot access -----------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import time_names
 from tsaudit.analysis.shapes.positions import spread
+from tsaudit.collect.cheaper import fewer
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.mongodb.arrays import DatedArray, growth
+from tsaudit.engines.mongodb.sampling import LARGEST_SHARE
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -126,27 +128,39 @@ def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
     if of_series:
         draft = draft.with_time(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED))
         draft = _with_buckets(runner, draft)
-    sample = _Sample()
+    tried: list[_Sample] = []
+
+    def consumer(_: OfDocuments) -> Callable[[pa.RecordBatch], None]:
+        tried.append(_Sample())
+        return tried[-1].add
+
     rows = draft.measurement.rows
     total = rows.value if rows else None
     most = min(runner.target.budget.max_rows, MOST)
-    statement = runner.query(
-        "documents", sample.add, OfDocuments(**draft.about(runner.window), total=total, limit=most)
-    )
-    if statement is None:
+    given = OfDocuments(**draft.about(runner.window), total=total, limit=most)
+    answer = runner.first_answered("documents", map(_in_order, fewer(given)), consumer)
+    if answer is None:
         return draft
-    draft = draft.sent("documents", statement)
+    draft, sample = draft.sent("documents", answer.statement), tried[-1]
     if not sample.bytes:
         return draft
     known = rows is not None and (not of_series or rows.source.how is How.EXACT)
     # As many as requested: there may be more documents than the count in the metadata.
-    exact = known and (total or 0) <= len(sample.bytes) < most
+    exact = known and (total or 0) <= len(sample.bytes) < answer.given.limit
     about = {"database": draft.database, "measurement": draft.name}
     source = runner.source("documents", How.EXACT if exact else How.SAMPLED, **about)
     if exact:
         rows = Count(len(sample.bytes), source)
     sample.paths = _most_common(runner, draft, sample)
     return _described(draft, sample, rows, source, options if of_series else {}, runner.window.end)
+
+
+def _in_order(given: OfDocuments) -> OfDocuments:
+    """The same for the first documents, if random ones would be too few: the server finds these one by one only up to a
+    share of all.
+    """
+    is_share = given.limit < MOST and (given.total or 0) * LARGEST_SHARE < given.limit
+    return replace(given, total=None) if is_share else given
 
 
 @dataclass(slots=True)
@@ -337,13 +351,14 @@ def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft with the fill level of its buckets and the resulting number of rows."""
     rows: list[dict[str, Any]] = []
 
-    def consume(batch: pa.RecordBatch) -> None:
-        rows.extend(batch.to_pylist())
+    def consumer(_: OfBuckets) -> Callable[[pa.RecordBatch], None]:
+        rows.clear()
+        return lambda batch: rows.extend(batch.to_pylist())
 
-    statement = runner.query("buckets", consume, OfBuckets(**draft.about(runner.window), limit=MOST))
-    if statement is None:
+    answer = runner.first_answered("buckets", fewer(OfBuckets(**draft.about(runner.window), limit=MOST)), consumer)
+    if answer is None:
         return draft
-    draft = draft.sent("buckets", statement)
+    draft = draft.sent("buckets", answer.statement)
     if not rows:
         return draft
     total = rows[0]["buckets"]

@@ -316,12 +316,16 @@ def _failed(
         return FactError(Reason.DENIED, f"{text}; {_GRANTS}")
     if isinstance(error, errors.LockNotAvailable):
         seconds = min(timeout_s, lock_s)
-        return FactError(Reason.TIMED_OUT, f"locked by another session for more than {seconds:g} s")
+        return FactError(
+            Reason.TIMED_OUT, f"locked by another session for more than {seconds:g} s", cheaper_helps=False
+        )
     if late or isinstance(error, errors.QueryCanceled):
         return FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
     if raw.closed:
         return FactError(Reason.UNREACHABLE, f"the connection was lost ({text})")
-    return FactError(Reason.FAILED, text)
+    # Not even in temporary files is there room for it, or the server has set a limit for these.
+    too_much = isinstance(error, errors.OutOfMemory | errors.ConfigurationLimitExceeded | errors.DiskFull)
+    return FactError(Reason.OVER_BUDGET if too_much else Reason.FAILED, text)
 
 
 def _no_session(url: sa.URL, error: Exception) -> str:

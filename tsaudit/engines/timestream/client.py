@@ -181,7 +181,8 @@ class Client:
         throttled: ClientError | None = None
         while True:
             if not self._services.pace.wait(operation, deadline):
-                raise FactError(Reason.OVER_BUDGET, "the service throttles: Request rate limit exceeded")
+                said = "the service throttles: Request rate limit exceeded"
+                raise FactError(Reason.OVER_BUDGET, said, cheaper_helps=False)
             left = max(deadline - time.monotonic(), 0.001)
             try:
                 return self._sent(service, operation, left, parameters)
@@ -241,7 +242,7 @@ def _refused(error: ClientError) -> FactError:
     if code == "AccessDeniedException":
         return FactError(Reason.DENIED, f"{_words(error)}; {_GRANT}")
     if code in _THROTTLED or "MaxQueryTCU" in str(error):
-        return FactError(Reason.OVER_BUDGET, f"the service throttles: {_words(error)}")
+        return FactError(Reason.OVER_BUDGET, f"the service throttles: {_words(error)}", cheaper_helps=False)
     return FactError(Reason.FAILED, _words(error))
 
 

@@ -107,6 +107,12 @@ class OfSeriesListing(OfMeasurement):
     partial_scan: TablePart | None = field(
         metadata=_is("the part to list: `newest`, `rows`, and `percent` of pages; None for all rows of the window")
     )
+    singly: bool = field(
+        default=False,
+        metadata=_is(
+            "the values of each tag are wanted by themselves, from an index, at most `limit` of each: a column a batch"
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

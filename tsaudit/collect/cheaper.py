@@ -1,0 +1,48 @@
+"""The ways to ask for a fact about rows: all that is wanted, then less and less, for `QueryRunner.first_answered`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from tsaudit.model.facts.given import OfBuckets, OfDocuments, OfMeasurement, OfRowSample, TablePart
+
+_PARTS: Final = (4, 16, 64, 256)
+_FEWEST_ROWS: Final = 100
+"""Fewer show little."""
+
+About = TypeVar("About", bound=OfMeasurement)
+Limited = TypeVar("Limited", OfRowSample, OfDocuments, OfBuckets)
+
+
+def shorter(given: About) -> Iterator[About]:
+    """The whole window, then the newest parts of it: engines that keep rows by time read less then. Of a table of which
+    only a part may be read, smaller parts.
+    """
+    yield given
+    part: TablePart | None = getattr(given, "partial_scan", None)
+    for by in _PARTS:
+        if part is not None:
+            yield replace(given, partial_scan=_smaller(part, by))  # type: ignore[call-arg]
+        elif given.time is not None:
+            yield replace(given, start=given.end - (given.end - given.start) / by)
+
+
+def fewer(given: Limited) -> Iterator[Limited]:
+    """As many rows as are wanted, then fewer."""
+    yield given
+    for by in _PARTS:
+        if given.limit // by >= _FEWEST_ROWS:
+            yield replace(given, limit=given.limit // by)
+
+
+def fewer_and_shorter(given: OfRowSample) -> Iterator[OfRowSample]:
+    """Fewer rows, in case they are wide; then those of the newest parts of the window, in case they are many."""
+    sizes = list(fewer(given))
+    yield from sizes
+    yield from list(shorter(sizes[:3][-1]))[2::2]
+
+
+def _smaller(part: TablePart, by: int) -> TablePart:
+    return TablePart(part.newest, max(part.rows // by, 1), f"{float(part.percent) / by:.6f}")
