@@ -39,6 +39,7 @@ def vocabularies(draw: st.DrawFn, fewest: int) -> list[list[str]]:
 
 
 PLAIN = ["|", ";", "; ", "~", "#", "@", "^", "->", "=>", "::", "__", "--", " - ", " / ", " > ", "\\", "\t", "|/", "@:"]
+PLAIN += ["!", "$", "*", "&", "%", "→"]
 BRACKETS = ["[]", "()", "{}", "<>"]
 
 
@@ -69,7 +70,7 @@ def test_separators_of_names_need_three_attributes(words, style, chance):
 @given(vocabularies(2), st.sampled_from(["-", "."]), st.sampled_from(["|", "@", "::", "__", "[]"]), SEEDS)
 def test_words_of_an_attribute_can_have_separators_of_their_own(words, inner, style, chance):
     assume((inner, style) != (".", "@"))  # an address of mail
-    words = [[f"{word}{inner}{word[:2]}" for word in attribute] for attribute in words]
+    words = [[f"{word}{inner}{word[:1]}" for word in attribute] for attribute in words]
     combinations = list(itertools.product(*words))
     rows = chance.sample(combinations, min(COUNT, len(combinations)))
     assert_taken_apart(rows, [joined(row, style) for row in rows])
@@ -86,7 +87,7 @@ def assert_taken_apart(rows: Sequence[tuple[str, ...]], values: Sequence[str]) -
 
 
 @settings(deadline=None, max_examples=examples(50))
-@given(st.sampled_from(LETTERS), st.sampled_from(PLAIN[:12]), SEEDS)
+@given(st.sampled_from(LETTERS), st.sampled_from([p for p in PLAIN[:14] if ">" not in p]), SEEDS)
 def test_a_list_of_things_of_one_kind_is_no_combination(letters, style, chance):
     things = ["".join(chance.choices(letters, k=5)) for _ in range(20)]
     assert split_composite([style.join(chance.sample(things, 2)) for _ in range(COUNT)]) is None

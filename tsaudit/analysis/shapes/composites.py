@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,6 @@ from typing import Final
 from tsaudit.analysis.shapes.attributes import Attribute, Composite
 from tsaudit.analysis.shapes.positional_attributes import FEWEST, positional
 from tsaudit.analysis.shapes.shape_rules import kind_of
-from tsaudit.analysis.values.label_sets import labels_of
 
 _MAJORITY: Final = 0.8
 _LONGEST: Final = 400
@@ -75,8 +75,12 @@ def _numbered(pairs: Sequence[tuple[str, str]]) -> _Split | None:
 
 def _members(value: str) -> _Split | None:
     """A flat JSON object as pairs; None for other values, as for documents with texts or further objects in them."""
-    found = labels_of(value) or {}
-    return tuple(found.items()) if len(found) >= 2 and max(map(len, found.values())) <= _LONGEST_MEMBER else None
+    try:
+        found = json.loads(value) if value.startswith("{") and value.endswith("}") else {}
+    except ValueError:
+        return None
+    is_flat = all(not isinstance(v, dict | list) and len(str(v)) <= _LONGEST_MEMBER for v in found.values())
+    return tuple((key, str(text)) for key, text in found.items()) if len(found) >= 2 and is_flat else None
 
 
 _LONGEST_MEMBER: Final = 40

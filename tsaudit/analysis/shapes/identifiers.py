@@ -42,7 +42,7 @@ _MIXED: Final = 0.6
 """Of the places of a random part where letters as well as digits occur, or capitals as well as small letters."""
 _CHANGES: Final = 0.22
 """Changes from letter to digit and back for each place of a random part; a word with a number has one."""
-_SERIAL: Final = 13
+_SERIAL: Final = 12
 """Characters below which capital letters with digits are a serial number as often as an ID."""
 _NUMBERS: Final = re.compile(r"\d+")
 _SAME_UNITS: Final = 0.4
@@ -67,7 +67,7 @@ def identifier_kind(values: Sequence[str]) -> str | None:
     long = [found for p in parts if (found := next(filter(_is_long, p), None))]
     if _ratio(len(long), values) < _SHARE:
         return None
-    return "mac" if _Column.of(long).is_device_address else "id"
+    return "mac" if _Column.of(long).is_device_address or are_registered(long) else "id"
 
 
 def _ratio(count: int, values: Sequence[object]) -> float:
@@ -94,7 +94,12 @@ def _whole(values: Sequence[str], parts: Sequence[Sequence[str]]) -> str | None:
         return None
     column = _Column.of(["".join(p) for p in parts])
     if Counter(map(len, parts)).most_common(1)[0][1] >= 0.95 * len(values):
-        # Groups of equal length, as of a license; those of hexadecimal digits are as often numbers of a registry.
+        # Groups of digits, as of an order, or of equal length, as of a license.
+        if (
+            all(map(_GROUPS.fullmatch, values))
+            and _free(column.whole, list(map(int, column.whole))) >= _LARGE_IN_GROUPS
+        ):
+            return "id"
         lengths = {len(part) for p in parts for part in p}
         return "id" if len(parts[0]) > 2 and len(lengths) == 1 and not column.hexadecimal and column.is_random else None
     longest = sum(max(map(len, p), default=0) for p in parts) / max(1, sum(len(part) for p in parts for part in p))
@@ -290,6 +295,9 @@ def are_random_texts(parts: Sequence[str]) -> bool:
 
 _LARGE: Final = 9
 """Digits from which numbers that are not in sequence are IDs; shorter ones may be serial numbers."""
+_GROUPS: Final = re.compile(r"\d+(?:[- ]\d+)+")
+_LARGE_IN_GROUPS: Final = 12
+"""Digits in groups from which they are no numbers of phones or articles."""
 _KINDS_OF_DIGITS: Final = 8
 """Different digits of such numbers: tiles of maps are numbered with four."""
 
@@ -300,8 +308,8 @@ def _are_numbers_of_events(digits: Sequence[str], *, whole: bool) -> bool:
         return False
     numbers = sorted(map(int, digits))
     free = _free(digits, numbers)
-    if free >= _LARGE and len(set("".join(d[-free:] for d in digits))) >= _KINDS_OF_DIGITS:
-        return True
+    if free >= _LARGE:
+        return len(set("".join(d[-free:] for d in digits))) >= _KINDS_OF_DIGITS
     if {len(d) for d in digits} == {len(digits[0])} and len(digits[0]) >= 10 and any(d[0] == "0" for d in digits):
         return median(numbers) >= 1_000_000  # filled up with zeros, as the numbers of documents are
     return median(numbers) >= 100_000 and (_is_sequence(numbers) or _is_window(numbers, whole=whole))
@@ -362,6 +370,8 @@ _ROUTES: Final = 0.5
 _PADDED: Final = 6
 """Digits from which zeros in front leave room for more than anybody owns."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d(?:[01]\d(?:[0-3]\d)?)?")
+_DESIGNATION: Final = re.compile(r"\d\.\d+$|\b[A-Z]{1,3} \d+$|\b[A-Za-z]\d{5}$")
+"""A fraction, and what looks like a document but is mostly a thing: `HD 48915`, `P65451`."""
 _NUMBERED: Final = re.compile(r"([A-Za-z]*)(\d{5,})")
 
 
@@ -372,7 +382,7 @@ def _numbered(value: str) -> tuple[str, str, tuple[str, ...]] | None:
     for place in range(len(parts) - 1, -1, -1):
         number = _NUMBERED.fullmatch(parts[place])
         word = number and (number[1] or _word_before(parts, place) or ("#" if "#" in value else ""))
-        if number and word and not re.search(r"\d\.$", value[: found[place].start()]):
+        if number and word and not _DESIGNATION.search(value[: found[place].end()]):
             rest = (part for part in (*parts[:place], *parts[place + 1 :]) if not _DATE.fullmatch(part))
             return number[2], word, tuple(rest)
     return None

@@ -7,6 +7,7 @@ that vary are attributes. Others are in names of one thing, too, where the piece
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,9 +23,13 @@ FEWEST: Final = 8
 _FEW: Final = 0.5
 """Values of one attribute per value of the column up to which it is something to group by."""
 _NEARLY_ALL: Final = 0.9
+_ENOUGH: Final = 20
+"""Values below which all combinations are the members of an enumeration."""
+_COMBINED: Final = 0.5
+"""Share of all combinations of the pieces that occur."""
 _ALIKE: Final = 0.5
 
-_PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|[|;~#@^<>\\\t→\[\](){}]"
+_PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?=\w)|[|;~#@^<>\\\t→!$&*\[\](){}]"
 """Separators that are hardly used for anything else, and brackets."""
 
 
@@ -37,6 +42,7 @@ _QUOTES: Final = re.compile("[\"']")
 _PLAIN_ONLY: Final = _between(_PLAIN)
 _SPLITS: Final = (_between(rf"{_PLAIN}|[:/,=+]"), _PLAIN_ONLY, *map(_between, (":", "/", ",", "_", r"\.", "-")))
 """What is tried, one after the other."""
+_ARROW: Final = re.compile("->|=>|→")
 _PATH: Final = re.compile(r"[A-Za-z]:\\|\\\\|/")
 _FILE: Final = re.compile(
     r"[A-Za-z]:\\|\\\\|/(?:bin|boot|dev|etc|home|lib|lib64|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)/"
@@ -102,7 +108,12 @@ def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composit
         if is_prose and not all(places[i].is_few or places[i].label for i in varying):
             continue
         inner = [_QUOTES.sub("", separator) for separator in found[varying[0] : varying[-1]]]
-        if _are_alike(places) or not _is_meant(inner, places, alike[0]) or _is_identifier(values, places):
+        is_route = any(map(_ARROW.search, inner))
+        if (
+            (not is_route and _are_alike(places))
+            or not _is_meant(inner, places, alike[0])
+            or _is_identifier(values, places)
+        ):
             continue
         begins = [0, *(match.end() for match in between.finditer(alike[0]))]
         return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
@@ -128,7 +139,8 @@ def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str)
     """
     varying = [p for p in places if p.values > 1]
     labels, few = sum(bool(p.label) for p in varying), sum(p.is_few or bool(p.label) for p in varying)
-    if _FILE.match(example) or any(p.share(_VERSION) >= _MAJORITY for p in varying):
+    is_release = any(p.share(_VERSION) >= _MAJORITY for p in varying) and re.search("[@:(]", "".join(separators))
+    if _FILE.match(example) or is_release:
         return False
     is_plain = any(map(_PLAIN_ONLY.search, separators)) and not _PATH.match(example)
     if len(varying[0].texts) < FEWEST:
@@ -140,8 +152,11 @@ def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str)
         return True
     joined = "".join(separators).replace(" ", "")
     if set(joined) == {"_"} and len(places) >= 3 and few == len(varying):
-        # What is between the underscores is itself made of pieces: they are not the blanks of one name.
-        return any(all(map(_INSIDE.search, p.texts)) for p in varying)
+        # What is between the underscores is itself made of pieces, or is combined in all ways: they are no blanks.
+        combined = len(set(zip(*(p.texts for p in varying), strict=True))) / math.prod(p.values for p in varying)
+        return any(all(map(_INSIDE.search, p.texts)) for p in varying) or (
+            len(varying) >= 3 and combined >= _COMBINED and len(varying[0].texts) >= _ENOUGH
+        )
     if joined[0] in "_-" or len(places) < 3:
         return False
     if set(joined) == {"/"} and _keyed(places):

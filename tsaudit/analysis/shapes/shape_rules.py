@@ -159,7 +159,9 @@ RULES: Final = (
     )),
     ShapeRule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
     ShapeRule("hash", _is_short_hex, sure=False),
-    ShapeRule("version", _pattern(r"(?:v\d{1,5}(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),
+    ShapeRule("version", _pattern(
+        r"(?:v\d{1,5}(?:\.\d{1,8})*|\d{1,8}(?:\.\d{1,8}){2,})(?:[-+.][0-9a-z.-]+)?"
+    ), sure=False),
     ShapeRule("boolean", _pattern(r"true|false|yes|no|on|off")),
     ShapeRule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
     ShapeRule("sql", is_statement),

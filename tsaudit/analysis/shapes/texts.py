@@ -14,7 +14,7 @@ _LOG_BEGIN: Final = re.compile(
 _EXCEPTION: Final = re.compile(
     r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure|Warning|Fault)\b(?::\s|\s*\()|at [\w$]+(?:\.[\w$<>]+)+\("
 )
-_MARKUP: Final = re.compile(r"<[?!/]?[A-Za-z][^<>]*>.*", re.DOTALL)
+_MARKUP: Final = re.compile(r"<(?!\S+@\S+>)[?!/]?[A-Za-z][^<>]*>.*", re.DOTALL)
 _OPTION: Final = re.compile(r"(?<=\s)--?[A-Za-z][\w.-]*")
 """Of a command, as in `java -Xmx2g -jar shop.jar`."""
 _SYNTAX: Final = ("()", "[]", "{}", "<>", "\"'", "=", ";", "|", "$", "*", ":", ",", "!", "?", "#")
@@ -22,6 +22,7 @@ _WITHOUT_SPACES: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u
 """Letters of scripts that do not put spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
 _HIRAGANA: Final = re.compile(r"[\u3041-\u3096]")
 _SOUTHEAST: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_KOREAN_VERB: Final = re.compile(r"[\uac00-\ud7a3](?:\ub2c8\ub2e4|\uc138\uc694|\uc2b5\ub2c8\uae4c)\b")
 _STOPS: Final = re.compile(r"[\uff0c\u3002\uff1a\uff1b\uff01\uff1f\u3001\uff08.!?:;,]|\d{3}")
 
 
@@ -31,7 +32,12 @@ def is_text(value: str) -> bool:
         return True
     if _REQUEST.search(value):
         return len(_WORDS.findall(value)) >= _OF_REQUEST
-    return _is_unspaced(value) or (_is_prose(value) and not _is_place(value)) or _is_code(value)
+    return bool(
+        _is_unspaced(value)
+        or (_is_prose(value) and not _is_place(value))
+        or _is_code(value)
+        or _KOREAN_VERB.search(value)
+    )
 
 
 _REQUEST: Final = re.compile(r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT) [/*h]\S*")
@@ -59,13 +65,14 @@ def _is_prose(value: str) -> bool:
     uncased = sum(len(w) for w in words if w.lower() == w.upper() and _is_word(w))
     if uncased and not _WITHOUT_SPACES.search(value):
         return len(words) >= 3 and uncased >= 8 and (has_signs or len(words) >= 5)
-    # Product names have as many words and numbers, but rarely two common words among them.
+    # Product names have as many words and numbers, but rarely two common words among them, and titles only short ones.
     # A short one behind a number is a unit.
-    common = sum(
-        word.islower() and word.isalpha() and len(word) > (2 if before[:1].isdigit() else 1)
+    common = [
+        len(word)
         for before, word in zip(("", *words), words, strict=False)
-    )
-    return common >= 2 and (len(words) >= 7 or (len(words) >= 4 and has_signs))
+        if word.islower() and word.isalpha() and len(word) > (2 if before[:1].isdigit() else 1)
+    ]
+    return len(common) >= 2 and max(common) > 3 and (len(words) >= 7 or (len(words) >= 4 and has_signs))
 
 
 def _is_word(text: str) -> bool:

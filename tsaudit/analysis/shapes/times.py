@@ -7,6 +7,11 @@ from datetime import date
 from typing import Final
 
 MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = re.compile(
+    "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mrz|maa|mag|mai|maj|mei|fév|avr|abr|giu|jui|lug|aoû|ago|set|out|"
+    "okt|ott|dez|déc|dic|ene|gen"
+)
+"""Also those of other languages."""
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _ISO: Final = re.compile(
@@ -34,9 +39,9 @@ def is_time(value: str) -> bool:
         word = part.lower()
         if part.isascii() and part.isdigit():
             numbers.append(part)
-        elif word[:3] in MONTHS and len(word) <= 9:
+        elif _MONTHS.match(word) and len(word) <= 10:
             months += 1
-        elif word[:3] not in _WEEKDAYS and word not in ("am", "pm", "t", "z", "utc", "gmt", "at"):
+        elif word[:3] not in _WEEKDAYS and word not in ("am", "pm", "t", "z", "utc", "gmt", "at", "uhr", "de"):
             return False
     if not clocks and not re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4}|.*[A-Za-z].*", value):
         return False
