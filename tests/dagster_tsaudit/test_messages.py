@@ -35,7 +35,7 @@ from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import DAY
 from tests.dagster_tsaudit.runs import a_plan, execute, failure_of, fake_audits, write_config
 from tsaudit import alerts, run
-from tsaudit.history import deliveries
+from tsaudit.history import clock, deliveries
 from tsaudit.history.store import Store
 from tsaudit.library import run_audit
 
@@ -159,9 +159,14 @@ def test_a_tick_does_not_wait_for_another_sender(
 
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_the_digest_comes_with_the_last_messages_of_a_day(
-    tmp_path: Path, kept_instance: dg.DagsterInstance, slack: SlackDouble, is_killed: bool
+    tmp_path: Path,
+    kept_instance: dg.DagsterInstance,
+    slack: SlackDouble,
+    monkeypatch: pytest.MonkeyPatch,
+    is_killed: bool,
 ) -> None:
     """The step queues it; if that was killed before, the sensor does."""
+    monkeypatch.setattr(clock, "today", lambda: DAY + timedelta(days=1))
     plan = a_project(tmp_path, slack, "a")
     file = tmp_path / "tsaudit.yaml"
     file.write_text(file.read_text().replace("digest_weekday: never", "digest_weekday: daily"))

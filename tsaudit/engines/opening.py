@@ -68,22 +68,25 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline, pla
         why = (
             "the server does not respond" if limit == _OPEN_S else "raise budget.deadline_s if the server is just slow"
         )
-        raise ConnectorError(f"{place or 'the file'}: no connection within {limit:.3g} s: {why}") from error
+        raise ConnectorError(_placed(place, f"no connection within {limit:.3g} s: {why}")) from error
     except ConnectorError as error:
-        if not place or place in str(error):
-            raise
-        raise ConnectorError(f"{place}: {error}") from error
+        raise ConnectorError(_placed(place, str(error))) from error
     except Exception as error:
         # Drivers assume a valid greeting from the server, and fail in their own ways on other ones.
         said = next(iter(str(error).splitlines()), "")[:200]
         detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
-        raise ConnectorError(f"{place}: tsaudit does not understand the server's greeting ({detail})") from error
+        raise ConnectorError(_placed(place, f"tsaudit does not understand the server's greeting ({detail})")) from error
     try:
         yield connection
     finally:
         # Data already read stays valid, however the connection ends.
         with suppress(Exception):
             within(_CLOSE_S, lambda: opening.__exit__(None, None, None), give_up=connection.abort)
+
+
+def _placed(place: str, text: str) -> str:
+    """The error with the host that it is about, unless it names an address itself, or there is none."""
+    return f"{place}: {text}" if place and place not in text and "://" not in text else text
 
 
 def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -> T:

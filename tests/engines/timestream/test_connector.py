@@ -531,7 +531,7 @@ def test_no_credentials(
     tmp_path.joinpath("config").write_text(config)
     for name, value in ({"AWS_CONFIG_FILE": str(tmp_path / "config"), "HOME": str(tmp_path)} | changes).items():
         monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
-    with pytest.raises(ConnectorError, match=f"^no AWS credentials: {said}.*; set AWS_PROFILE or"):
+    with pytest.raises(ConnectorError, match=f"^eu-central-1: no AWS credentials: {said}.*; set AWS_PROFILE or"):
         open_connection(target).__enter__()
 
 
