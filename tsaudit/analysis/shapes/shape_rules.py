@@ -94,14 +94,6 @@ def is_epoch(value: str) -> bool:
     )
 
 
-_SHORT_HEX: Final = _pattern(r"(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,31}", case=True)
-_SHORT_HEX_UPPER: Final = _pattern(r"(?=[0-9A-F]*\d)(?=\d*[A-F])[0-9A-F]{7,31}", case=True)
-
-
-def _is_short_hex(value: str) -> bool:
-    return bool(_SHORT_HEX(value) or _SHORT_HEX_UPPER(value))
-
-
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _READABLE: Final = 0.75
 _MEAN_WORD: Final = 2.75
@@ -157,8 +149,6 @@ RULES: Final = (
         r"|(?:[a-z]+ )?\d+(?:[.,]\d+)? ?[^\W\d_]{1,8}\.?(?:,? (?:and )?\d+(?:[.,]\d+)? ?[^\W\d_]{1,8}\.?)+"
         r"|-?p(?:\d+(?:\.\d+)?[ymwd])*(?:t(?:\d+(?:\.\d+)?[hms])+)?"
     )),
-    ShapeRule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
-    ShapeRule("hash", _is_short_hex, sure=False),
     ShapeRule("version", _pattern(
         r"(?:v\d{1,5}(?:\.\d{1,8})*|\d{1,8}(?:\.\d{1,8}){2,})(?:[-+.][0-9a-z.-]+)?"
     ), sure=False),
@@ -169,11 +159,6 @@ RULES: Final = (
     ShapeRule("composite", _PAIRS, sure=False),
     ShapeRule("user_agent", _USER_AGENT, sure=False),
     ShapeRule("log_text", is_text, sure=False),
-    ShapeRule("pod", _pattern(
-        rf"[a-z0-9][a-z0-9.-]*-(?=[a-z0-9]*\d){KUBERNETES}{{6,10}}-{KUBERNETES}{{5}}"
-        rf"|[a-z][a-z0-9-]*-(?=[a-z]*\d){KUBERNETES}{{5}}",
-        case=True,
-    ), sure=False),
     ShapeRule("hostname", _pattern(
         rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?|(?:gke|aks|ec2)-[a-z0-9-]+"
     ), sure=False),

@@ -48,7 +48,6 @@ _NUMBERS: Final = 0.95
 _WIDER: Final = (
     ("integer", frozenset({"integer", "epoch"})),
     ("float", frozenset({"float", "integer", "epoch"})),
-    ("hash", frozenset({"hash", "container_id"})),
 )
 """Kinds that include others, tried if no single kind has the majority."""
 

@@ -32,28 +32,12 @@ def is_text(value: str) -> bool:
         return True
     if _REQUEST.search(value):
         return len(_WORDS.findall(value)) >= _OF_REQUEST
-    return bool(
-        _is_unspaced(value)
-        or (_is_prose(value) and not _is_place(value))
-        or _is_code(value)
-        or _KOREAN_VERB.search(value)
-    )
+    return bool(_is_unspaced(value) or _is_prose(value) or _is_code(value) or _KOREAN_VERB.search(value))
 
 
 _REQUEST: Final = re.compile(r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT) [/*h]\S*")
 _OF_REQUEST: Final = 4
 """Words of a line about a request: a route has two."""
-_AT_PLACE: Final = re.compile(
-    r"(?i)\b(?:building|hall|floor|level|room|rack|row|cabinet|bay|slot|shelf|desk|seat|gate|lane|platform|dock|port|"
-    r"switch|router|panel|line|unit|ap|door|bed|ward|store|aisle|section|zone|area) \d+\b"
-)
-_NEARLY_ALL: Final = 0.6
-
-
-def _is_place(value: str) -> bool:
-    """Whether it says where something is, in short words with numbers: `AP floor 3 room 200`."""
-    numbered = 2 * len(_AT_PLACE.findall(value))
-    return numbered >= 4 and numbered >= _NEARLY_ALL * (len(_WORDS.findall(value)) - 1)
 
 
 def _is_prose(value: str) -> bool:
@@ -66,11 +50,13 @@ def _is_prose(value: str) -> bool:
     if uncased and not _WITHOUT_SPACES.search(value):
         return len(words) >= 3 and uncased >= 8 and (has_signs or len(words) >= 5)
     # Product names have as many words and numbers, but rarely two common words among them, and titles only short ones.
-    # A short one behind a number is a unit.
+    # A short word behind a number is a unit, and one in front says where something is, as in `floor 3 room 200`.
     common = [
         len(word)
-        for before, word in zip(("", *words), words, strict=False)
-        if word.islower() and word.isalpha() and len(word) > (2 if before[:1].isdigit() else 1)
+        for before, word, behind in zip(("", *words), words, (*words[1:], ""), strict=False)
+        if word.islower()
+        and word.isalpha()
+        and len(word) > (5 if behind.isdigit() else 2 if before[:1].isdigit() else 1)
     ]
     return len(common) >= 2 and max(common) > 3 and (len(words) >= 7 or (len(words) >= 4 and has_signs))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -22,11 +21,6 @@ _TEXTS: Final = {
     "iso_time": "times",
     "user_agent": "user agents",
 }
-_EMBEDDED: Final = re.compile(
-    r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|0x[0-9a-f]{6,}"
-)
-_MANY_EMBEDDED: Final = 0.5
-"""Share of the values read: fewer are exceptions."""
 _FEWEST_TEXTS: Final = 20
 """Fewer are a list that somebody wrote."""
 _FEWEST_MIXED: Final = 100
@@ -191,23 +185,17 @@ def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:
     """Free text, or what is written to be read; None if they are not."""
     if shape.kind == "json" and shapes.split_composite(tag.sample):
         return None  # attributes in a row, which composite-value names
-    if shape.kind in shapes.TEXT_KINDS:
-        words, share = _TEXTS[shape.kind], shape.share
-    elif shape.kind not in shapes.IDENTIFIER_KINDS and (share := _embedded(tag.sample)) >= _MANY_EMBEDDED:
-        words = "texts that contain times or UUIDs"
-    else:
+    if shape.kind not in shapes.TEXT_KINDS:
         return None
     return ValueKind(
         shape.kind,
-        f" that are {words}",
+        f" that are {_TEXTS[shape.kind]}",
         "Keep as tags what can be counted: level, code, component.",
-        _FEWEST_URLS if shape.kind == "url" else _FEWEST_MIXED if share < _MOST else _FEWEST_TEXTS,
+        _FEWEST_URLS if shape.kind == "url" else _FEWEST_MIXED if shape.share < _MOST else _FEWEST_TEXTS,
         "list",
-        (Evidence("share of such texts among the values read", f"{percent(share)} of {number(len(tag.sample))}"),),
+        (
+            Evidence(
+                "share of such texts among the values read", f"{percent(shape.share)} of {number(len(tag.sample))}"
+            ),
+        ),
     )
-
-
-def _embedded(sample: Sequence[str]) -> float:
-    """The share of the values in which a time or a UUID is a part."""
-    parts = [v for v in sample if (found := _EMBEDDED.search(v)) and len(found[0]) < len(v.strip("{}"))]
-    return len(parts) / len(sample) if sample else 0.0
