@@ -99,11 +99,6 @@ GENERATORS: dict[str, list[Callable[[], str]]] = {
         lambda: f"TLM0{R.randint(100, 999)}",
         lambda: f"ip-10-0-{R.randint(0, 255)}-{R.randint(0, 255)}",
     ],
-    "composite": [
-        lambda: f"loc-{service()}.model-A{R.randint(100, 999)}.id-{R.randint(1000, 9999)}ZA",
-        lambda: f"room={service()},floor={R.randint(1, 9)}",
-        lambda: f"k:{service()}|v:{R.randint(1, 9)}",
-    ],
     "sql": [lambda: f"SELECT *\nFROM {service()} WHERE id = {R.randint(1, 10**6)}"],
     "json": [lambda: f'{{"service": "{service()}", "n": {R.randint(1, 10**6)}}}'],
     "user_agent": [

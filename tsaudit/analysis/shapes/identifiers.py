@@ -30,6 +30,8 @@ _NEW: Final = 0.9
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _PART: Final = re.compile(r"[^\W_]+")
 _REQUEST: Final = re.compile(r"(?:https?:/)?/?[^\s?]*\?[\w.\[\]-]+=\S*(?:&\S+)?")
+_OF_COUNTRY: Final = re.compile(r"(?:AT|BE|CH|CZ|DE|DK|ES|FI|FR|GB|HU|IE|IT|JP|LU|NL|PL|PT|RO|SE|US)U?\d{8,20}")
+"""Numbers of a country's register: of securities, of companies, of accounts."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_+/=.-]+")
 _HEX: Final = (frozenset("0123456789abcdef"), frozenset("0123456789ABCDEF"))
 _KUBERNETES: Final = frozenset("bcdfghjklmnpqrstvwxz2456789")
@@ -59,6 +61,8 @@ def identifier_kind(values: Sequence[str]) -> str | None:
         return None
     if _ratio(sum(bool(_REQUEST.fullmatch(v)) for v in values), values) >= _SHARE:
         return "request"
+    if _ratio(sum(bool(_OF_COUNTRY.fullmatch(v)) for v in values), values) >= _SHARE:
+        return None
     parts = [_PART.findall(v) for v in values]
     if kind := _whole(values, parts) or _aligned(values, parts):
         return kind
@@ -132,18 +136,18 @@ def _kind_of_part(
     if column.is_device_address or _has_family(column, parts):
         return "mac"
     whole = alone and here[0] == values[0]
-    if column.is_random:
-        return _kind_of_random(column, alone=whole)
     word, ending = column.word, column.ending
+    is_thing = _THINGS.fullmatch(word or _word_before(parts[0], place))
+    if column.is_random:
+        return "mac" if is_thing and column.hexadecimal else _kind_of_random(column, alone=whole)
     bare = [p.removeprefix(word).removesuffix(ending) for p in here]
     digits = [p for p in bare if p.isascii() and p.isdigit()]
     if len(digits) < _NEW * len(bare) or any(map(_is_fraction, values[:4], parts[:4], itertools.repeat(place))):
         return None
     whole = whole and bare[0] == values[0]
-    if _ratio(sum(map(is_epoch, digits)), digits) >= _SHARE:
+    if _ratio(sum(map(is_epoch, digits)), digits) >= _SHARE and len(set("".join(digits))) >= _KINDS_OF_DIGITS:
         return "epoch" if whole else "id"
-    is_thing = _THINGS.fullmatch(word or _word_before(parts[0], place))
-    return "id" if (whole or not is_thing) and _are_numbers_of_events(digits, whole=whole) else None
+    return "id" if not is_thing and _are_numbers_of_events(digits, whole=whole) else None
 
 
 def _has_family(column: _Column, parts: Sequence[Sequence[str]]) -> bool:
@@ -360,7 +364,7 @@ def _is_window(numbers: Sequence[int], *, whole: bool) -> bool:
 _THINGS: Final = re.compile(
     r"(?i)(?:sensor|sens|meter|device|dev|host|server|srv|node|machine|vm|site|store|shop|kiosk|camera|cam|gateway|gw|"
     r"router|switch|pump|robot|truck|vehicle|bus|car|unit|serial|sn|asset|plc|station|room|zone|as|zip|plz|port|pid|"
-    r"imo|mmsi|article|part|material|model|badge|employee|kb)s?"
+    r"imo|mmsi|article|part|material|model|badge|employee|kb|naa|wwn|eui|gpu|disk)s?"
 )
 """Things that are numbered once; there are as many numbers as things."""
 _PAST_16_BITS: Final = 65_535
@@ -370,8 +374,8 @@ _ROUTES: Final = 0.5
 _PADDED: Final = 6
 """Digits from which zeros in front leave room for more than anybody owns."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d(?:[01]\d(?:[0-3]\d)?)?")
-_DESIGNATION: Final = re.compile(r"\d\.\d+$|\b[A-Z]{1,3} \d+$|\b[A-Za-z]\d{5}$")
-"""A fraction, and what looks like a document but is mostly a thing: `HD 48915`, `P65451`."""
+_DESIGNATION: Final = re.compile(r"\d\.\d+$|\b[A-Z]{1,3} \d+$|\b[A-Z]{2,6}:\d+$|\b[A-Za-z]\d{5}$")
+"""A fraction, and what looks like a document but is mostly a thing: `HD 48915`, `GO:0008150`, `P65451`."""
 _NUMBERED: Final = re.compile(r"([A-Za-z]*)(\d{5,})")
 
 

@@ -26,7 +26,6 @@ _WORDS: Final = {
     "path": "path",
     "sql": "SQL statement",
     "json": "JSON",
-    "composite": "key-value pairs",
     "user_agent": "user agent",
     "log_text": "text",
     "pod": "pod name",

@@ -123,11 +123,6 @@ _PRODUCT: Final = r"[\w!#$%&'*+.^`|~-]+/[\w.+-]*\d[\w.+-]*"
 _USER_AGENT: Final = _pattern(rf"{_PRODUCT}(?: {_PRODUCT}| \([^()]+\)| [\w.-]+)+")
 """Products with versions, and comments: RFC 9110, section 10.1.5. A product alone could be a path."""
 
-_PAIRS: Final = _pattern(
-    r"\{?[a-z_]\w*[=:][^\s=:,;|&]+(?:[,;|&.] ?[a-z_]\w*[=:][^\s=:,;|&]+)+\}?"
-    r"|[a-z]+-[a-z0-9]+(?:\.[a-z]+-[a-z0-9]+){2,}"
-)
-
 RULES: Final = (
     ShapeRule("uuid", _pattern(r"(?:urn:uuid:)?\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")),
     ShapeRule("ulid", _pattern(r"[0-7][0-9A-HJKMNP-TV-Z]{25}|(?=.*[a-z])[0-7][0-9a-hjkmnp-tv-z]{25}", case=True)),
@@ -156,7 +151,6 @@ RULES: Final = (
     ShapeRule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
     ShapeRule("sql", is_statement),
     ShapeRule("json", _pattern(r"(?:\{\s*\"|\[\s*[\[{\"])[\s\S]*")),
-    ShapeRule("composite", _PAIRS, sure=False),
     ShapeRule("user_agent", _USER_AGENT, sure=False),
     ShapeRule("log_text", is_text, sure=False),
     ShapeRule("hostname", _pattern(

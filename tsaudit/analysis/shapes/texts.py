@@ -58,7 +58,8 @@ def _is_prose(value: str) -> bool:
         and word.isalpha()
         and len(word) > (5 if behind.isdigit() else 2 if before[:1].isdigit() else 1)
     ]
-    return len(common) >= 2 and max(common) > 3 and (len(words) >= 7 or (len(words) >= 4 and has_signs))
+    is_title = len(common) < 5 and max(common, default=0) <= 3
+    return len(common) >= 2 and not is_title and (len(words) >= 7 or (len(words) >= 4 and has_signs))
 
 
 def _is_word(text: str) -> bool:

@@ -6,7 +6,6 @@ import re
 from datetime import date
 from typing import Final
 
-MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS: Final = re.compile(
     "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mrz|maa|mag|mai|maj|mei|fév|avr|abr|giu|jui|lug|aoû|ago|set|out|"
     "okt|ott|dez|déc|dic|ene|gen"
@@ -18,10 +17,13 @@ _ISO: Final = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)"
     r"(?:[T ](?:[01]\d|2[0-3])[:.]?[0-5]\d(?:[:.]?[0-5]\d(?:[.,]\d+)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)?"
 )
+_ORDINAL: Final = re.compile(r"(?:19|20)\d\d-(?:[0-3]\d\d|W[0-5]\d-[1-7])T[\d:.]+Z?")
 _COMPACT: Final = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?\d{6}Z?)?")
-_CLOCK: Final = re.compile(r"(?<!\d)(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?!\d)")
+_CLOCK: Final = re.compile(
+    r"(?<!\d)(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?!\d)|\d\d\.\d\d\.\d\d\.\d+(?= [AP]M)"
+)
 _ZONE: Final = re.compile(r"[+-]\d\d:?\d\d$|\b[A-Z][a-z]+/[A-Z][A-Za-z_]+$|\b(?:[A-Z]{3,4}|Z)$")
-_PARTS: Final = re.compile(r"[^\W_]+")
+_PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
 
 
 def is_time(value: str) -> bool:
@@ -29,6 +31,8 @@ def is_time(value: str) -> bool:
     found = _ISO.fullmatch(value) or _COMPACT.fullmatch(value)
     if found:
         return _is_date(*(int(part) for part in found.groups()))
+    if _ORDINAL.fullmatch(value):
+        return True
     if len(value) > 48 or not any(c.isdigit() for c in value):
         return False
     rest, clocks = _CLOCK.subn(" ", value.strip("[]()"))
@@ -41,9 +45,20 @@ def is_time(value: str) -> bool:
             numbers.append(part)
         elif _MONTHS.match(word) and len(word) <= 10:
             months += 1
-        elif word[:3] not in _WEEKDAYS and word not in ("am", "pm", "t", "z", "utc", "gmt", "at", "uhr", "de"):
+        elif word[:3] not in _WEEKDAYS and word not in (
+            "am",
+            "pm",
+            "t",
+            "z",
+            "utc",
+            "gmt",
+            "at",
+            "uhr",
+            "de",
+            *"年月日년월일",
+        ):
             return False
-    if not clocks and not re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4}|.*[A-Za-z].*", value):
+    if not clocks and not re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4}|.*[^\W\d_].*", value):
         return False
     return _is_calendar(numbers, months, clocked=bool(clocks))
 
