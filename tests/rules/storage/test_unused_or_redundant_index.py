@@ -21,7 +21,7 @@ from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Index, Partitioning, Profile, Retention, RowBytes, Storage, TableStatus
+from tsaudit.model.profile import Count, Index, Partitioning, Profile, Retention, RowBytes, Storage, TableStatus
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
@@ -362,9 +362,9 @@ def test_figures_of_indexes_when_read_from_postgresql(postgresql: Postgresql) ->
 
 
 def test_few_values_when_the_table_is_large() -> None:
-    def message(values: int, rows: int = 100_000, engine: str = "sqlite", **changes: Any) -> str:
+    def message(values: int, rows: int = 100_000, engine: str = "sqlite", scope: str = "", **changes: Any) -> str:
         kind = "art" if engine == "duckdb" else "btree"
-        tags = (a_tag("region", values=values),)
+        tags = (dataclasses.replace(a_tag("region"), values=Count(values, a_source(scope=scope))),)
         profile = _profile(
             an_index("i", "region", **{"kind": kind} | changes), engine=engine, tags=tags, rows=a_count(rows)
         )
@@ -377,6 +377,7 @@ def test_few_values_when_the_table_is_large() -> None:
     )
     assert not message(10)
     assert not message(9, rows=99_999)
+    assert not message(9, scope="at least; rows of a minute")
     assert not message(9, unique=True)
     assert not message(9, partial=True)
     assert not message(9, kind="brin")

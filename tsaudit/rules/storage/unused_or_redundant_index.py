@@ -145,7 +145,7 @@ def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
     rows, least = measurement.rows, case.limit("min_values", measurement).value
     if tag is None or tag.values is None or index.unique or index.partial or index.kind not in _SEARCHED:
         return ""
-    if tag.values.value >= least or rows is None or rows.value < costs.SMALL_ROWS:
+    if tag.values.is_lower_bound or tag.values.value >= least or rows is None or rows.value < costs.SMALL_ROWS:
         return ""
     return f"{tag.key} has only {many(tag.values.value, 'value')}, so a search for one reads much of the table"
 

@@ -177,7 +177,7 @@ def _impact(case: Case, measurement: Measurement, misfit: _Misfit) -> Impact | N
 def _are_all(measurement: Measurement, column: Tag | Field, values: Count) -> bool:
     """Whether nearly all values are known: those of tags were listed, those of fields read."""
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
-    return isinstance(column, Tag) or read >= values.value * REPEATS
+    return not values.is_lower_bound and (isinstance(column, Tag) or read >= values.value * REPEATS)
 
 
 def _is_large_id(measurement: Measurement, field: Field) -> bool:

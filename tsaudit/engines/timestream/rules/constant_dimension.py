@@ -69,7 +69,8 @@ def constant_dimension(case: Case) -> Iterator[Finding]:
 
 
 def _is_constant(tag: Tag) -> bool:
-    return tag.values is not None and tag.values.value == 1 and not (tag.absent and tag.absent.value)
+    is_one = tag.values is not None and tag.values.value == 1 and not tag.values.is_lower_bound
+    return is_one and not (tag.absent and tag.absent.value)
 
 
 def _finding(

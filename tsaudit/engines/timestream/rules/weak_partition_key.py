@@ -96,7 +96,8 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
         return _never_written(measurement, key, limit)
     if tag.values is None:
         return None
-    if tag.values.value < limit.value and best is not None and values(best) > tag.values.value:
+    is_coarse = tag.values.value < limit.value and not tag.values.is_lower_bound
+    if is_coarse and best is not None and values(best) > tag.values.value:
         return _Weakness(
             (
                 f"The partition key {key} has only {many(tag.values.value, 'value')}, {best.key} has "
