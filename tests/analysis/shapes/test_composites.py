@@ -28,6 +28,7 @@ def test_the_sensor_of_the_guideline_is_split_in_three():
         (["{job='api',zone='a'}", "{job='web',zone='b'}"], ["job", "zone"]),
         (["a=1; b=2", "a=3; b=4"], ["a", "b"]),
         (["env=prod app=web", "env=dev app=db"], ["env", "app"]),
+        ([f"54.{i * 7919 % 9000:05}|10.{i * 104729 % 9000:05}" for i in range(60)], ["part_1", "part_2"]),
         (["kitchen|A612|1", "bath|A612|2", "hall|B1|3"], ["part_1", "part_2", "part_3"]),
         (["loc-living-room.model-x.id-1", "loc-bath.model-y.id-2"], ["loc", "model", "id"]),
     ],

@@ -29,7 +29,7 @@ _COMBINED: Final = 0.5
 """Share of all combinations of the pieces that occur."""
 _ALIKE: Final = 0.5
 
-_PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?=\w)|[|;~#@^<>\\\t→!$&*\[\](){}]"
+_PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?! )|[|;~#@^<>\\\t→!$&*\[\](){}]"
 """Separators that are hardly used for anything else, and brackets."""
 
 
@@ -147,7 +147,7 @@ def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str)
         return is_plain and all(map(_PLAIN_ONLY.fullmatch, separators))
     if is_plain:
         # `Xeon Gold @ 2.10GHz` is prose.
-        return few >= 1 and " @ " not in separators
+        return (few >= 1 or set("".join(separators)) <= set("|;~# ")) and " @ " not in separators
     if labels >= 2:
         return True
     joined = "".join(separators).replace(" ", "")
