@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.facts.given import OfDatabase, OfMeasurement, OfMeasurements, OfNullCounts, OfTimeExtents
+from tsaudit.model.facts.given import OfDatabase, OfMeasurement, OfMeasurements, OfNullCounts, OfTarget, OfTimeExtents
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
@@ -34,9 +35,12 @@ from tsaudit.model.subject import Subject
 ABOUT = OfMeasurements(database="d", measurements=["t"], start=NOW, end=NOW)
 WINDOW: Final = {"start": NOW, "end": NOW, "time": "at", "time_kind": "text"}
 OF_TWO = OfNullCounts(database="d", measurement="t", tags=[], policies=[], fields=["a", "b"], later="by scan", **WINDOW)
-COUNTS: Final = {"rows": [10], "first_time": [1], "last_time": [2], "n1": [10], "n2": [0], "later": [99]}
+AT: Final = NOW.isoformat()
+EPOCH: Final = datetime.fromtimestamp(0, UTC)
+SERVER: Final[dict[str, Any]] = {"kind": ["setting"], "name": ["a"], "database": [""]}
+COUNTS: Final = {"rows": [10], "first_time": [AT], "last_time": [AT], "n1": [10], "n2": [0], "later": [99]}
 BY_NAME = OfMeasurement(database="d", measurement="t", tags=["a"], policies=[], fields=["b"], **WINDOW)
-BY_NAMES: Final = {"measure_name": ["m"], "rows": [10], "first_time": [1], "last_time": [2], "series": [12]} | {
+BY_NAMES: Final = {"measure_name": ["m"], "rows": [10], "first_time": [AT], "last_time": [AT], "series": [12]} | {
     "count_1": [10],
     "count_2": [0],
     "distinct_1": [12],
@@ -64,6 +68,17 @@ EXTENTS: Final = {
         ("row_estimate", ABOUT, {"measurement": ["t"]}, "no column rows"),
         ("row_estimate", ABOUT, {"measurement": ["t"], "rows": [None]}, ""),
         ("measurements", OfDatabase(database="d"), {"measurement": [None]}, "measurement is null"),
+        ("measurements", OfDatabase(database="d"), {"measurement": [7]}, "measurement is no text, but int64"),
+        (
+            "measurements",
+            OfDatabase(database="d"),
+            {"measurement": [["a"]]},
+            "measurement is no text, but list<item: string>",
+        ),
+        ("server_status", OfTarget(), SERVER | {"value": [-1.0]}, "value is -1.0"),
+        ("server_status", OfTarget(), SERVER | {"value": [math.inf]}, "value is inf"),
+        ("stored_rows", ABOUT, {"measurement": ["t"], "rows": [1], "first_time": [NOW]}, ""),
+        ("stored_rows", ABOUT, {"measurement": ["t"], "rows": [1], "first_time": [EPOCH]}, f"first_time is {EPOCH}"),
         (
             "database_storage",
             OfDatabase(database="d"),
@@ -77,6 +92,8 @@ EXTENTS: Final = {
             "",
         ),
         ("null_counts", OF_TWO, COUNTS, ""),
+        ("null_counts", OF_TWO, COUNTS | {"first_time": ["soon"]}, "first_time is soon"),
+        ("null_counts", OF_TWO, COUNTS | {"last_time": [None]}, ""),
         ("null_counts", OF_TWO, COUNTS | {"n1": [11]}, "the count of a is 11, and rows 10"),
         ("null_counts", OF_TWO, COUNTS | {"n2": [-1]}, "the count of b is -1"),
         ("measure_name_counts", BY_NAME, BY_NAMES, ""),
@@ -92,7 +109,7 @@ def test_what_cannot_be(fact: str, given: Given, columns: dict[str, list[Any]], 
 def test_every_column_that_is_checked_is_one_of_a_fact() -> None:
     known = {column for fact in FACTS.values() for column in fact.columns}
     optional = {"expires_s", "shards", "shard_series", "rows_read"}
-    assert known | optional >= plausibility._COUNTS | plausibility._NAMES
+    assert known | optional >= plausibility._COUNTS | plausibility._TEXTS
 
 
 # --- Any leaf ---------------------------------------------------------------------------------------------------------

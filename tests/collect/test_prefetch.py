@@ -65,7 +65,8 @@ class Server:
 
 def _numbers() -> pa.RecordBatch:
     counts = pa.array(range(ROWS), pa.int64())
-    return pa.record_batch({"rows": counts, "first_time": counts, "last_time": counts})
+    times = pa.array([NOW] * ROWS, pa.timestamp("us", "UTC"))
+    return pa.record_batch({"rows": counts, "first_time": times, "last_time": times})
 
 
 def _runner(server: Server, **budget: float) -> QueryRunner:

@@ -10,11 +10,13 @@ import pytest
 
 from tests.builders import NOW
 from tests.engines.traits import KEEP_DOCUMENTS
+from tsaudit.collect.measuring import measuring_of
 from tsaudit.engines import opening, queries
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.query_check import names_in, problems
 from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import required_facts
 from tsaudit.model.facts import FACTS
 
 OF_ENGINE = {
@@ -209,3 +211,12 @@ def test_epoch_is_exact_to_the_microsecond() -> None:
     # Before a microsecond past the second are the rows of that very second.
     assert f"< {seconds + 1}" in statements[0]
     assert f"< {seconds * 1_000_000_000 + 1000}" in statements[1]
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_every_fact_is_one_that_an_audit_queries(engine: str) -> None:
+    """Not only the tests, which query all of them."""
+    files = frozenset(queries.query_files(engine))
+    queried = measuring_of(ENGINES[engine]).facts_to_query(required_facts(engine), files)
+    # `tsaudit schema check --enforced` asks for it.
+    assert files - queried <= {"declared_schema"}

@@ -1,16 +1,20 @@
 """What no database can mean: each batch of each response is checked when it arrives, before anything is made of it.
 
-A count is a number, finite, and not below zero. A share is at most 1. A part is not above its whole. The name of what a
-row is about is there. A response that says otherwise is a gap: no figure of it is used.
+A count is a number, finite, and not below zero. A share is at most 1. A part is not above its whole. A name is a text,
+and that of what a row is about is there. Rows of a period have times in it. A response that says otherwise is a gap: no
+figure of it is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.analysis.columns.columns import TimeKind
+from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.model.facts import FACTS, Fact, Given
-from tsaudit.model.facts.given import OfMeasurement, OfNullCounts, OfTimeExtents
+from tsaudit.model.facts.given import OfMeasurement, OfMeasurements, OfNullCounts, OfTimeExtents
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,6 +60,25 @@ _COUNTS: Final = _SHARES | {
 """Columns with an amount: a number of things, of bytes, or of seconds."""
 _NAMES: Final = frozenset({"column", "database", "field", "index", "measurement", "option", "partition", "tag"})
 """Columns with the name of what a row is about."""
+_TEXTS: Final = _NAMES | {
+    "bounds",
+    "data_type",
+    "key",
+    "kind",
+    "measure_name",
+    "path",
+    "policy",
+    "policy_of",
+    "query",
+    "source",
+    "statement",
+    "type",
+}
+"""Columns with a text."""
+_VALUES: Final = frozenset({"server_counters", "server_status", "table_status"})
+"""Facts whose `value` is an amount, too."""
+_SLACK: Final = timedelta(days=1)
+"""Times may have any time zone, and dates have no time."""
 _NAMELESS: Final = frozenset({("indexes", "column"), ("declared_schema", "measurement"), ("declared_schema", "column")})
 """Those of them that may be null, by fact: an index on an expression, and the row that says that there is a schema."""
 _PARTS: Final = (("overwritten", "accepted"), ("closed_by_change", "closed"), ("disk_used_bytes", "disk_bytes"))
@@ -69,17 +92,30 @@ def impossible(fact: str, batch: pa.RecordBatch, given: Given) -> str:
     if missing := set(described.columns) - names - {"*"}:
         return f"no column {min(missing)}"
     # What has the columns of a table has no meaning of its own.
-    own = names & (_COUNTS | _NAMES) if described.columns else set()
+    own = names & (_COUNTS | _TEXTS | {"value"}) if described.columns else set()
     for name in sorted(own):
-        if name in _NAMES:
-            if (fact, name) not in _NAMELESS and batch.column(name).null_count:
-                return f"{name} is null"
-        elif said := _no_count(batch.column(name), 1.0 if name in _SHARES else None):
+        column = batch.column(name)
+        if name in _NAMES and (fact, name) not in _NAMELESS and column.null_count:
+            return f"{name} is null"
+        if name in _TEXTS:
+            said = _no_text(column)
+        else:
+            said = "" if name == "value" and fact not in _VALUES else _no_count(column, name in _SHARES)
+        if said:
             return f"{name} is {said}"
-    return _parts_above(described, batch, given)
+    return _parts_above(described, batch, given) or _outside(described, batch, given)
 
 
-def _no_count(column: pa.Array, most: float | None) -> str:
+def _no_text(column: pa.Array) -> str:
+    """What the column is instead of texts; empty if it is nothing else."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return "" if is_text or column.null_count == len(column) else f"no text, but {kind}"
+
+
+def _no_count(column: pa.Array, is_share: bool = False) -> str:
     """The first value that is no amount; empty if all are. Null is not known."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -90,14 +126,30 @@ def _no_count(column: pa.Array, most: float | None) -> str:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return "" if column.null_count == len(column) else f"no number, but {kind}"
     values = column.cast(pa.float64(), safe=False) if pa.types.is_decimal(kind) else column
-    wrong = pc.less(values, 0)
-    if pa.types.is_floating(values.type):
-        wrong = pc.or_(wrong, pc.invert(pc.is_finite(values)))
-    if most is not None:
-        wrong = pc.or_(wrong, pc.greater(values, most))
+    wrong = pc.or_(pc.less(values, 0), pc.invert(pc.is_finite(values)))
+    if is_share:
+        wrong = pc.or_(wrong, pc.greater(values, 1))
     if not pc.any(wrong).as_py():
         return ""
     return f"{pc.filter(values, wrong)[0].as_py():,}"
+
+
+def _outside(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
+    """The first time that no row of the period can have; empty if there is none."""
+    import pyarrow as pa
+
+    if not isinstance(given, OfMeasurement | OfMeasurements):
+        return ""
+    kind = TimeKind(getattr(given, "time_kind", None) or TimeKind.TIMESTAMP)
+    for name in sorted({"first_time", "last_time"} & set(fact.columns)):
+        column = batch.column(name)
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        for value in column.drop_null().to_pylist():
+            found = instant_of(value, kind)
+            if found is None or not given.start - _SLACK <= found <= given.end + _SLACK:
+                return f"{name} is {value}"
+    return ""
 
 
 def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
@@ -114,7 +166,7 @@ def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
         # Further columns say something else.
         parts += [(f"the count of {name}", column, "rows") for name, column in zip(named, counts, strict=False)]
     for name, column, whole in parts:
-        if said := _no_count(column, None):
+        if said := _no_count(column):
             return f"{name} is {said}"
         if len(column) in (column.null_count, batch.column(whole).null_count):
             continue

@@ -106,7 +106,8 @@ class BucketList:
             except ApiException:
                 listed = []
             listed.sort(key=lambda m: (not m["default"], bool(m.get("virtual"))))
-            names = [Dbrp(m["database"], m["retention_policy"], m["default"]) for m in listed]
+            mappings = (Dbrp(m["database"], m["retention_policy"], m["default"]) for m in listed)
+            names = [one for one in mappings if isinstance(one.database, str) and isinstance(one.policy, str)]
             known[ask.bucket] = names[0] if names else None
         return known[ask.bucket]
 

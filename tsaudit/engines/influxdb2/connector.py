@@ -148,8 +148,7 @@ class InfluxConnection:
 
     def _retention(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         bucket = self._buckets.look_up(ask)
-        rules = [rule for rule in bucket.get("retentionRules") or () if rule.get("type", "expire") == "expire"]
-        rule = rules[0] if rules else {}
+        rule: Mapping[str, Any] = next(iter(bucket.get("retentionRules") or ()), {})
         yield pa.record_batch(
             {
                 "policy": [ask.bucket],

@@ -274,9 +274,9 @@ class TimestreamConnection:
                 # The counters of the last page apply; the first one may be empty and have none.
                 status = answer.get("QueryStatus", {})
                 if "CumulativeBytesScanned" in status:
-                    rows.bytes_scanned = scanned + status["CumulativeBytesScanned"]
+                    rows.bytes_scanned = scanned + int(status["CumulativeBytesScanned"])
                 if "CumulativeBytesMetered" in status:
-                    rows.bytes_metered = metered + status["CumulativeBytesMetered"]
+                    rows.bytes_metered = metered + int(status["CumulativeBytesMetered"])
                 begun = answer["QueryId"] if answer.get("NextToken") else ""
                 yield typed_values.batch(answer, names) if answer["Rows"] or not begun else _AT_WORK
                 if not begun:
@@ -329,6 +329,8 @@ def _encrypts_rejected(table: Mapping[str, Any]) -> bool:
 def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[str, str]]:
     """The configured options of the table, under the names of the API."""
     for option, value in table.get("RetentionProperties", {}).items():
+        if not isinstance(value, int) or value < 0:
+            raise FactError(Reason.FAILED, f"{option} is {value}")
         yield option, str(value)
     writes = table.get("MagneticStoreWriteProperties", {})
     yield "EnableMagneticStoreWrites", str(bool(writes.get("EnableMagneticStoreWrites"))).lower()

@@ -30,7 +30,7 @@ def offered(query_files: frozenset[str]) -> frozenset[str]:
 def asked_for(wanted: frozenset[str], query_files: frozenset[str]) -> frozenset[str]:
     """The query files to run so that every available fact in `wanted` is measured."""
     direct = wanted & query_files
-    sources = {s for name in wanted - query_files for s in FACTS[name].derived_from if s in query_files}
+    sources = {s for name in wanted for s in FACTS[name].derived_from if s in query_files}
     return direct | sources
 
 

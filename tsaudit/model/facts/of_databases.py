@@ -161,6 +161,7 @@ OF_DATABASES: Final = (
         CostLevel.METADATA,
         ("measurement", "option", "value"),
         "storage options of each measurement, by the engine's own names, as text; a missing option has its default",
+        derived_from=("effective_options",),
         asked_with=OfMeasurements,
     ),
     Fact(
