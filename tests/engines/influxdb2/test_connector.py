@@ -109,7 +109,7 @@ NAMES = "#datatype,string,long,string\n,result,table,_value\n,_result,0,cpu\n\n"
             "the response broke off: out of",
         ),
         (_flux("<html>\nnot,csv\n"), Reason.FAILED, "not annotated CSV"),
-        (Answer(200, {}, NAMES.encode(), broken=True), Reason.FAILED, "the connection broke (connection lost)"),
+        (Answer(200, {}, NAMES.encode(), broken=True), Reason.UNREACHABLE, "the connection broke (connection lost)"),
     ],
 )
 def test_answer_is_an_error(double: Conversation, answer: Answer, reason: Reason, detail: str) -> None:
