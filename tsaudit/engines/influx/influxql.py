@@ -109,6 +109,8 @@ def _checked(series: Any) -> Series:
     """The series, after checking that its rows have as many values as there are columns."""
     if not isinstance(series, dict) or not isinstance(series.get("columns"), list):
         raise _misshapen()
+    if not isinstance(series.get("name", ""), str):
+        raise _misshapen()
     values, width = series.get("values", []), len(series["columns"])
     if isinstance(values, pa.StringArray):
         return series

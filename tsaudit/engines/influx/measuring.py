@@ -377,8 +377,8 @@ def _database_in(name: str, listed: Set[str] | None) -> str | None:
 
 
 def _policies(runner: QueryRunner, database: str) -> list[Audited]:
-    rows: list[dict[str, str]] = []
-    if runner.query("policies", lambda batch: rows.extend(batch.to_pylist()), OfDatabase(database=database)) is None:
+    rows = rows_of(runner, "policies", OfDatabase(database=database))
+    if rows is None:
         return [Audited(database, unknown=runner.gaps[-1])]
     several = len(rows) > 1
     return [Audited(row["database"], row["policy"], row["policy_of"], several) for row in rows]
