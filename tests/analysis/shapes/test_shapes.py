@@ -55,8 +55,8 @@ GENERATORS: dict[str, list[Callable[[], str]]] = {
         lambda: "sha256:" + hexadecimal(64),
         lambda: hexadecimal(24),
         lambda: hexadecimal(8),
+        lambda: hexadecimal(12),
     ],
-    "container_id": [lambda: hexadecimal(12)],
     "epoch": [
         lambda: str(NOW - R.randrange(10**7)),
         lambda: str((NOW - R.randrange(10**7)) * 1000 + R.randrange(1000)),

@@ -208,7 +208,7 @@ def _runaway(new_hosts: int = 0, seen_since: int = 9) -> Profile:
         series=tuple(SeriesSince(day, 100) for day in days),
         newest=DAY,
         examples=("8c1f-aaaa", "8c1f-bbbb", "8c1f-cccc"),
-        shape="container_id",
+        shape="hash",
     )
     hosts = (SeriesSince(old, 5000 + 1000 - new_hosts), *([SeriesSince(DAY, new_hosts)] if new_hosts else []))
     host = dataclasses.replace(
@@ -230,7 +230,7 @@ def test_blame_is_counted_by_the_new_series_where_listings_are_remembered() -> N
     assert finding.since == DAY - timedelta(days=9)
     assert finding.samples == ("8c1f-aaaa", "8c1f-bbbb", "8c1f-cccc")
     assert "of 1,000 new series since 2026-03-22, 100% carry a new value of tag id " in finding.message
-    assert "(first seen 2026-03-22, shape: container ID)" in finding.message
+    assert "(first seen 2026-03-22, shape: hash)" in finding.message
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["new series"] == "1,000 first seen on 2026-03-22 or later"
     described = "in 100% of the new series, first seen 2026-03-22, 100 a day, unbounded over 10 days"

@@ -139,10 +139,12 @@ def _kind_of_part(
     word, ending = column.word, column.ending
     is_thing = _THINGS.fullmatch(word or _word_before(parts[0], place))
     if column.is_random:
-        return "mac" if is_thing and column.hexadecimal else _kind_of_random(column, alone=whole)
+        if column.hexadecimal:
+            return "mac" if is_thing else "hash" if whole else "id"
+        return "pod" if column.kubernetes and not whole else "id"
     bare = [p.removeprefix(word).removesuffix(ending) for p in here]
     digits = [p for p in bare if p.isascii() and p.isdigit()]
-    if len(digits) < _NEW * len(bare) or any(map(_is_fraction, values[:4], parts[:4], itertools.repeat(place))):
+    if len(digits) < _NEW * len(bare) or any(map(_is_fraction, values[:4], here[:4])):
         return None
     whole = whole and bare[0] == values[0]
     if _ratio(sum(map(is_epoch, digits)), digits) >= _SHARE and len(set("".join(digits))) >= _KINDS_OF_DIGITS:
@@ -159,21 +161,9 @@ def _has_family(column: _Column, parts: Sequence[Sequence[str]]) -> bool:
 _FAMILY: Final = re.compile(r"(?i)[0-9a-f]{2}")
 
 
-def _kind_of_random(column: _Column, *, alone: bool) -> str:
-    if not column.hexadecimal:
-        return "pod" if column.kubernetes and not alone else "id"
-    if not alone:
-        return "id"
-    return "container_id" if column.lengths == {12} else "hash"
-
-
-def _is_fraction(value: str, parts: Sequence[str], place: int) -> bool:
-    """Whether the part stands behind a decimal point: `51.00831`."""
-    place %= len(parts)
-    if place == 0 or not parts[place - 1].isdigit() or f"{parts[place - 1]}.{parts[place]}" not in value:
-        return False
-    # Of three numbers in a row, none is a fraction.
-    return not re.search(rf"\d\.{parts[place - 1]}\.{parts[place]}|{parts[place - 1]}\.{parts[place]}\.\d", value)
+def _is_fraction(value: str, part: str) -> bool:
+    """Whether the part stands behind a decimal point, `51.00831`; of three numbers in a row, none does."""
+    return bool(re.search(rf"(?<![\d.])\d+\.{re.escape(part)}(?!\.?\d)", value))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ _WORDS: Final = {
     "iso_time": "timestamp",
     "epoch": "timestamp",
     "hash": "hash",
-    "container_id": "container ID",
     "position": "coordinates",
     "float": "decimal number",
     "integer": "integer",

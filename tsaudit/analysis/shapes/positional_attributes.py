@@ -108,21 +108,17 @@ def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composit
         if is_prose and not all(places[i].is_few or places[i].label for i in varying):
             continue
         inner = [_QUOTES.sub("", separator) for separator in found[varying[0] : varying[-1]]]
-        is_route = any(map(_ARROW.search, inner))
-        if (
-            (not is_route and _are_alike(places))
-            or not _is_meant(inner, places, alike[0])
-            or _is_identifier(values, places)
-        ):
+        if _are_alike(places, inner) or not _is_meant(inner, places, alike[0]) or _is_identifier(values, places):
             continue
         begins = [0, *(match.end() for match in between.finditer(alike[0]))]
         return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
     return None
 
 
-def _are_alike(places: Sequence[_Place]) -> bool:
+def _are_alike(places: Sequence[_Place], separators: Sequence[str]) -> bool:
     """Whether the value is a list of equal things, `shop.example|www.shop.example`, and not of attributes of one."""
-    varying = [p for p in places if p.values > 1 and not all(map(str.isdecimal, p.texts))]
+    is_route = any(map(_ARROW.search, separators))
+    varying = [p for p in places if p.values > 1 and not (is_route or all(map(str.isdecimal, p.texts)))]
     for one, other in itertools.combinations(varying, 2):
         inside = sum(a in b or b in a for a, b in zip(one.texts, other.texts, strict=True) if min(len(a), len(b)) > 2)
         common = set(one.texts) & set(other.texts)

@@ -31,7 +31,7 @@ __all__ = [
 
 EMPTY: Final = "empty"
 
-IDENTIFIER_KINDS: Final = frozenset({"uuid", "ulid", "hash", "id", "container_id", "epoch", "pod", "request"})
+IDENTIFIER_KINDS: Final = frozenset({"uuid", "ulid", "hash", "id", "epoch", "pod", "request"})
 """Kinds with a different value for nearly every event."""
 TEXT_KINDS: Final = frozenset({"log_text", "sql", "json", "url", "iso_time", "user_agent"})
 """Unbounded kinds, written to be read and not to group by."""

@@ -187,15 +187,12 @@ def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:
         return None  # attributes in a row, which composite-value names
     if shape.kind not in shapes.TEXT_KINDS:
         return None
+    share = f"{percent(shape.share)} of {number(len(tag.sample))}"
     return ValueKind(
         shape.kind,
         f" that are {_TEXTS[shape.kind]}",
         "Keep as tags what can be counted: level, code, component.",
         _FEWEST_URLS if shape.kind == "url" else _FEWEST_MIXED if shape.share < _MOST else _FEWEST_TEXTS,
         "list",
-        (
-            Evidence(
-                "share of such texts among the values read", f"{percent(shape.share)} of {number(len(tag.sample))}"
-            ),
-        ),
+        (Evidence("share of such texts among the values read", share),),
     )

@@ -31,7 +31,7 @@ _STATE_NAME = re.compile(
     r"(^|_)(status|state|level|severity|result|error|message|mode|reason|phase|code|health)$", re.I
 )
 _SOURCE_KINDS: Final = frozenset({"id", "mac", "ip", "hostname"})
-_ENDLESS_KINDS: Final = frozenset({"uuid", "ulid", "hash", "container_id", "pod"})
+_ENDLESS_KINDS: Final = frozenset({"uuid", "ulid", "hash", "pod"})
 """Kinds of IDs of which a program makes new ones all the time, unless their name is that of a thing."""
 
 _SETTABLE: Final = frozenset({"inverted", "skipping", "fulltext"})
