@@ -70,7 +70,8 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline, pla
         )
         raise ConnectorError(_placed(place, f"no connection within {limit:.3g} s: {why}")) from error
     except ConnectorError as error:
-        raise ConnectorError(_placed(place, str(error))) from error
+        # Its own cause, or none: that of an address that cannot be read may quote the password.
+        raise ConnectorError(_placed(place, str(error))) from error.__cause__
     except Exception as error:
         # Drivers assume a valid greeting from the server, and fail in their own ways on other ones.
         said = next(iter(str(error).splitlines()), "")[:200]
