@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
 from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
 from tsaudit.collect.past_days import of_its_day
 from tsaudit.model.profile import Count, Database, How
@@ -97,3 +97,23 @@ def test_what_only_the_present_shows_is_no_figure_of_a_past_day(engine: str, kep
     assert set(figures_of_its_day(replace(profile, collected_at=NOW + timedelta(hours=20)))) == set(figures(profile))
     late = list(figures_of_its_day(of_its_day(replace(profile, collected_at=NOW + timedelta(days=9)))))
     assert {f.name for f in late} == kept & {f.name for f in figures(profile)}
+
+
+def test_lower_bounds_are_no_figures_of_a_day() -> None:
+    """On a day on which all could not be listed there seem to be fewer; on the next, there would be a jump."""
+
+    def named(*measured: str) -> set[str]:
+        measurement = a_measurement()
+        (tag,) = measurement.tags
+        for name in measured:
+            part = Count(3, a_source(How.SAMPLED, scope="at least; a part"))
+            if name == "series":
+                measurement = replace(measurement, series=part)
+            else:
+                measurement = replace(measurement, tags=(replace(tag, values=part),))
+        found = figures(a_profile(measurement))
+        return {one.name for one in found if one.subject.measurement} & {"series", "tag_values"}
+
+    assert named() == {"series", "tag_values"}
+    assert named("series") == {"tag_values"}
+    assert named("tag_values") == {"series"}

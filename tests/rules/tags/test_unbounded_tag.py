@@ -31,6 +31,7 @@ from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import (
     Dependency,
+    How,
     Measurement,
     Profile,
     Reports,
@@ -450,3 +451,20 @@ def test_growth_on_many_days_is_no_step(waves: int, per_day: float) -> None:
     (finding,) = run_rule(rule, a_profile(a_measurement("power", 1_001, tags=(ids,)), engine="influxdb1")).findings
     assert finding.impact is not None
     assert finding.impact.per_day == pytest.approx(per_day * 1_000 / 1_001)
+
+
+@pytest.mark.parametrize(
+    ("rows", "how", "per_value", "said"),
+    [
+        (2_000, How.EXACT, 2.0, "1,500 values in 2,000 rows, hardly any is used again"),
+        (2_000, How.ESTIMATE, 2.0, "1,500 values in about 2,000 rows, hardly any is used again"),
+        (30, How.EXACT, 1.0, "1,500 values; of those in the rows read, hardly any is used again"),
+        (30, How.EXACT, 15.0, ""),
+    ],
+)
+def test_values_of_all_time_are_not_those_of_few_rows(rows: int, how: How, per_value: float, said: str) -> None:
+    """An index lists what was ever written: 1,500 values cannot be those of 30 rows."""
+    tag = a_tag("batch", 1_500, ("alpha", "beta"), reports=Reports(per_value, 48.0, 0.0))
+    profile = a_profile(a_measurement(series=1_500, rows=a_count(rows, how), tags=(tag,)), engine="influxdb1")
+    messages = [finding.message for finding in run_rule(rule, profile).findings]
+    assert messages == ([f"Tag batch has {said}."] if said else [])
