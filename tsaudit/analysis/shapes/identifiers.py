@@ -30,8 +30,10 @@ _NEW: Final = 0.9
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _PART: Final = re.compile(r"[^\W_]+")
 _REQUEST: Final = re.compile(r"(?:https?:/)?/?[^\s?]*\?[\w.\[\]-]+=\S*(?:&\S+)?")
-_OF_COUNTRY: Final = re.compile(r"(?:AT|BE|CH|CZ|DE|DK|ES|FI|FR|GB|HU|IE|IT|JP|LU|NL|PL|PT|RO|SE|US)U?\d{8,20}")
-"""Numbers of a country's register: of securities, of companies, of accounts."""
+_OF_COUNTRY: Final = re.compile(
+    r"(?:AT|BE|CH|CZ|DE|DK|ES|FI|FR|GB|HU|IE|IT|JP|LU|NL|PL|PT|RO|SE|US)U?\d{8,20}|\+\d[\d -]{7,17}"
+)
+"""Numbers that begin with a country's code: of securities, of companies, of accounts, of phones."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_+/=.-]+")
 _HEX: Final = (frozenset("0123456789abcdef"), frozenset("0123456789ABCDEF"))
 _KUBERNETES: Final = frozenset("bcdfghjklmnpqrstvwxz2456789")
