@@ -97,8 +97,9 @@ def contained(runner: QueryRunner, fact: str, step: Callable[[Draft], Draft]) ->
     def run(draft: Draft) -> Draft:
         reads_rows = fact != "columns"
         if not draft.roles_known:
-            if reads_rows:  # otherwise the step that failed has left the gap
-                runner.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
+            why = runner.gap_in("columns", draft.database, draft.name)
+            if reads_rows and why:  # otherwise the step that failed has left the gap
+                runner.gap(fact, why.reason, why.detail, draft.database, draft.name)
             return draft
         if draft.unreadable and reads_rows:
             runner.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
