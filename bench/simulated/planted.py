@@ -52,6 +52,11 @@ STILL: dict[str, Array] = {
         for size in (0.1, 0.3, 0.8, 3.0)
         for over in (1, 2, 3)
     },
+    "rollout over 4 days": LEVEL * (1 + 0.5 * np.clip((DAY - 39) / 4, 0, 1)),
+    **{
+        f"refill in {days} days after a rebuild": LEVEL * np.where(DAY < 40, 1, np.clip((DAY - 39) / days, 0, 1))
+        for days in (14, 30)
+    },
     "step down": LEVEL * np.where(DAY < 40, 1, 0.5),
     **{f"teeth of {width} days": LEVEL * (1 + 0.4 * (DAY % width) / width) for width in (7, 14, 30)},
     "bursts of a day": LEVEL * (1 + 4.0 * np.isin(DAY, (30, 62, 90))),
@@ -63,6 +68,9 @@ STILL: dict[str, Array] = {
     "season of a week": LEVEL * (1 + 0.2 * np.sin(DAY * 2 * np.pi / 7)),
 }
 """Nothing in them grows, ever."""
+
+LEAKS = {"linear": LEVEL * (1 + 0.005 * SINCE), "exponential": LEVEL * 1.005**SINCE}
+"""By 0.5% a day."""
 
 LOGISTIC = {width: LEVEL * (1 + 2 / (1 + np.exp(-(DAY - 60) / width))) for width in (4, 8, 12)}
 """Growth that ends; the rest of the time is still."""

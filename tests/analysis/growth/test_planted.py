@@ -95,3 +95,35 @@ def test_growth_of_small_counts_is_called_through_their_noise(base: int, days: i
     kinds = [growth.kind for _, growth in judged(range(ONSET + days), counts[: ONSET + days], 45)]
     assert "growth" in kinds
     assert kinds[:3] == ["flat"] * 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("course", [LEVEL * (1 + 0.005 * SINCE), LEVEL * 1.005**SINCE], ids=["linear", "exponential"])
+def test_a_leak_of_half_a_percent_a_day_is_called_within_45_days(course: np.ndarray, seed: int) -> None:
+    counts = noisy(course, 0.01, seed)[: ONSET + 45]
+    kinds = [growth.kind for _, growth in judged(range(ONSET + 45), counts, ONSET - 10)]
+    assert "growth" in kinds
+    assert kinds[:10] == ["flat"] * 10
+
+
+@pytest.mark.parametrize("size", [0.3, 0.8, 3.0])
+def test_a_rollout_of_four_days_is_growth_only_until_it_has_stopped(size: float) -> None:
+    counts = LEVEL * (1 + size * np.clip((DAY - 39) / 4, 0, 1))
+    found = dict(judged(range(70), counts[:70], 35))
+    assert len([day for day, growth in found.items() if growth.kind == "growth"]) <= 3
+    assert found[50].kind == "step"
+    assert found[50].onset in {FIRST + timedelta(days=day) for day in (40, 41)}
+    assert found[50].step_ratio == pytest.approx(1 + size, rel=0.05)
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.01])
+@pytest.mark.parametrize("over", [14, 30])
+def test_what_fills_up_again_after_a_rebuild_is_no_growth(over: int, deviation: float) -> None:
+    counts = noisy(LEVEL * np.where(DAY < 40, 1, np.clip((DAY - 39) / over, 0, 1)), deviation, 1)[:90]
+    assert [day for day, growth in judged(range(90), counts, 38) if growth.kind == "growth"] == []
+
+
+def test_growth_beyond_the_level_before_a_rebuild_is_called() -> None:
+    counts = LEVEL * np.where(DAY < 40, 1, (DAY - 39) / 14)
+    found = dict(judged(range(70), counts[:70], 38))
+    assert {found[day].kind for day in range(58, 70)} == {"growth"}

@@ -20,6 +20,8 @@ _SEASON_HELPS: Final = 0.8
 _WILD: Final = 5.0
 """A day that differs from its neighbors by this many times the noise is replaced by their median."""
 _FEWEST_BEFORE_LAST: Final = 7
+_BEFORE_LAST: Final = 3
+"""The changes that say what the last day should be: a growth of four days has three of them."""
 _LEAST_NOISE: Final = 0.005
 """Relative: even perfectly constant counts may still move by half a percent."""
 _FEWEST_NEIGHBORS: Final = 8
@@ -129,7 +131,9 @@ def _tamed(logs: Array, noise: float) -> Array:
         neighbours = median(around[i - reach : i + reach + 1])
         if abs(around[i] - neighbours) > _WILD * noise:
             tamed[i] = neighbours
-    # A fall of the last day may be that of a bad day: the next one will tell, and growth is no faster for it.
-    if len(logs) > _FEWEST_BEFORE_LAST and logs[-1] < tamed[-2] - _WILD * noise:
-        tamed[-1] = tamed[-2] + median(np.diff(tamed[-_FEWEST_BEFORE_LAST - 1 : -1]).tolist())
+    # The last day may be a bad one: the next will tell, and growth is neither slower nor faster for it.
+    if len(logs) > _FEWEST_BEFORE_LAST:
+        expected = tamed[-2] + median(np.diff(tamed[-_BEFORE_LAST - 2 : -1]).tolist())
+        if logs[-1] < tamed[-2] - _WILD * noise or logs[-1] > expected + _WILD * noise:
+            tamed[-1] = expected
     return tamed

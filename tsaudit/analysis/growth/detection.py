@@ -269,10 +269,12 @@ def _flat_points(history: Daily, begin: int) -> int:
         before = max(begin - 1, 0)
         rise = float(relative[first] - relative[before]) / max(float(times[first] - times[before]), 1.0)
         slope = float((x * relative[first:]).sum()) / spread
-        most = slope + limits.FLAT_ERRORS * history.noise / math.sqrt(spread)
-        if slope > limits.FLAT * rise or most > limits.FLAT_AT_MOST * rise:
+        error = limits.FLAT_ERRORS * history.noise / math.sqrt(spread)
+        if slope - error > limits.FLAT * rise:
             break
-        found = len(times) - first
+        # Noise hides the few days that are flat from a shorter look, and not from a longer one.
+        if slope <= limits.FLAT * rise and slope + error <= limits.FLAT_AT_MOST * rise:
+            found = len(times) - first
     return found
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.daily import Array
 from tsaudit.analysis.growth.lines import Lines, lines
-from tsaudit.analysis.growth.windows import Flags, medians, trailing
+from tsaudit.analysis.growth.windows import Flags, Indices, medians, trailing
 
 
 @dataclass
@@ -27,19 +27,25 @@ class GrowthEvidence:
 
     def is_open(self) -> Flags:
         """Whether a growth is open on each day."""
-        opens, ends = self.opens.tolist(), self.ends.tolist()
-        found, is_open = [], False
-        for begin, end in zip(opens, ends, strict=True):
-            is_open = not end if is_open else begin
+        found, is_open, is_certain = [], False, False
+        days = (self.opens, self._certain, self.ends, self._is_over)
+        for begins, certain, ends, is_over in zip(*(day.tolist() for day in days), strict=True):
+            is_open = not (ends or (is_over and not is_certain)) if is_open else begins
+            is_certain = is_open and (is_certain or certain)
             found.append(is_open)
         return np.array(found, bool)
 
     @cached_property
     def opens(self) -> Flags:
         """Where the evidence is enough to open a growth."""
-        opens = self._fast | self._sudden | self._noisy | self._slow
         first_tooth = (self.times < limits.FIRST_TOOTH_DAYS) & (self._risen < limits.DOUBLED)
-        return opens & (self._rise(limits.STILL_DAYS) > limits.STILL) & ~first_tooth
+        opens = (self._sudden | self._certain) & (self._rise(limits.STILL_DAYS) > limits.STILL)
+        return opens & ~first_tooth & ~self._refills & ~self._is_over
+
+    @cached_property
+    def _certain(self) -> Flags:
+        """Where more than a few sudden days show a growth, which then ends by its own pace only."""
+        return (self._fast | self._noisy | self._slow) & ~self._is_over
 
     @cached_property
     def ends(self) -> Flags:
@@ -94,6 +100,39 @@ class GrowthEvidence:
         ago = np.maximum(np.searchsorted(self.times, self.times - days, side="right") - 1, 0)
         rise: Array = (self.level - self.level[ago]) / np.maximum(self.times - self.times[ago], 1.0)
         return rise
+
+    @cached_property
+    def _rising(self) -> tuple[Indices, Indices]:
+        """For the rise to each level: the last point at its foot, and the first one from which the counts are up."""
+        index, inside = trailing(len(self.level), limits.EARLIER)
+        levels, logs = (np.where(inside, values[index], np.inf) for values in (self.level, self.logs))
+        lowest = levels.min(axis=1)
+        margin = limits.FOOT * (self.level - lowest)
+        at_foot = levels <= (lowest + margin)[:, None]
+        is_below = logs < (self.level - margin)[:, None]
+        now = np.arange(len(self.level))
+        since_below = np.where(is_below.any(axis=1), is_below[:, ::-1].argmax(axis=1), limits.EARLIER)
+        return now - at_foot[:, ::-1].argmax(axis=1), np.clip(now - since_below + 1, 0, now)
+
+    @cached_property
+    def _is_over(self) -> Flags:
+        """Whether a short rise, such as a rollout of four days, has stood still for as long as it took."""
+        foot, top = self._rising
+        took = np.maximum(self.times[top] - self.times[foot], limits.SHORTEST_STILL)
+        since = self.times - self.times[top]
+        stands = np.maximum(self.level, self.logs) - self.logs[top] < limits.STILL * since + self.noise
+        over: Flags = (since + 1 >= took) & stands & (took <= limits.LONGEST_SHORT) & (self.noise < limits.WOBBLY)
+        return over
+
+    @cached_property
+    def _refills(self) -> Flags:
+        """Whether the level rises back from a sudden fall to where it had stood still: a rebuild, or an outage."""
+        foot, _ = self._rising
+        ago = np.maximum(foot - limits.FELL_POINTS, 0)
+        before, margin = self.level[ago], limits.SEEN_BY + limits.SEEN_BY_NOISE * self.noise
+        held = (ago > 0) & (np.abs(self._rise(limits.STILL_DAYS)[ago]) < limits.STILL)
+        refills: Flags = held & (before - self.level[foot] > limits.FELL_BY) & (before >= self.level - margin)
+        return refills
 
     def _lines(self, width: int) -> Lines:
         if width not in self._fitted:
@@ -205,10 +244,14 @@ class GrowthEvidence:
 
     @cached_property
     def _slow(self) -> Flags:
-        line = self._lines(limits.SLOW_POINTS)
+        line, long = self._lines(limits.SLOW_POINTS), self._lines(limits.LONG_POINTS)
         straight = (line.slope > limits.SLOW) & (line.certainty > limits.SLOW_LINE)
         steady = self._steadiness(limits.SLOW_POINTS) > limits.SLOW_STEADY
-        return straight & steady & self._new & self._unseen & (self._points >= limits.SLOW_FEWEST)
+        found = straight & steady & (self._points >= limits.SLOW_FEWEST)
+        straight = (long.slope > limits.LONG_SLOW) & (long.certainty > limits.LONG_LINE)
+        alone = (long.widened > limits.LONG_WIDENED) & (long.gain > limits.NOISY_GAIN)
+        found |= straight & alone & (self._points >= limits.LONG_FEWEST)
+        return found & self._new & self._unseen
 
 
 def _smallest(changes: Array, run: int) -> Array:

@@ -49,16 +49,30 @@ def newest_step(history: Daily) -> LevelStep | None:
     _, edges = min((misfit / variance + (2 * len(edges) - 3) * price, edges) for misfit, edges in found)
     if len(edges) < 3:
         return None
-    start, at, end = edges[-3:]
-    step = LevelStep(at, float(logs[start:at].mean()), float(logs[at:end].mean()))
-    lasted = end - at
+    step, lasted = _step(logs, edges), edges[-1] - edges[-2]
     if lasted >= limits.STEP_OLD:
         return step
-    if at < limits.STEP_AFTER:
+    if step.at < limits.STEP_AFTER:
         return None
     if lasted >= limits.STEP_CONFIRMED:
         return step if _is_new(step, history.logs) else None
     return step if lasted >= limits.STEP_YOUNGEST and _far_beyond(step, logs) else None
+
+
+def _step(logs: Array, edges: list[int]) -> LevelStep:
+    """From the newest level back to the one before a rise, or fall, that took several steps in a row."""
+    levels = [float(logs[a:b].mean()) for a, b in pairwise(edges)]
+    first = len(levels) - 1
+    while (
+        first > 1
+        and edges[first] - edges[first - 1] <= limits.LONGEST_SHORT
+        and (levels[first - 1] - levels[first - 2]) * (levels[-1] - levels[-2]) > 0
+    ):
+        first -= 1
+    before, after = levels[first - 1], levels[-1]
+    # The first part may begin with points of the level before.
+    has_left = (logs[edges[first] : edges[-2] + 1] - before) / (after - before) >= limits.STEP_LEFT
+    return LevelStep(edges[first] + int(has_left.argmax()), before, after)
 
 
 def _is_new(step: LevelStep, logs: Array) -> bool:

@@ -75,6 +75,13 @@ SLOW: Final = 0.0045
 SLOW_LINE: Final = 18.0
 SLOW_STEADY: Final = 2.5
 SLOW_FEWEST: Final = 21
+LONG_POINTS: Final = 42
+"""Slower still: a line over so many counts need not be steady, if it is certain ..."""
+LONG_FEWEST: Final = 35
+LONG_SLOW: Final = 0.003
+LONG_LINE: Final = 24.0
+LONG_WIDENED: Final = 9.0
+"""... even with its error widened. At 1% noise, 0.5% a day is called within 30 days."""
 
 # Steps are taken out before a line is fitted: changes beyond `LONELY` times the next largest ones.
 STEP_CHANGES: Final = {14: 3, 21: 3, 28: 3, 42: 5, 56: 5}
@@ -113,6 +120,18 @@ STILL_DAYS: Final = 12
 STILL_NOISY_DAYS: Final = 28
 """... or, for counts noisier than `STILL_NOISY`, whose levels wobble, lasts over both."""
 STILL_NOISY: Final = 0.05
+
+FOOT: Final = 0.1
+"""Share of a rise: within it of the lowest level, the rise has not begun, and within it of the highest it is up."""
+LONGEST_SHORT: Final = 7.0
+"""Days: a growth that is only sudden has also ended where it took no longer, and has stood still for as long. Levels
+that lasted no longer are parts of one step."""
+SHORTEST_STILL: Final = 3.0
+"""Days that it has to stand still at least."""
+FELL_POINTS: Final = 5
+"""No growth opens on the way back to a level that stood still until so many points before the foot of the rise ..."""
+FELL_BY: Final = 0.2
+"""... and lay so far above it: a rebuild, or an outage."""
 
 # When it began, how fast it is, and what it does.
 ONSET_BEFORE: Final = 28
@@ -158,6 +177,8 @@ STEP_OLD: Final = 16
 STEP_BEFORE: Final = 45
 """... so many points before it, by this many times their standard deviation:"""
 STEP_BEYOND: Final = 1.0
+STEP_LEFT: Final = 0.25
+"""Share of a step above which a count has left the level before."""
 STEP_AFTER: Final = 7
 """With fewer points before it, the end of a weekend looks like a step."""
 FAR_BEYOND: Final = 2.0
