@@ -170,15 +170,15 @@ def line(point: tuple[str, dict[str, str], dict[str, str]]) -> str:
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(points=st.lists(POINTS, min_size=2, max_size=12), number=st.uuids())
 def test_any_names_and_types(
-    points: list[Any], number: object, influxd: Influxd, monkeypatch: pytest.MonkeyPatch
+    points: list[Any], number: object, own_influxd: Influxd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = f"any_{number}"
-    influxql(influxd.url, f'CREATE DATABASE "{database}"')
+    influxql(own_influxd.url, f'CREATE DATABASE "{database}"')
     for i, point in enumerate(points):
         try:
-            write_lines(influxd.url, database, iter([f"{line(point)} {_NEWEST * 10**9 - i * 10**6}"]))
+            write_lines(own_influxd.url, database, iter([f"{line(point)} {_NEWEST * 10**9 - i * 10**6}"]))
         except AssertionError:
             continue  # The server refuses a field of another type.
-    target = Target(name="t", engine="influxdb1", url=influxd.url, databases=(database,))
+    target = Target(name="t", engine="influxdb1", url=own_influxd.url, databases=(database,))
     assert figures(collected(target)) == figures(apart(target, monkeypatch))
-    influxql(influxd.url, f'DROP DATABASE "{database}"')
+    influxql(own_influxd.url, f'DROP DATABASE "{database}"')
