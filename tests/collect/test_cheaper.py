@@ -235,11 +235,13 @@ def test_figures_of_one_tag_may_be_a_lower_bound_too(influxd: Influxd, monkeypat
     assert orders.series.value == 1001
 
 
-def test_rows_are_read_though_they_are_too_wide_for_as_many(influxd: Influxd, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_read_though_they_are_too_wide_for_as_many(
+    own_influxd: Influxd, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """400 rows of 100 fields are more than may arrive at once; 100 of them are not. Retention needs no rows at all."""
     fields = {f"f{i}": "float" for i in range(100)}
     rows = [Row(t, {"host": f"h{i % 3}"}, dict.fromkeys(fields, i / 7)) for i, t in enumerate(times(800))]
-    target = _influx(influxd, Table("wide", ("host",), fields, rows), budget={"max_rows": 400})
+    target = _influx(own_influxd, Table("wide", ("host",), fields, rows), budget={"max_rows": 400})
     monkeypatch.setattr(influxql, "_MOST_VALUES", 20_000)
     profile = collected(target)
     assert profile.gaps == ()
