@@ -57,8 +57,9 @@ def evaluate(
     plugin_time = Deadline(_PLUGIN_S)
     families: dict[frozenset[str], tuple[NameFamily, ...]] = {}
     prices = harm or Harm()
+    unmeasured = Unmeasured(profile)
     cases = (Case(rule, profile, days, limits, prices, families) for rule in chosen)
-    results = decided([_apply(case, switched, plugin_time) for case in cases], prices)
+    results = decided([_apply(case, switched, unmeasured, plugin_time) for case in cases], prices)
     results = [_with_severities(result, switched) for result in results]
     results = one_per_cause(profile, chosen, results)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
@@ -84,7 +85,7 @@ def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozense
     return frozenset().union(*(r.requires | r.uses | r.shows for r in chosen if r.applies_to(engine)))
 
 
-def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResult:
+def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time: Deadline) -> RuleResult:
     rule, profile = case.rule, case.profile
     limits = tuple(limit for t in rule.thresholds if isfinite((limit := case.limit(t.name)).value))
 
@@ -123,7 +124,9 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
     gaps = tuple(
         gap
         for gap in profile.gaps
-        if lacks(profile, rule, gap) and _is_on(rule, switches, gap) and (gap.database, gap.measurement) not in others
+        if unmeasured.concerns(rule, gap)
+        and _is_on(rule, switches, gap)
+        and (gap.database, gap.measurement) not in others
     )
     try:
         if rule.package and plugin_time.left() <= 0:
@@ -146,20 +149,21 @@ def _apply(case: Case, switches: RulePolicy, plugin_time: Deadline) -> RuleResul
     return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)
 
 
-def lacks(profile: Profile, rule: Rule, gap: Gap) -> bool:
-    """Whether the rule lacks something because of the gap: not if all that it derives from this fact was measured in
-    another way.
-    """
-    derived = [fact for fact in rule.requires | rule.uses if gap.fact in sources_of(fact)]
-    return any(fact == gap.fact or not _is_known(profile, fact, gap) for fact in derived)
+class Unmeasured:
+    """What the gaps of a profile leave unknown, for each rule."""
 
+    def __init__(self, profile: Profile) -> None:
+        self._answered = {(m.database, m.name): set(m.statements) for m in profile.measurements}
+        for gap in profile.gaps:
+            self._answered.get((gap.database or "", gap.measurement or ""), set()).discard(gap.fact)
 
-def _is_known(profile: Profile, fact: str, gap: Gap) -> bool:
-    """Whether the fact was measured in another way, where the gap is."""
-    subject = gap.database, gap.measurement
-    measurement = next((m for m in profile.measurements if (m.database, m.name) == subject), None)
-    missing = {one.fact for one in profile.gaps if (one.database, one.measurement) == subject}
-    return measurement is not None and bool((sources_of(fact) & measurement.statements.keys()) - missing)
+    def concerns(self, rule: Rule, gap: Gap) -> bool:
+        """Whether the rule lacks something because of the gap: not if all that it derives from this fact was measured
+        in another way.
+        """
+        answered = self._answered.get((gap.database or "", gap.measurement or ""), set())
+        derived = [fact for fact in rule.requires | rule.uses if gap.fact in sources_of(fact)]
+        return any(fact == gap.fact or not sources_of(fact) & answered for fact in derived)
 
 
 _MOST_NAMED: Final = 3

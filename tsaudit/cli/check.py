@@ -349,15 +349,15 @@ def _tables(tables: Sequence[Measurement], others: int) -> None:
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
     """The outcome an audit would have for each rule because of the gaps: evaluated, or open."""
-    from tsaudit.evaluation import lacks
+    from tsaudit.evaluation import Unmeasured
     from tsaudit.model.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
 
     evaluated = _evaluated(profile.engine, switches)
-    found = []
+    unmeasured, found = Unmeasured(profile), []
     for rule in all_rules():
         if rule.code in evaluated:
-            gaps = tuple(gap for gap in profile.gaps if lacks(profile, rule, gap))
+            gaps = tuple(gap for gap in profile.gaps if unmeasured.concerns(rule, gap))
             outcome = Outcome.OPEN if gaps else Outcome.PASS
             found.append(RuleResult(rule.code, rule.name, rule.title, rule.family, rule.guidelines, outcome, gaps=gaps))
     return found
