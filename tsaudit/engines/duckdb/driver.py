@@ -69,4 +69,5 @@ DRIVER: Final = FileDriver(
     batches=_batches,
     # Its record batch reader raises Arrow's errors.
     errors=(duckdb.Error, pa.ArrowException),
+    too_much="Out of Memory Error",
 )

@@ -29,8 +29,6 @@ from tsaudit.net.watchdog import OutOfTimeError, bounded
 BATCH_ROWS: Final = 10_000
 _LOCK_S: Final = 5.0
 """How long to wait for a writer, at most."""
-_OUT_OF_MEMORY: Final = "Out of Memory Error"
-"""DuckDB's words for a statement that needs more memory, and more room in temporary files, than it may use."""
 _TEXT_FACTS: Final = frozenset({"series_listing"})
 """Facts whose columns are read as strings, so that all batches of one response have the same schema."""
 
@@ -47,6 +45,9 @@ class FileDriver:
     """(driver's connection, statement, as text) to the response."""
     errors: tuple[type[Exception], ...]
     """What the driver itself raises, beside SQLAlchemy's and the system's errors."""
+    too_much: str = ""
+    """How its words begin if a statement needs more memory, and more room in temporary files, than it may use; empty if
+    it has none for that."""
 
 
 @contextmanager
@@ -134,9 +135,9 @@ class SqlConnection:
         except OutOfTimeError as error:
             raise timed_out from error
         except self._errors as error:
-            text = _one_line(error)
-            too_much = text.startswith(_OUT_OF_MEMORY)
-            raise FactError(Reason.OVER_BUDGET if too_much else Reason.FAILED, text) from error
+            text, words = _one_line(error), self._driver.too_much
+            is_too_much = bool(words) and text.startswith(words)
+            raise FactError(Reason.OVER_BUDGET if is_too_much else Reason.FAILED, text) from error
 
 
 def _file(engine: Engine, url: str) -> Path:
