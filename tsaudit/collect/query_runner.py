@@ -295,6 +295,16 @@ class Answer(Generic[Asked]):
     """Why the first way, which asks for everything, was not answered; None if it was."""
 
 
+def keeping(batches: list[pa.RecordBatch]) -> Callable[[Given], Callable[[pa.RecordBatch], None]]:
+    """For `QueryRunner.first_answered`: leaves in the list the response to the way that was answered."""
+
+    def consumer(_: Given) -> Callable[[pa.RecordBatch], None]:
+        batches.clear()
+        return batches.append
+
+    return consumer
+
+
 class TooMuchError(TsauditError):
     """Raised by a consumer that must not read any more: the statement is stopped and leaves a gap over budget."""
 

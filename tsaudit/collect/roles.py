@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -22,7 +22,7 @@ from tsaudit.collect.cheaper import fewer_and_shorter
 from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.partial_scan import may_look_up_newest, measure_extent
-from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import are_names, as_text, is_float, measured_share
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.labels import MOST_OPENED, can_open
@@ -263,12 +263,8 @@ def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
-
-    def consumer(_: OfRowSample) -> Callable[[pa.RecordBatch], None]:
-        batches.clear()
-        return batches.append
-
-    answer = runner.first_answered("row_sample", fewer_and_shorter(_sample_of(runner, draft, limit)), consumer)
+    queries = fewer_and_shorter(_sample_of(runner, draft, limit))
+    answer = runner.first_answered("row_sample", queries, keeping(batches))
     if answer is None:
         return draft
     if answer.failed and not any(batch.num_rows for batch in batches):

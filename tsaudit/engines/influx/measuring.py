@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,7 @@ from tsaudit.collect.cheaper import fewer, shorter
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
-from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.roles import LATEST, sampled
 from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
@@ -159,16 +159,12 @@ def count_points(runner: QueryRunner, draft: Draft, database_series: int | None)
         return draft
     if draft.is_read_whole:
         return _with_rows(draft, _scaled(runner, draft, _per_series(draft), "row_sample"))
-    counts: list[int] = []
-
-    def consumer(_: OfRowCount) -> Callable[[pa.RecordBatch], None]:
-        counts.clear()
-        return lambda batch: counts.extend(batch.column(0).to_pylist())
-
+    batches: list[pa.RecordBatch] = []
     given = _count_of(runner, draft, _series_to_read(draft, database_series) or ())
-    answer = runner.first_answered("row_count", shorter(given), consumer)
+    answer = runner.first_answered("row_count", shorter(given), keeping(batches))
     if answer is None:
         return draft
+    counts = [count for batch in batches for count in batch.column(0).to_pylist()]
     rows = _scaled(runner, draft, counts, "row_count")
     if rows and answer.failed:
         rows = scaled_up(runner, draft, "row_count", answer, rows)
@@ -243,12 +239,7 @@ def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[boo
     import pyarrow.compute as pc
 
     batches: list[pa.RecordBatch] = []
-
-    def consumer(_: OfRowSample) -> Callable[[pa.RecordBatch], None]:
-        batches.clear()
-        return batches.append
-
-    answer = runner.first_answered("row_sample", fewer(_newest_of(runner, draft, series)), consumer)
+    answer = runner.first_answered("row_sample", fewer(_newest_of(runner, draft, series)), keeping(batches))
     draft = replace(draft, sampled_series=len(series))
     if answer is None:
         return False, draft

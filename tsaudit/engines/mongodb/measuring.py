@@ -16,7 +16,7 @@ from tsaudit.analysis.shapes.positions import spread
 from tsaudit.collect.cheaper import fewer
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
-from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.mongodb.arrays import DatedArray, growth
 from tsaudit.engines.mongodb.sampling import LARGEST_SHARE
@@ -349,15 +349,12 @@ def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatte
 
 def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft with the fill level of its buckets and the resulting number of rows."""
-    rows: list[dict[str, Any]] = []
-
-    def consumer(_: OfBuckets) -> Callable[[pa.RecordBatch], None]:
-        rows.clear()
-        return lambda batch: rows.extend(batch.to_pylist())
-
-    answer = runner.first_answered("buckets", fewer(OfBuckets(**draft.about(runner.window), limit=MOST)), consumer)
+    batches: list[pa.RecordBatch] = []
+    queries = fewer(OfBuckets(**draft.about(runner.window), limit=MOST))
+    answer = runner.first_answered("buckets", queries, keeping(batches))
     if answer is None:
         return draft
+    rows = [row for batch in batches for row in batch.to_pylist()]
     draft = draft.sent("buckets", answer.statement)
     if not rows:
         return draft
