@@ -61,8 +61,8 @@ class Slack(Model):
         "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "daily", "never"
     ] = "monday"
     """The day of the digest, one message per owner with what is still open on all targets, if anything: a weekday,
-    `daily`, or `never`. It is sent once all targets due on that day have been audited, on that day or
-    not at all.
+    `daily`, or `never`. It is sent once all targets due on that day have been audited, on that
+    day or not at all.
     """
     reactions: Reactions = Reactions()
     """What reactions on messages do."""
