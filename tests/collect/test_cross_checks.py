@@ -84,7 +84,7 @@ def test_rules_judge_nothing_on_inconsistent_figures() -> None:
     before = {r.code: r.outcome for r in evaluate(healthy, rules=rules).results}
     after = {r.code: r.outcome for r in evaluate(cross_checked(_influx({"req": 5}, 3_005)), rules=rules).results}
     passed = [code for code, outcome in before.items() if outcome is Outcome.PASS]
-    assert passed
+    assert "CAR001" in passed
     assert {after[code] for code in passed} == {Outcome.OPEN}
 
 
