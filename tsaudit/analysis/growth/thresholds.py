@@ -78,10 +78,10 @@ SLOW_FEWEST: Final = 21
 LONG_POINTS: Final = 42
 """Slower still: a line over so many counts need not be steady, if it is certain ..."""
 LONG_FEWEST: Final = 35
-LONG_SLOW: Final = 0.003
+LONG_SLOW: Final = 0.004
 LONG_LINE: Final = 24.0
 LONG_WIDENED: Final = 9.0
-"""... even with its error widened. At 1% noise, 0.5% a day is called within 30 days."""
+"""... even with its error widened. At 1% noise, 0.5% a day is called within 33 days."""
 
 # Steps are taken out before a line is fitted: changes beyond `LONELY` times the next largest ones.
 STEP_CHANGES: Final = {14: 3, 21: 3, 28: 3, 42: 5, 56: 5}
