@@ -45,7 +45,8 @@ _AT_ONCE: Final = 6
 _HEAVY_AT_ONCE: Final = 2
 _UNSEEMLY: Final = (
     "Traceback",
-    "internal error",
+    "internal error in tsaudit",
+    "internal error:",
     "<urllib3",
     "ConnectionPool(",
     "object at 0x",
