@@ -51,6 +51,9 @@ def test_blind_database(database: BlindDatabase, request: pytest.FixtureRequest,
     numbers = itertools.count()
 
     def where() -> Any:
+        if database.engine == "influxdb1":
+            # A server counts the points that it drops, as it does in one of these, and other tests would find that.
+            return request.getfixturevalue("own_influxd").url
         own = tmp_path / str(next(numbers))
         own.mkdir()
         return place(request, own)
