@@ -331,6 +331,17 @@ _OTHERS: Final = (
         {"": EVERYTHING},
         _mongodb(("clusterMonitor", "admin")),
     ),
+    Case(
+        "mongodb",
+        "`find` on one collection of three",
+        "grant it read on the database",
+        {"secret": EVERYTHING},
+        _mongodb(
+            ("clusterMonitor", "admin"),
+            ("lister", "shop"),
+            *(("read", f"shop.{name}") for name in ("cpu", "disk", "points", "system.buckets.points")),
+        ),
+    ),
     Case("timestream", "any policy", "ListTables", {"": EVERYTHING}, _timestream(key=STRANGER)),
     Case("timestream", "`ListDatabases`", "", {}, _timestream("ListDatabases")),
     Case("timestream", "`ListTables`", "timestream:ListTables", {"": EVERYTHING}, _timestream("ListTables")),

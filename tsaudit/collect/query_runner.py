@@ -602,6 +602,8 @@ class QueryRunner:
                 rows.close()
                 count(0, rows)
         about = fact, given.subject[0], measurement
+        for name, error in rows.refused.items():
+            self.gap(fact, error.reason, error.detail, given.subject[0], name)
         with self._lock:
             if rows.since is not None:
                 self._since[about] = rows.since

@@ -64,6 +64,8 @@ class Rows:
         """The prefix of measurement names, if the response uses a different name for the database; see
         `profile.Measurement.path`.
         """
+        self.refused: dict[str, FactError] = {}
+        """Measurement to why the server tells nothing of it, in a response about several."""
         self.since: datetime | None = None
         """Where the response begins, if later than requested: the engine cannot read a longer window in one query."""
         self._batches = batches

@@ -43,15 +43,18 @@ ROLES: Final[Mapping[str, frozenset[str]]] = {
         {"$collStats", "$indexStats", "dbStats", "listIndexes", "serverStatus", "hostInfo", "top", "listDatabases"}
     ),
     "readWrite": _READ | {"insert", "create", "createIndexes", "drop", "dropDatabase"},
+    "lister": frozenset({"listCollections", "dbStats"}),
 }
-"""What each role may run (src/mongo/db/auth/builtin_roles.yml); `readAnyDatabase` is `read` on all databases."""
+"""What each role may run (src/mongo/db/auth/builtin_roles.yml); `readAnyDatabase` is `read` on all databases, `lister`
+a role of the user's own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
     password: str
     roles: tuple[tuple[str, str], ...]
-    """(role, database); database `*` for the roles on any."""
+    """(role, database); database `*` for the roles on any, `database.collection` for a role's own privileges."""
 
 
 class MongoDB:
@@ -148,6 +151,8 @@ class MongoDB:
         if role == "readAnyDatabase":
             return action == "listDatabases" or action in ROLES["read"]
         if role == "clusterMonitor":
+            return action in ROLES[role]
+        if where == f"{database}.{namespace}":
             return action in ROLES[role]
         buckets = namespace.startswith("system.buckets.") and role == "read"
         return where == database and action in ROLES[role] and not buckets

@@ -44,6 +44,8 @@ stages and operators.
 """
 _SAYS_NO: Final = frozenset({13, 8000})
 """Unauthorized, and Atlas' own code for operations that a shared cluster does not allow."""
+_REFUSED_IN_A_ROW: Final = 3
+"""Collections after which the others are not tried, if none of them may be read."""
 
 Row = dict[str, Any]
 
@@ -156,12 +158,22 @@ class Query:
         return (_CollectionGone if error.code in _GONE else FactError)(Reason.FAILED, in_short(error))
 
     def each(self, ask: Callable[[str], Iterator[Row]]) -> Iterator[Row]:
-        """The rows of each collection; none for one that was dropped or is a view."""
+        """The rows of each collection; none for one that was dropped or is a view, or that the user may not read.
+
+        FactError if the first few may not be read: then the user lacks the right to all of them.
+        """
+        answered = False
         for collection in self.collections:
             try:
                 yield from ask(collection)
+                answered = True
             except _CollectionGone:
                 continue
+            except FactError as error:
+                self.rows.refused[collection] = error
+                all_refused = len(self.rows.refused) == min(len(self.collections), _REFUSED_IN_A_ROW)
+                if error.reason is not Reason.DENIED or (all_refused and not answered):
+                    raise
 
     def stats(self, collection: str) -> list[Row]:
         """Each shard's information about the collection's storage; queried once."""
