@@ -38,13 +38,10 @@ HALVES = 100
 HORIZONS = (3, 5, 7, 10, 14, 20, 30, 45, 60, 75, 90, 105, 120)
 """Days ahead, of the pairs that forecasts are fitted to."""
 LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
-BY_HORIZON, MIDDLE_BY_HORIZON, BY_SERIES = -0.4, -0.75, -0.75
-"""A pair weighs its horizon to this power (far ones are many and alike) and the number of series of its source to the
-last (a source of many must not decide alone)."""
+BY_HORIZON, MIDDLE_BY_HORIZON = -0.4, -0.75
+"""A pair weighs its horizon to this power: far ones are many and alike. Each source weighs the same."""
 FEWEST_PAIRS = 1000
 """With fewer, the weights in use stay."""
-WIDTH = 0.9
-"""Of the regression's interval, around its own middle: at 7 days, it would hold more than the 80% that it promises."""
 
 
 def sets() -> list[Thresholds]:
@@ -162,7 +159,7 @@ def pairs(counts: Counts, most: int) -> Pairs:
     values, days = counts.values, counts.days
     for n in range(7, min(len(values), most + 7)):
         history = _history(counts, n)
-        verdict, noise, growing = growth._judged(history, growth._Older((), (), 1.0))
+        verdict, noise, growing = growth._evaluated(history, growth._Older((), (), 1.0))
         if verdict.kind != "growth":
             continue
         for ahead in HORIZONS:
@@ -170,8 +167,8 @@ def pairs(counts: Counts, most: int) -> Pairs:
                 continue
             limit = median_of(values, n + ahead - 1, n + ahead + 2)
             if limit > values[n] * 1.01:
-                way = max(math.log(limit / history.season_peak) - float(history.logs[-1]), thresholds.LEAST_DISTANCE)
-                seen.append(outlook.figures(history.times, history.logs, noise, way, growing))
+                way = max(math.log(limit / history.season_peak) - float(history.tamed[-1]), thresholds.LEAST_DISTANCE)
+                seen.append(outlook.figures(history.times, history.tamed, noise, way, growing))
                 horizons.append(ahead)
     return Pairs(counts, np.array(seen), np.array(horizons, float))
 
@@ -182,13 +179,12 @@ def fitted(done: Sequence[Pairs]) -> Thresholds:
     if sum(len(one.horizons) for one in done) < FEWEST_PAIRS:
         return {}
     series = [sum(family(other.counts) == family(one.counts) for other in done) for one in done]
-    of_series = np.repeat(np.array(series, float) ** BY_SERIES, [len(one.horizons) for one in done])
+    of_series = np.repeat(1 / np.array(series, float), [len(one.horizons) for one in done])
     seen, horizons = np.concatenate([one.seen for one in done]), np.concatenate([one.horizons for one in done])
     logs = np.log(horizons)
     low, high = (quantile(seen, logs, of_series * horizons**BY_HORIZON, share) for share in (LOW, HIGH))
     middle = quantile(seen, logs, of_series * horizons**MIDDLE_BY_HORIZON, MIDDLE)
-    narrower = (1 - WIDTH) / 2 * (high - low)
-    return {"LOW": low + narrower, "MIDDLE": middle, "HIGH": high - narrower}
+    return {"LOW": low, "MIDDLE": middle, "HIGH": high}
 
 
 def quantile(seen: Array, truth: Array, weights: Array, share: float, rounds: int = 200) -> Array:

@@ -77,7 +77,14 @@ def figures(times: Array, logs: Array, noise: float, distance: float, growing: i
     noise += limits.NOISE_LEAST
     beyond = [_beyond(slow, days) for days in limits.FAR_DAYS] + [_beyond(linear, limits.FAR_DAYS[0])]
     age = np.log(np.clip(times[-1] - times[-max(growing, 1)] + 1, 1.0, limits.OLDEST_DAYS))
-    return np.array([1.0, slow, fast, linear, np.log(noise), np.log(noise / distance), *beyond, age])
+    uneven = np.log((_unevenness(times, logs) + limits.NOISE_LEAST) / distance)
+    return np.array([1.0, slow, fast, linear, np.log(noise), np.log(noise / distance), *beyond, age, uneven])
+
+
+def _unevenness(times: Array, logs: Array) -> float:
+    """Standard deviation of daily changes: unlike the noise, large where much is added on few days."""
+    last = _last(times, limits.UNEVEN_DAYS)
+    return float(np.std(np.diff(logs[last]) / np.diff(times[last])))
 
 
 def _at_present_rate(times: Array, relative: Array, noise: float, distance: float) -> float:

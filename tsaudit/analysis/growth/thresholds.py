@@ -189,12 +189,13 @@ PERSISTENCE: Final = 2.0
 # Forecasts. What was seen is turned into days by three lines: log days = sum of weight times figure. Figures, in order:
 # 1; log days at the exponential rate of 14 days, of 4 days, at the linear rate of 4 days; log noise of daily changes;
 # log of the noise as a share of the way to the limit; by how much the second exceeds log 30, log 12, log 5, and the
-# fourth log 30; log of the days that it has been growing. Quantile regression on 29,344 pairs of a day under alarm and
-# what came 3 to 120 days later; `bench/growth.py --cross-validate` fits them again.
-LOW: Final = (0.655, -0.011, -0.085, 0.407, -0.018, -0.165, -0.534, 0.268, 0.594, -0.834, -0.048)
+# fourth log 30; log of the days that it has been growing; log of the deviation of daily changes as a share of the way.
+# Quantile regression on 92,000 pairs of a day under alarm and what came 3 to 120 days later, of 291 counts;
+# `bench/growth.py --cross-validate` fits them again.
+LOW: Final = (0.631, -0.201, -0.317, 0.541, -0.059, -0.025, -0.638, 0.121, 0.754, -0.431, -0.061, -0.223)
 """About 10% of the outcomes are sooner."""
-MIDDLE: Final = (1.238, 0.215, -0.276, 0.671, -0.041, -0.011, -0.949, 0.392, 0.574, -0.782, -0.189)
-HIGH: Final = (3.88, 0.005, -0.01, 0.556, 0.095, 0.014, -0.406, 0.053, 0.806, -0.743, -0.529)
+MIDDLE: Final = (1.322, 0.151, -0.574, 0.822, -0.05, -0.031, -0.841, 0.315, 0.571, -0.403, -0.159, 0.003)
+HIGH: Final = (3.855, -0.154, -0.153, 0.55, 0.143, -0.128, -0.682, -0.094, 1.141, -0.5, -0.338, 0.138)
 """10% are later."""
 SOONER: Final = 0.1
 """By so much in log days, the low end is always sooner than at the exponential rate of 14 days."""
@@ -209,6 +210,8 @@ NEAR_FROM_FAR: Final = 2.0
 RATE_LONGER: Final = 3.0
 """Times as many days as these two at most, for counts noisier than `RATE_NOISY`: as many as make the slope as certain
 as at that noise. Over 14 days, the slope of a count that moves by 15% a day is mostly noise."""
+UNEVEN_DAYS: Final = 29
+"""Whose daily changes are looked at for how much they differ."""
 NOISE_POINTS: Final = 28
 NOISE_LEAST: Final = 0.002
 LEAST_DISTANCE: Final = 0.003
