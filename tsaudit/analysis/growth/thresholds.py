@@ -211,7 +211,7 @@ RATE_LONGER: Final = 3.0
 """Times as many days as these two at most, for counts noisier than `RATE_NOISY`: as many as make the slope as certain
 as at that noise. Over 14 days, the slope of a count that moves by 15% a day is mostly noise."""
 UNEVEN_DAYS: Final = 29
-"""Whose daily changes are looked at for how much they differ."""
+"""Over which the deviation of daily changes is taken."""
 NOISE_POINTS: Final = 28
 NOISE_LEAST: Final = 0.002
 LEAST_DISTANCE: Final = 0.003
