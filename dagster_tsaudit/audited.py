@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from tsaudit.config.settings import Settings
-from tsaudit.model.finding import Finding, RuleResult, fingerprint
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 
@@ -26,10 +25,6 @@ class AuditedTarget:
     run: "AuditRun"
     series: Sequence[Point] = ()
     """The target's series over the days up to the audited one."""
-
-    def is_muted(self, rule: RuleResult, finding: Finding) -> bool:
-        """Whether the finding is accepted or snoozed."""
-        return fingerprint(self.run.target, rule.code, finding.subject) in self.run.muted
 
 
 def audited(run: "AuditRun", store: "Store") -> AuditedTarget:

@@ -49,19 +49,19 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
     """The checks' results for one target, each with the summary of its worst finding. None for a family if none of its
     rules applies.
 
-    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why.
+    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why. What is accepted or snoozed
+    fails nothing.
     """
-    run = found.run
+    run, unmuted = found.run, found.run.unmuted
     for family in families():
-        if run.result is None or run.profile is None:
+        if run.result is None or unmuted is None or run.profile is None:
             why = _why_not(run)
             reason = {"reason": text(f"not audited: {why}")}
             yield result(key, prefix + family, Verdict.UNKNOWN, reason, escape(f"Not audited: {why}"))
             continue
         rules = [r for r in run.result.results if r.family == family]
-        verdicts = [v for r in rules if (v := r.verdict) is not None]
-        if verdicts:
-            verdict = Verdict.worst(verdicts)
+        verdict = unmuted.verdict_of(family)
+        if verdict is not None:
             metadata = _family_metadata(family, rules, verdict, found)
             yield result(key, prefix + family, verdict, metadata, description_of(family, found))
     yield _coverage(key, prefix + COVERAGE, run)
@@ -117,11 +117,12 @@ def text(line: str) -> dg.MetadataValue:
 
 
 def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: AuditedTarget) -> Metadata:
-    pairs = ordered(rules)
-    open_ = [f for r, f in pairs if not found.is_muted(r, f)]
+    assert found.run.unmuted is not None
+    pairs = ordered(r for r in found.run.unmuted.results if r.family == family)
+    open_ = [f for _, f in pairs]
     metadata = _figures(family, rules, open_, verdict, found)
     # As text: Dagster plots each number, and one plot shows more than four.
-    muted = len(pairs) - len(open_)
+    muted = sum(len(r.findings) for r in rules) - len(open_)
     counts = filter(None, (tally(f.severity for f in open_), f"{number(muted)} accepted or snoozed" if muted else ""))
     metadata["severities"] = text(", ".join(filter(None, counts)) or "no findings")
     if reasons := _reasons(rules):

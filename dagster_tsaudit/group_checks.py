@@ -48,16 +48,17 @@ def _describe(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], count: 
 
 def _worst(found: AuditedTarget, name: str) -> tuple[object, ...]:
     """Sort key of a target by its worst finding of the check's family."""
-    results = [r for r in found.run.result.results if r.family == name] if found.run.result else []
+    unmuted = found.run.unmuted
+    results = [r for r in unmuted.results if r.family == name] if unmuted else []
     pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.NOTE]
     return (0, worst_first(pairs[0][0].code, pairs[0][1])) if pairs else (1,)
 
 
 def _verdict(run: "AuditRun", name: str) -> Verdict | None:
     """Of one check for one target; None if no rule of the family applies."""
-    if run.result is None or run.profile is None:
+    unmuted = run.unmuted
+    if unmuted is None or run.profile is None:
         return Verdict.UNKNOWN
     if name == COVERAGE:
         return Verdict.OK if run.is_complete else Verdict.UNKNOWN
-    verdicts = [v for r in run.result.results if r.family == name and (v := r.verdict) is not None]
-    return Verdict.worst(verdicts) if verdicts else None
+    return unmuted.verdict_of(name)

@@ -40,7 +40,7 @@ def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile)
     """Everything about one audited target. Figures that were not measured are left out."""
     run = found.run
     metadata: Metadata = {
-        "verdict": dg.MetadataValue.text(result.verdict.value),
+        "verdict": dg.MetadataValue.text(found.run.verdict.value),
         "day": dg.MetadataValue.text(run.day.isoformat()),
         "summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.muted).in_markdown()),
     }
@@ -48,7 +48,7 @@ def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile)
         metadata["report"] = link(run.report)
     if picture := _picture(result, found.series):
         metadata["series_over_time"] = dg.MetadataValue.md(picture)
-    pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.NOTE]
+    pairs = [(r, f) for r, f in result.without(run.muted).findings() if f.severity is not Severity.NOTE]
     if pairs:
         metadata["findings"] = dg.MetadataValue.md(findings_list(pairs))
     metadata |= _counts(found, result, profile) | _query_cost(profile.costs)
@@ -60,7 +60,7 @@ def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile)
 def observation_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
     """What the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
-        "tsaudit_verdict": dg.MetadataValue.text(result.verdict.value),
+        "tsaudit_verdict": dg.MetadataValue.text(found.run.verdict.value),
         "tsaudit_summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.muted).in_markdown()),
     }
     if found.run.report:
@@ -119,7 +119,8 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
 
 
 def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
-    run, findings = found.run, [f for r, f in result.findings() if not found.is_muted(r, f)]
+    run = found.run
+    findings = [f for _, f in run.unmuted.findings()] if run.unmuted else []
     limit = series_limit(result.results)
     forecast = soonest(result)
     return numbers(
@@ -227,7 +228,8 @@ def _schema(measurement: Measurement) -> dg.TableSchema:
 
 
 def _weight(run: "AuditRun") -> int:
-    return sum(f.severity is not Severity.NOTE for _, f in run.result.findings()) if run.result else 0
+    unmuted = run.unmuted
+    return sum(f.severity is not Severity.NOTE for _, f in unmuted.findings()) if unmuted else 0
 
 
 def _headline(found: AuditedTarget) -> str:

@@ -65,12 +65,23 @@ class AuditRun:
     is_first: bool = False
     """Whether it was audited, and on no earlier day."""
     muted: frozenset[str] = frozenset()
-    """Fingerprints of the findings that are accepted or snoozed: they are counted apart, and are never the worst."""
+    """Fingerprints of the findings that are accepted or snoozed: they are counted apart, and fail nothing."""
+
+    @property
+    def unmuted(self) -> AuditResult | None:
+        """The result without what is accepted or snoozed; None without a result."""
+        return self.result.without(self.muted) if self.result else None
 
     @property
     def verdict(self) -> Verdict:
-        """Of the audit; `unknown` if there is none."""
-        return self.result.verdict if self.result else Verdict.UNKNOWN
+        """Of what is neither accepted nor snoozed; `unknown` if there was no audit."""
+        unmuted = self.unmuted
+        return unmuted.verdict if unmuted else Verdict.UNKNOWN
+
+    @property
+    def has_new(self) -> bool:
+        """Whether an incident opened or became more severe, so that there is something nobody has seen."""
+        return any(change.kind in (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED) for change in self.changes)
 
     @property
     def summary(self) -> Summary:
@@ -162,6 +173,8 @@ def _audit_alone(
     before = _result_before(store, target.name, day)
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
+    muted = incidents.muted(store, target.name, day)
+    verdict = result.without(muted).verdict
     days = store.days(target.name)
     warning = clock.future_days_warning(target.name, days)
     location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, warning or "")
@@ -171,7 +184,7 @@ def _audit_alone(
         target=target.name,
         engine=target.engine,
         day=day,
-        verdict=result.verdict,
+        verdict=verdict,
         report_url=location.url if location else None,
         run_url=run_url,
         plans=result.plans,
@@ -181,7 +194,7 @@ def _audit_alone(
     if is_due(target.name, days, day):
         compact(store, target.name, clock.compaction_date(days, day))
     removal_error = _remove_old_reports(settings, target, clock.removal_date(days, day))
-    say(f"verdict {result.verdict}")
+    say(f"verdict {verdict}")
     return AuditRun(
         target=target.name,
         day=day,
@@ -192,7 +205,7 @@ def _audit_alone(
         seconds=time.monotonic() - began,
         error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
         is_first=profile is not None and timeline.is_empty,
-        muted=incidents.muted(store, target.name, day),
+        muted=muted,
     )
 
 

@@ -15,8 +15,9 @@ from tsaudit_airflow.links import AuditReportLink
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
 
-FailOn = Literal["warning", "critical", "unknown", "never"]
+FailOn = Literal["new", "warning", "critical", "unknown", "never"]
 _FAILS: Final = {
+    "new": (),
     "warning": ("warning", "critical"),
     "critical": ("critical",),
     "unknown": ("warning", "critical", "unknown"),
@@ -74,7 +75,8 @@ class AuditOperator(_OfTsaudit):
     - `connections`: IDs of connections that become `${NAME}`; see `AuditHook`.
     - `python`: path of the Python interpreter of another environment with tsaudit, for engines whose drivers do not go
       together with Airflow's; None to audit in the process of the task.
-    - `fail_on`: the lowest verdict that fails the task. What could not be audited always does, after the other targets.
+    - `fail_on`: the lowest verdict that fails the task, or `new` for incidents that are new or more severe. What could
+      not be audited always does, after the other targets.
     - `workers`: how many targets are audited at a time.
     - `notify`: whether to send messages; otherwise they wait for the next audit.
 
@@ -136,7 +138,7 @@ class AuditOperator(_OfTsaudit):
             raise AirflowException("\n".join(done.problems))
         failing = _FAILS[self.fail_on]
         if bad := [f"{name} is {one['verdict']}: {one['headline']}" for name, one in done.audits.items()
-                   if one["verdict"] in failing]:  # fmt: skip
+                   if one["verdict"] in failing or (self.fail_on == "new" and one["new"])]:  # fmt: skip
             raise AirflowFailException("\n".join(bad))
         return done.audits
 

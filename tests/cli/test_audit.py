@@ -83,7 +83,7 @@ def test_audit_when_json_is_asked_for(tsaudit: Tsaudit) -> None:
     assert done.stdout.isascii()
 
 
-@pytest.mark.parametrize(("fail_on", "code"), list(zip(FAIL_ON, (1, 0, 1, 0), strict=True)))
+@pytest.mark.parametrize(("fail_on", "code"), list(zip(FAIL_ON, (1, 1, 0, 1, 0), strict=True)))
 def test_exit_code_when_the_verdict_is_warn(tsaudit: Tsaudit, fail_on: str, code: int) -> None:
     assert tsaudit("audit", "shop", *ON, "--fail-on", fail_on).exit_code == code
 

@@ -210,10 +210,12 @@ def test_an_accepted_finding_is_never_the_worst() -> None:
     run, worst = summary_run()
     muted = frozenset({fingerprint("demo", "CAR004", worst.subject)})
     check = checks_of(replace(run, muted=muted))["cardinality"]
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert description(check).startswith("**main/cpu: Tag host has too many values")
     everything = muted | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
     check = checks_of(replace(run, muted=everything))["cardinality"]
     assert description(check).startswith("**Nothing new: 2 findings accepted or snoozed")
+    assert check.passed
 
 
 def test_a_check_that_passes_says_what_was_evaluated() -> None:

@@ -77,7 +77,7 @@ def test_audit_when_it_finds_something_is_an_event_with_verdict_and_figures(fold
         f"{TODAY:%Y-%m-%d}",
     )
     assert one["findings"]["warning"] >= 1
-    assert one["opened"]
+    assert one["new"]
     assert one["measurements"] == 1
     (event,) = events_of(context).values()
     assert event.extra == one
@@ -102,7 +102,9 @@ def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None
     with pytest.raises(AirflowFailException, match="metrics is warning: "):
         an_operator(folder, fail_on="warning").execute(context_of())
     an_operator(folder, fail_on="critical").execute(context_of())
-    with pytest.raises(ValueError, match="fail_on is 'bad'; write warning, critical"):
+    with pytest.raises(AirflowFailException, match="metrics is warning: "):
+        an_operator(folder, fail_on="new").execute(context_of())
+    with pytest.raises(ValueError, match="fail_on is 'bad'; write new, warning, critical"):
         an_operator(folder, fail_on="bad")
 
 

@@ -86,8 +86,8 @@ def main(ctx: click.Context, debug: bool) -> None:
 
     \b
     Exit codes:
-      0    nothing at or above --fail-on
-      1    findings at or above --fail-on
+      0    nothing that --fail-on names
+      1    what --fail-on names
       2    wrong usage or configuration
       3    a target could not be audited, or is unknown with --fail-on unknown
       4    a message could not be delivered

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult, Verdict
     from tsaudit.model.profile import Profile
 
-FAIL_ON = ("warning", "critical", "unknown", "never")
+FAIL_ON = ("new", "warning", "critical", "unknown", "never")
 
 
 @click.command()
@@ -32,7 +32,7 @@ FAIL_ON = ("warning", "critical", "unknown", "never")
     type=click.Choice(FAIL_ON),
     default="warning",
     show_default=True,
-    help="The lowest verdict that causes exit code 1 (3 for unknown).",
+    help="What causes exit code 1 (3 for unknown): the lowest verdict, or incidents that are new or more severe.",
 )
 @click.option("--no-notify", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
@@ -71,11 +71,13 @@ def audit(
     if profile is not None:
         if targets or day:
             raise click.UsageError("a profile file already says which target and day it is for; leave out both")
+        if fail_on == "new":
+            raise click.UsageError("a profile file has no history, which says what is new; pass another `--fail-on`")
         replayed, result = _replayed(profile, config)
         printer = _Printer(form, progress.Progress(), everything=everything, quiet=quiet, stored=False)
         printer.add(results.of_result(result, replayed))
         printer.end([result.target])
-        code = _exit_code([result.verdict], fail_on)
+        code = _exit_code([result.verdict], fail_on, has_new=False)
         if result.not_audited:
             say(f"{result.target}: {result.not_audited.reason}")
             return Exit.NOT_AUDITED
@@ -97,7 +99,8 @@ def audit(
                 printer.add(results.of_run(one))
             session.write_index()
         printer.end([t.name for t in chosen])
-        code = _exit_code([one.verdict for one in session.runs], fail_on)
+        has_new = any(one.has_new for one in session.runs)
+        code = _exit_code([one.verdict for one in session.runs], fail_on, has_new=has_new)
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
         if no_notify:
             return code
@@ -196,9 +199,11 @@ def _summary(verdicts: Iterable[str]) -> str:
     return f"{many(counts.total(), 'target')}: {', '.join(of_severity(counts[v], v) for v in worst_first)}"
 
 
-def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
-    """FINDINGS for warning and critical, NOT_AUDITED for unknown, depending on `fail_on`."""
+def _exit_code(verdicts: Iterable[Verdict], fail_on: str, *, has_new: bool) -> int:
+    """FINDINGS for warning and critical or for what is new, NOT_AUDITED for unknown, depending on `fail_on`."""
     found = set(verdicts)
+    if fail_on == "new":
+        return Exit.FINDINGS if has_new else Exit.OK
     bad = {
         "warning": {"warning", "critical"},
         "critical": {"critical"},

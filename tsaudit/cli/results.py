@@ -48,7 +48,7 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
     from tsaudit import summary
     from tsaudit.model.finding import fingerprint
 
-    return _empty(result.target, result.day.isoformat(), str(result.verdict)) | {
+    return _empty(result.target, result.day.isoformat(), str(result.without(muted).verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
         "summary": dataclasses.asdict(summary.of_result(result, profile, muted)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Final
 
@@ -259,10 +259,23 @@ class AuditResult:
         verdicts = [v for r in self.results if (v := r.verdict) is not None]
         return Verdict.worst(verdicts) if verdicts else Verdict.UNKNOWN
 
+    def verdict_of(self, family: str) -> Verdict | None:
+        """The worst verdict of the family's rules; None if none of them applies."""
+        verdicts = [v for r in self.results if r.family == family and (v := r.verdict) is not None]
+        return Verdict.worst(verdicts) if verdicts else None
+
     @property
     def not_audited(self) -> RuleResult | None:
         """The result that says what could not be audited: the whole target, or databases; None if everything was."""
         return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
+
+    def without(self, muted: Collection[str]) -> AuditResult:
+        """The same without the findings of these fingerprints. What could not be measured stays unknown."""
+
+        def kept(rule: RuleResult) -> tuple[Finding, ...]:
+            return tuple(f for f in rule.findings if fingerprint(self.target, rule.code, f.subject) not in muted)
+
+        return replace(self, results=tuple(replace(rule, findings=kept(rule)) for rule in self.results))
 
     def findings(self) -> Iterator[tuple[RuleResult, Finding]]:
         """All findings, worst first."""

@@ -69,6 +69,7 @@ def write(
             incidents,
             contents.run_changes,
             {str(severity): count for severity, count in contents.counts.items()},
+            verdict=contents.verdict,
             summary=contents.summary,
             moved=contents.movement,
             full_values=full_values,

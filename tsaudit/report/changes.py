@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -58,16 +58,19 @@ class SchemaChange:
     detail: str = ""
 
 
-def compare(before: AuditResult, now: AuditResult) -> RunChanges:
-    """What changed between two results of one target."""
+def compare(before: AuditResult, now: AuditResult, muted: Collection[str] = ()) -> RunChanges:
+    """What changed between two results of one target.
+
+    `muted`: fingerprints of the findings that count for neither verdict.
+    """
     old, new = _by_fingerprint(before), _by_fingerprint(now)
     rules = {r.code: r for r in now.results}
     absent = [change for key, change in old.items() if key not in new]
     over = {c.fingerprint for c in absent if is_good(c.rule.code, c.finding.subject, rules)}
     return RunChanges(
         day_before=before.day,
-        verdict_before=before.verdict,
-        verdict=now.verdict,
+        verdict_before=before.without(muted).verdict,
+        verdict=now.without(muted).verdict,
         new=tuple(change for key, change in new.items() if key not in old),
         gone=tuple(c for c in absent if c.fingerprint in over),
         not_evaluated=tuple(c for c in absent if c.fingerprint not in over),

@@ -47,6 +47,7 @@ class ReportContents:
     """What moved since the previous snapshot; None without one, or if nothing was measured today."""
     run_url: str | None
     verdict: Verdict
+    """Of what is neither accepted nor snoozed."""
     full_values: bool
     warning: str
     """A problem that makes the audit itself doubtful, in one line; empty for none."""
@@ -126,21 +127,22 @@ def contents_of(
         schema = tuple(changes.schema_changes(timeline.previous, profile))
         moved = movement.movement(timeline.previous, profile)
     items = findings.items_of(result, profile, incidents)
+    muted = {item.fingerprint for item in items if item.muted}
     return ReportContents(
         result=result,
         profile=profile,
         timeline=timeline,
         items=items,
         incidents=incidents,
-        run_changes=changes.compare(previous, result) if previous else None,
+        run_changes=changes.compare(previous, result, muted) if previous else None,
         schema_changes=schema,
         movement=moved,
         run_url=run_url if run_url and run_url.startswith(("http://", "https://")) else None,
-        verdict=result.verdict,
+        verdict=result.without(muted).verdict,
         full_values=full_values,
         warning=warning,
         usual_scope=_usual_scope(profile) if profile else "",
-        summary=brief.of_result(result, profile, {i.fingerprint for i in items if i.muted}),
+        summary=brief.of_result(result, profile, muted),
     )
 
 

@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.cardinality.determined import determined_tags
-from tsaudit.model.finding import AuditResult, Finding, RuleResult, fingerprint
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Verdict, fingerprint
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Figure, figures
@@ -64,6 +64,7 @@ def json_report(
     changes: RunChanges | None,
     counts: Mapping[str, int],
     *,
+    verdict: Verdict,
     summary: Summary,
     moved: Movement | None,
     full_values: bool,
@@ -78,7 +79,7 @@ def json_report(
         "server_version": _json(result.server_version),
         "day": _json(result.day.isoformat()),
         "audited_at": _json(result.audited_at.isoformat()),
-        "verdict": _json(result.verdict.value),
+        "verdict": _json(verdict.value),
         "complete": _json(result.is_complete(profile)),
         "counts": _json(dict(counts)),
         "report": _json(f"{result.day.isoformat()}.html"),

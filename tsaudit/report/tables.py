@@ -260,7 +260,7 @@ def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], 
     """The worst finding of each measurement, or of its family; `unknown` if something about it was not measured."""
     gaps = {(g.database, g.measurement) for g in profile.gaps}
     said: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
-    for finding in (item.finding for item in items if item.finding.severity is not Severity.NOTE):
+    for finding in (i.finding for i in items if not i.muted and i.finding.severity is not Severity.NOTE):
         said[finding.subject.database, finding.subject.measurement].append(Verdict(finding.severity))
     keeps_documents = ENGINES[profile.engine].keeps_documents
     families = families_by_member(profile) if keeps_documents else {}
