@@ -31,7 +31,7 @@ def test_first_day_when_an_influxdb_runs_here(
         discovery, "_address", lambda host, port: own_influxd.url if port == 8086 else "http://127.0.0.1:1"
     )
     # The tests' server has another port than a default installation.
-    monkeypatch.setattr(discovery, "_on", lambda host, url: own_influxd.url)
+    monkeypatch.setattr(discovery, "_on", lambda host, url, port: own_influxd.url)
 
     (database,) = discovery.databases_of("influxdb1", own_influxd.url)
     assert tsaudit("init").stdout.startswith(

@@ -34,7 +34,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def listening(monkeypatch: pytest.MonkeyPatch, ports: Mapping[int, int]) -> None:
     """On which ports servers are found instead of their usual ones; no others are."""
     monkeypatch.setattr(discovery, "_address", lambda host, port: f"http://127.0.0.1:{ports.get(port, 1)}")
-    monkeypatch.setattr(discovery, "_on", lambda host, url: url.replace("127.0.0.1", host))
+    monkeypatch.setattr(discovery, "_on", lambda host, url, port: url.replace("127.0.0.1", host))
     monkeypatch.setattr(discovery, "databases_of", lambda engine, url: ())
 
 
@@ -255,8 +255,17 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--engine", "sqlite"], "`--engine` and `--url` must be given together"),
-        (["--name", "x"], "`--name` needs `--engine` and `--url`"),
+        (["--engine", "sqlite"], "`--engine` and `--name` are about one address: pass `--url` once"),
+        (["--name", "x", "--url", "a:1", "--url", "b:1"], "are about one address: pass `--url` once"),
+        (["--add"], "there is no tsaudit.yaml to add to; leave out `--add`"),
+        (["--add", "--force"], "pass only one of them"),
+        (["--url", "oracle://db/x"], "no engine has addresses that begin with oracle://, only with duckdb, http"),
+        (["--url", "db:x"], "db:x is neither a file that is there nor an address such as db7:8086"),
+        (["--url", "metrics.db"], "nothing that tsaudit knows responds at metrics.db"),
+        (["--url", "localhost:8087"], "nothing that tsaudit knows responds at localhost:8087; name the engine with"),
+        (["--url", "https://db:1"], "nothing that tsaudit knows responds at db:1; name the engine with `--engine`"),
+        (["--url", "me:hunter2@:x"], "Invalid value for --url: :x is neither a file that is there nor an address"),
+        (["--host", "db:x"], "db:x is neither a file that is there nor an address such as db7:8086"),
         (
             ["--engine", "influx", "--url", "x"],
             "`influx` is not supported, did you mean influxdb1 or influxdb2 or influxdb3?",
@@ -278,7 +287,7 @@ def test_init_when_the_file_is_there_already() -> None:
     Path("tsaudit.yaml").write_text("mine")
     done = init()
     assert done.exit_code == Exit.USAGE
-    assert "tsaudit.yaml already exists; pass `--force` to overwrite it" in done.stderr
+    assert "tsaudit.yaml already exists; pass `--add` to add targets to it, or `--force` to overwrite it" in done.stderr
     assert Path("tsaudit.yaml").read_text() == "mine"
     assert init("--force").exit_code == Exit.OK
     assert written().targets
@@ -349,7 +358,7 @@ def test_init_looks_on_another_host(influxdb: str, empty_folder: Path) -> None:
 )
 def test_address_on_another_host(host: str, url: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert discovery._on(host, url) == expected
+    assert discovery._on(host, url, None) == expected
 
 
 def test_init_when_a_postgresql_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,3 +400,101 @@ def test_init_asks_nothing_with_yes_or_without_a_terminal(empty_folder: Path, mo
 def test_init_when_hosts_are_given_wrongly() -> None:
     assert "`a b` is not the name of a host" in init("--host", "a b").stderr
     assert "pass only one" in init("--host", "x", "--engine", "sqlite", "--url", "sqlite:///x").stderr
+
+
+def _written_urls() -> list[tuple[str, str]]:
+    return [(t.engine, t.url.get_secret_value()) for t in written().targets]
+
+
+@pytest.mark.parametrize(
+    ("url", "engine", "expected"),
+    [
+        ("postgres://db7/metrics", "postgresql", "postgresql://db7/metrics"),
+        ("postgresql+psycopg://db7/metrics", "postgresql", "postgresql+psycopg://db7/metrics"),
+        ("mongodb+srv://cluster.example.com/x", "mongodb", "mongodb+srv://cluster.example.com/x"),
+        ("mysql://db7:4002", "greptimedb", "mysql+pymysql://db7:4002"),
+        ("timestream://eu-central-1", "timestream", "timestream://eu-central-1"),
+    ],
+)
+def test_init_knows_the_engine_of_an_address(url: str, engine: str, expected: str) -> None:
+    assert init("--url", url).exit_code == Exit.OK
+    assert _written_urls() == [(engine, expected)]
+
+
+def test_init_asks_a_server_what_it_is(influxdb: str) -> None:
+    del influxdb
+    for url, expected in (
+        ("localhost:8086", "http://localhost:8086"),
+        ("localhost", "http://localhost:8086"),
+        ("http://reader:${READER}@localhost:8086", "http://reader:${READER}@localhost:8086"),
+    ):
+        assert init("--url", url, "--force").exit_code == Exit.OK
+        assert _written_urls() == [("influxdb1", expected)]
+    assert init("--host", "localhost:8086", "--force").exit_code == Exit.OK
+    assert _written_urls() == [("influxdb1", "http://localhost:8086")]
+
+
+def test_init_takes_several_addresses_and_files(empty_folder: Path) -> None:
+    duckdb.connect(str(empty_folder / "events.db")).close()
+    done = init("--url", "events.db", "--url", "postgres://db7/events")
+    assert done.exit_code == Exit.OK
+    assert [t.name for t in written().targets] == ["events", "events-2"]
+    assert _written_urls() == [
+        ("duckdb", f"duckdb:///{empty_folder}/events.db"),
+        ("postgresql", "postgresql://db7/events"),
+    ]
+
+
+MINE = """\
+# ours
+targets:
+- name: shop   # the first
+  engine: sqlite
+  url: sqlite:///shop.db
+  # limits: {}
+
+# whom to tell
+owners: {default: {channel: "#data"}}
+"""
+
+
+def test_init_adds_to_a_file_and_keeps_the_rest(empty_folder: Path) -> None:
+    Path("tsaudit.yaml").write_text(MINE)
+    Path("tsaudit.yaml").chmod(0o640)
+    with sqlite3.connect(empty_folder / "shop.db") as connection:
+        connection.execute("create table t (x)")
+    assert "tsaudit.yaml has every database that was found; nothing was added" in init("--add").stdout
+    assert Path("tsaudit.yaml").read_text() == MINE
+
+    done = init("--add", "--url", "postgres://db7/shop")
+    assert done.stdout.splitlines()[0] == "added to tsaudit.yaml: 1 target"
+    before, comment, after = MINE.partition("  # limits: {}\n")
+    added = "- name: shop-2\n  engine: postgresql\n  url: 'postgresql://db7/shop'\n"
+    assert Path("tsaudit.yaml").read_text() == before + comment + added + after
+    assert Path("tsaudit.yaml").stat().st_mode & 0o777 == 0o640
+    assert [t.name for t in written().targets] == ["shop", "shop-2"]
+    assert "nothing was added" in init("--add", "--url", "postgres://db7/shop").stdout
+    assert [file.name for file in empty_folder.iterdir() if file.name.startswith(".")] == []
+
+
+def test_init_adds_to_what_it_has_written(empty_folder: Path) -> None:
+    for name in ("a", "b", "c"):
+        duckdb.connect(str(empty_folder / f"{name}.duckdb")).close()
+        assert init("--add" if Path("tsaudit.yaml").exists() else "--yes").exit_code == Exit.OK
+    assert [t.name for t in written().targets] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("targets: [{name: a, engine: sqlite, url: 'sqlite:///a.db'}]", "is no list with a `-` before each target"),
+        ("targets:\n  - {name: a, engine: nosql, url: x}\n", "tsaudit.yaml:2"),
+        ("targets: [", "tsaudit.yaml:2"),
+    ],
+)
+def test_init_leaves_a_file_alone_that_it_cannot_add_to(text: str, expected: str) -> None:
+    Path("tsaudit.yaml").write_text(text)
+    done = init("--add", "--url", "postgres://db7/shop")
+    assert done.exit_code == Exit.USAGE
+    assert expected in done.stderr
+    assert Path("tsaudit.yaml").read_text() == text

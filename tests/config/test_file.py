@@ -294,7 +294,10 @@ CASES = {
     "control character": (TARGET + "    owner: \x01\n", "5: contains a character that is not allowed in a text file"),
     "not UTF-8": (TARGET.encode() + b"    owner: \xff\n", "5: is not UTF-8 text; save the file as UTF-8"),
     "two documents": (TARGET + "---\na: 1\n", "5: contains a second document (`---`); only one is read"),
-    "unknown anchor": ("targets: *x\n", "1: `*x` is used before `&x` is set"),
+    "unknown anchor": (
+        "targets: *x\n",
+        '1: `*x` stands for `&x`, which is not above; if it is text, put it in quotes: "*x"',
+    ),
     "value that holds itself": ("targets: &x\n  - *x\n", "2: `*x` is inside `&x`: it would contain itself"),
     "deep nesting": ("targets: " + "[" * 200_000, "1: nested more than 40 levels deep"),
     "reference left open": (TARGET + "    username: ${A\n", "5: targets[0].username: write a reference as ${NAME}"),

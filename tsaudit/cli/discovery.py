@@ -6,16 +6,23 @@ import dataclasses
 import functools
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
+
+from tsaudit.text import listed
+
+if TYPE_CHECKING:
+    from tsaudit.engines.engine import Engine
 
 HERE: Final = "127.0.0.1"
 _LARGEST_FOLDER: Final = 1000
 _LOOK_S: Final = 2.0
 """Seconds to wait for whatever listens on a port."""
+_SPELLED: Final = {"postgres": "postgresql"}
+"""Schemes that others write for one that an engine has."""
 _LIST_S: Final = 5.0
 """Seconds that listing the databases of a server may take."""
 
@@ -35,21 +42,71 @@ class FoundTarget:
     """Those on the server that can be seen without a login; empty if none can."""
 
 
-def databases(folder: Path, host: str | None) -> list[FoundTarget]:
-    """Files in the folder and servers on this machine; with a `host`, only servers there. Names are unique."""
-    found = [*_files(folder), *_servers(HERE)] if host is None else list(_servers(host))
+def databases(folder: Path, host: str | None, port: int | None = None) -> list[FoundTarget]:
+    """Files in the folder and servers on this machine; with a `host`, only servers there, on their usual ports or on
+    `port`. Names are unique.
+    """
+    found = [*_files(folder), *_servers(HERE)] if host is None else list(_servers(host, port))
     return unique(found)
 
 
-def unique(found: Iterable[FoundTarget]) -> list[FoundTarget]:
-    """The same in the same order, with names made unique."""
+def unique(found: Iterable[FoundTarget], taken: Collection[str] = ()) -> list[FoundTarget]:
+    """The same in the same order, with names made unique, and none of those `taken`."""
     named: dict[str, FoundTarget] = {}
     for one in found:
         name, number = one.name, 2
-        while name in named:
+        while name in named or name in taken:
             name, number = f"{one.name}-{number}", number + 1
         named[name] = renamed(one, name)
     return list(named.values())
+
+
+def engine_at(text: str) -> tuple[str, str]:
+    """The engine and the address of what `text` names in any usual way: a file, an address with or without its driver,
+    or `host:port`. LookupError: in one line, why no engine is known.
+
+    An address that several engines have, such as that of a web server, is asked which of them it is.
+    """
+    from tsaudit.engines.registry import ENGINES
+
+    if "://" not in text and Path(text).is_file():
+        if found := _file(Path(text)):
+            return found.engine, found.url
+        raise LookupError(f"{text} is no DuckDB or SQLite file")
+    scheme, separator, rest = text.partition("://")
+    by_scheme: dict[str, list[Engine]] = {}
+    for engine in ENGINES.values():
+        by_scheme.setdefault(_scheme(engine.example_url), []).append(engine)
+    own: list[Engine] | None = None
+    if separator:
+        scheme = _SPELLED.get(scheme.lower(), scheme.lower())
+        own = by_scheme.get("http" if scheme == "https" else scheme.partition("+")[0])
+        if own is None:
+            known = listed(sorted(by_scheme))
+            raise LookupError(f"no engine has addresses that begin with {scheme}://, only with {known}")
+        if len(own) == 1:
+            example = own[0].example_url.partition("://")[0]
+            # Where an example has a driver, no other one will do.
+            return own[0].name, f"{example if '+' in example else scheme}://{rest}"
+    host, port = host_and_port(f"//{rest if separator else text}")
+    for engine, url in _recognized(host, port, scheme if separator else "http"):
+        if own is None or engine in own:
+            return engine.name, url if own is None else text
+    at = f"{host}:{port}" if port else host
+    raise LookupError(f"nothing that tsaudit knows responds at {at}; name the engine with `--engine`")
+
+
+def host_and_port(text: str) -> tuple[str, int | None]:
+    """Of `//host:port`, which more may follow. LookupError if it has no host, or its port is no number."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host:
+        shown = text.removeprefix("//").rpartition("@")[2]
+        raise LookupError(f"{shown} is neither a file that is there nor an address such as db7:8086")
+    return host, port
 
 
 def renamed(one: FoundTarget, name: str) -> FoundTarget:
@@ -79,47 +136,66 @@ def variable_of(name: str, what: str) -> str:
 
 def _files(folder: Path) -> Iterator[FoundTarget]:
     """Database files in the folder, recognized by their first bytes."""
-    from tsaudit.engines.registry import ENGINES
-
     try:
         paths = sorted(folder.iterdir())[:_LARGEST_FOLDER]
     except OSError:
         return  # Writing the file there will report the error.
     for path in paths:
-        try:
-            if not path.is_file():
-                continue
-            with path.open("rb") as file:
-                head = file.read(16)
-        except OSError:
-            continue
-        # The first one: an engine that extends another may have its files, and tsaudit's own are listed first.
-        engine = next((one for one in ENGINES.values() if one.has_magic(head)), None)
-        if engine is not None and path.name.isprintable():
-            scheme = engine.example_url.partition(":")[0]
-            yield FoundTarget(target_name(path.stem) or "database", engine.name, f"{scheme}:///{path.name}")
+        if found := _file(path):
+            yield dataclasses.replace(found, url=f"{_scheme(found.url)}:///{path.name}")
 
 
-def _servers(host: str) -> Iterator[FoundTarget]:
-    """Servers with default ports on the machine, recognized by their responses."""
+def _file(path: Path) -> FoundTarget | None:
+    """The database in a file; None if it is none."""
     from tsaudit.engines.registry import ENGINES
 
-    ask = functools.cache(lambda port, path: _answer(_address(host, port) + path) or ({}, ""))
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            head = file.read(16)
+    except OSError:
+        return None
+    # The first one: an engine that extends another may have its files, and tsaudit's own are listed first.
+    engine = next((one for one in ENGINES.values() if one.has_magic(head)), None)
+    if engine is None or not path.name.isprintable():
+        return None
+    return FoundTarget(target_name(path.stem) or "database", engine.name, f"{_scheme(engine.example_url)}:///{path}")
+
+
+def _scheme(url: str) -> str:
+    """Without the driver."""
+    return url.partition("://")[0].partition("+")[0]
+
+
+def _servers(host: str, port: int | None = None) -> Iterator[FoundTarget]:
+    """Servers on the machine, on their usual ports or on `port`, recognized by their responses."""
+    for engine, url in _recognized(host, port):
+        needs_token = engine.signs_in_by_token
+        there = () if needs_token or engine.has_one_database else databases_of(engine.name, url)
+        name = (target_name(there[0]) if len(there) == 1 else "") or host_name(host) or engine.icon or engine.name
+        secret = "TOKEN" if needs_token else "PASSWORD" if engine.has_one_database else ""
+        variable = variable_of(name, secret) if secret else ""
+        yield FoundTarget(name, engine.name, url, variable, needs_token, there)
+
+
+def _recognized(host: str, port: int | None, scheme: str = "http") -> Iterator[tuple[Engine, str]]:
+    """The engines that respond, each with the address of its server. `port`: None for the usual one of each."""
+    from tsaudit.engines.registry import ENGINES
+
+    ask = functools.cache(lambda address: _answer(address) or ({}, ""))
     for engine in ENGINES.values():
         if (local := engine.local) is None:
             continue
+        address = _address(host, port or local.port)
         if local.is_native:
-            said = _native(_address(host, local.port))
+            said = _native(address)
         else:
-            headers, body = ask(local.port, local.path)
+            headers, body = ask(address.replace("http", scheme, 1) + local.path)
             said = headers.get(local.header, "") if local.header else body
         if local.answers.search(said):
-            url, needs_token = _on(host, local.url), engine.signs_in_by_token
-            listed = () if needs_token or engine.has_one_database else databases_of(engine.name, url)
-            name = (target_name(listed[0]) if len(listed) == 1 else "") or host_name(host) or engine.icon or engine.name
-            secret = "TOKEN" if needs_token else "PASSWORD" if engine.has_one_database else ""
-            variable = variable_of(name, secret) if secret else ""
-            yield FoundTarget(name, engine.name, url, variable, needs_token, listed)
+            # A server may have another port for its statements.
+            yield engine, _on(host, local.url, port if urlsplit(local.url).port == local.port else None)
 
 
 def databases_of(engine: str, url: str) -> tuple[str, ...]:
@@ -142,11 +218,11 @@ def _address(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _on(host: str, url: str) -> str:
-    """The address of a server on this machine, as if it were on that one."""
+def _on(host: str, url: str, port: int | None) -> str:
+    """The address of a server on this machine, as if it were on that one. `port`: None for the same one."""
     parts = urlsplit(url)
     before, at, _ = parts.netloc.rpartition("@")
-    place = urlsplit(_address(host, parts.port or 0)).netloc
+    place = urlsplit(_address(host, port or parts.port or 0)).netloc
     return urlunsplit(parts._replace(netloc=f"{before}{at}{place}"))
 
 

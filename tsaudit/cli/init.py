@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import click
 
-from tsaudit.cli import discovery, progress, show
+from tsaudit.cli import adding, discovery, progress, show
 from tsaudit.cli.discovery import FoundTarget, host_name, target_name, variable_of
 from tsaudit.text import listed, many, nearest, printable
 
@@ -21,17 +21,24 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 @click.command()
 @click.option("--engine", help="The engine, e.g. influxdb1; default: what is found here.")
-@click.option("--url", help="The address, e.g. http://127.0.0.1:8086 or sqlite:///metrics.db.")
+@click.option(
+    "--url",
+    "urls",
+    multiple=True,
+    help="An address in any usual spelling, e.g. postgres://db7/metrics, db7:8086, or metrics.db; may be repeated.",
+)
 @click.option("--name", help="The target's name; default: derived from the address.")
-@click.option("--host", help="Look for servers on this machine instead of here, e.g. db7.example.com.")
+@click.option("--host", help="Look for servers on this machine instead of here, e.g. db7.example.com or db7:8087.")
+@click.option("--add", is_flag=True, help="Add what is new to the file, and leave the rest of it as it is.")
 @click.option("-y", "--yes", is_flag=True, help="Take everything that is found without asking.")
 @click.option("-c", "--config", type=click.Path(), metavar="FILE", help="The file to write; default: ./tsaudit.yaml.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init(
     engine: str | None,
-    url: str | None,
+    urls: tuple[str, ...],
     name: str | None,
     host: str | None,
+    add: bool,
     yes: bool,
     config: str | None,
     force: bool,
@@ -42,33 +49,55 @@ def init(
     PostgreSQL on this machine, on their usual ports. If it finds none, it writes examples to fill in. A target is named
     after its database, or the only one on its server, otherwise after its host or its product.
 
+    With --url, a server that has not said which engine it is by its address is asked. With --add, what is new is added
+    to a file that is there already.
+
     On a terminal, it asks which of them to audit and how to name them. Otherwise, or with --yes, it asks nothing and
     takes them all.
     """
-    if bool(engine) != bool(url):
-        raise click.UsageError("`--engine` and `--url` must be given together")
-    if name and not url:
-        raise click.UsageError("`--name` needs `--engine` and `--url`")
-    if host and url:
+    if (engine or name) and len(urls) != 1:
+        raise click.UsageError("`--engine` and `--name` are about one address: pass `--url` once")
+    if host and urls:
         raise click.UsageError("`--host` looks for servers, and `--url` names one: pass only one of them")
-    if host is not None and not re.fullmatch(r"[A-Za-z0-9:._%-]+", host):
-        raise click.BadParameter(f"`{host}` is not the name of a host", param_hint="--host")
+    if add and force:
+        raise click.UsageError("`--add` keeps the file, and `--force` overwrites it: pass only one of them")
     file = Path(config or os.environ.get("TSAUDIT_CONFIG") or "tsaudit.yaml")
-    if file.exists() and not force:
-        raise click.UsageError(f"{printable(str(file))} already exists; pass `--force` to overwrite it")
-    if engine and url:
-        found = [_given(engine, url, name)]
-    else:
-        with progress.shown() as watched:
-            watched.say(host or "this machine", "looking for databases")
-            found = discovery.databases(file.parent, host)
-        if found and not yes and _is_asked():
-            found = _chosen(found)
+    if file.exists() and not (add or force):
+        raise click.UsageError(
+            f"{printable(str(file))} already exists; pass `--add` to add targets to it, or `--force` to overwrite it"
+        )
+    before = adding.read(file) if add else None
+    with progress.shown() as watched:
+        watched.say(host or "this machine", "looking for databases")
+        if urls:
+            found = discovery.unique(_given(engine, url, name) for url in urls)
+        else:
+            found = discovery.databases(file.parent, *_place(host))
+    if before is not None:
+        found = before.new(found)
+    if found and not urls and not yes and _is_asked():
+        found = _chosen(found, before.names if before else ())
     try:
-        file.write_text(_text(found), encoding="utf-8")
+        if before is None:
+            file.write_text(_text(found), encoding="utf-8")
+        elif found:
+            before.write(list(map(_target, found)))
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from error
-    _say(file, found, host)
+    _say(file, found, host, added=add)
+
+
+def _place(host: str | None) -> tuple[str | None, int | None]:
+    """The host and the port to look at; None for this machine, and for the usual ports."""
+    if host is None:
+        return None, None
+    bare = f"[{host}]" if host.count(":") > 1 and "[" not in host else host
+    try:
+        if re.fullmatch(r"[A-Za-z0-9:._%\[\]-]+", host):
+            return discovery.host_and_port(f"//{bare}")
+    except LookupError as error:
+        raise click.BadParameter(str(error), param_hint="--host") from error
+    raise click.BadParameter(f"`{host}` is not the name of a host", param_hint="--host")
 
 
 def _is_asked() -> bool:
@@ -76,8 +105,8 @@ def _is_asked() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _chosen(found: Iterable[FoundTarget]) -> list[FoundTarget]:
-    """Those that the person wants to audit, under the names that they choose."""
+def _chosen(found: Iterable[FoundTarget], taken: Collection[str]) -> list[FoundTarget]:
+    """Those that the person wants to audit, under the names that they choose, which are none of those `taken`."""
     chosen: list[FoundTarget] = []
     for one in found:
         if not click.confirm(f"Audit {_described(one)}?", default=True):
@@ -86,7 +115,7 @@ def _chosen(found: Iterable[FoundTarget]) -> list[FoundTarget]:
             name = click.prompt("  Name of the target", default=one.name)
             if not _NAME.fullmatch(name):
                 show.line("  use only letters, digits, `_`, `.`, and `-`")
-            elif any(name == other.name for other in chosen):
+            elif name in taken or any(name == other.name for other in chosen):
                 show.line("  another target has this name")
             else:
                 break
@@ -99,8 +128,11 @@ def _described(one: FoundTarget) -> str:
     return printable(f"{one.engine} at {one.url}{shown}")
 
 
-def _say(file: Path, found: list[FoundTarget], host: str | None) -> None:
-    show.line(f"wrote {file}: {many(len(found), 'target')}")
+def _say(file: Path, found: list[FoundTarget], host: str | None, *, added: bool) -> None:
+    if added and not found:
+        show.line(f"{file} has every database that was found{f' on {host}' if host else ''}; nothing was added")
+        return
+    show.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
     for one in found:
         show.line(f"  {one.name}: {_described(one)}")
         if one.variable:
@@ -112,10 +144,15 @@ def _say(file: Path, found: list[FoundTarget], host: str | None) -> None:
     show.line("next: `tsaudit check`")
 
 
-def _given(engine: str, url: str, name: str | None) -> FoundTarget:
+def _given(engine: str | None, url: str, name: str | None) -> FoundTarget:
     """The target that the options describe, with its password moved out of the address."""
     from tsaudit.engines.registry import ENGINES
 
+    if engine is None:
+        try:
+            engine, url = discovery.engine_at(url)
+        except LookupError as error:
+            raise click.BadParameter(str(error.args[0]), param_hint="--url") from error
     if engine not in ENGINES:
         hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"
         raise click.BadParameter(f"engine `{engine}` is not supported{hint}", param_hint="--engine")

@@ -1,0 +1,79 @@
+"""Adds targets to a tsaudit.yaml that somebody has written, and leaves everything else in it as it is."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import yaml
+
+from tsaudit.cli import discovery
+from tsaudit.cli.discovery import FoundTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """The file as it is."""
+
+    file: Path
+    lines: tuple[str, ...]
+    targets: dict[str, tuple[str, str]]
+    """Name to engine and address."""
+    at: int
+    """The line before which a target is added, counted from 0 ..."""
+    indent: int
+    """... and the column of the `-` before each."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of its targets."""
+        return frozenset(self.targets)
+
+    def new(self, found: Iterable[FoundTarget]) -> list[FoundTarget]:
+        """Those whose database is not among its targets, under names that are free."""
+        known = set(self.targets.values())
+        return discovery.unique([one for one in found if (one.engine, self._whole(one.url)) not in known], self.names)
+
+    def write(self, entries: Sequence[str]) -> None:
+        """Add the entries, each of which begins with `  - `. The file is replaced as a whole. OSError."""
+        text = "".join([*self.lines[: self.at], *map(self._indented, entries), *self.lines[self.at :]])
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=self.file.parent, prefix=f".{self.file.name}.", delete=False
+        ) as written:
+            written.write(text)
+        made = Path(written.name)
+        made.chmod(self.file.stat().st_mode & 0o777)
+        made.replace(self.file)
+
+    def _indented(self, entry: str) -> str:
+        return "".join(f"{' ' * self.indent}{line[2:]}\n" for line in entry.splitlines())
+
+    def _whole(self, url: str) -> str:
+        """The address of a file as the settings have it, with its whole path."""
+        scheme, separator, path = url.partition(":///")
+        return f"{scheme}:///{self.file.absolute().parent / path}" if separator else url
+
+
+def read(file: Path) -> Existing:
+    """The file. ConfigError for one that is wrong, click.UsageError for one that nothing can be added to."""
+    from tsaudit.config.file import load
+
+    if not file.exists():
+        raise click.UsageError(f"there is no {file} to add to; leave out `--add`")
+    settings = load(file, resolve_env=False)
+    text = file.read_text(encoding="utf-8")
+    root = yaml.compose(text, yaml.SafeLoader)
+    found = [value for key, value in root.value if key.value == "targets"] if isinstance(root, yaml.MappingNode) else []
+    if not found or not isinstance(found[0], yaml.SequenceNode) or found[0].flow_style or not found[0].value:
+        raise click.UsageError(f"`targets:` in {file} is no list with a `-` before each target; add the target by hand")
+    lines = text.splitlines(keepends=True)
+    lines[-1:] = [line if line.endswith("\n") else f"{line}\n" for line in lines[-1:]]
+    at = min(found[0].end_mark.line + (found[0].end_mark.column > 0), len(lines))
+    # Comments that begin a line are about what follows the targets.
+    while lines[at - 1].startswith("#") or not lines[at - 1].strip():
+        at -= 1
+    known = {t.name: (t.engine, t.url.get_secret_value()) for t in settings.targets}
+    return Existing(file, tuple(lines), known, at, found[0].start_mark.column)
