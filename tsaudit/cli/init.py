@@ -46,8 +46,8 @@ def init(
     """Write a commented tsaudit.yaml.
 
     Without options, it looks for DuckDB and SQLite files in this folder, and for InfluxDB, GreptimeDB, MongoDB, and
-    PostgreSQL on this machine, on their usual ports. If it finds none, it writes examples to fill in. A target is named
-    after its database, or the only one on its server, otherwise after its host or its product.
+    PostgreSQL on this machine, on their usual ports. If it finds none, it writes nothing. A target is named after its
+    database, or the only one on its server, otherwise after its host or its product.
 
     With --url, a server that has not said which engine it is by its address is asked. With --add, what is new is added
     to a file that is there already.
@@ -75,8 +75,13 @@ def init(
             found = discovery.databases(file.parent, *_place(host))
     if before is not None:
         found = before.new(found)
+    if not found and before is None:
+        where = f"on {host}" if host else "here"
+        raise click.UsageError(f"found no database {where}; name one, e.g. `tsaudit init --url db7:8086`")
     if found and not urls and not yes and _is_asked():
         found = _chosen(found, before.names if before else ())
+        if not found:
+            raise click.UsageError("nothing to audit was chosen; nothing was written")
     try:
         if before is None:
             file.write_text(_text(found), encoding="utf-8")
@@ -138,9 +143,6 @@ def _say(file: Path, found: list[FoundTarget], host: str | None, *, added: bool)
         if one.variable:
             what = "a token that can read the databases" if one.has_token else "the password"
             show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
-    if not found:
-        where = f"on {host}" if host else "here"
-        show.line(f"  found no database {where}; fill in the example under `targets`")
     show.line("next: `tsaudit check`")
 
 
@@ -210,16 +212,9 @@ targets:
 # history: sqlite:///.tsaudit/history.db
 """
 
-_EXAMPLE: Final = """\
-  - name: metrics
-    engine: influxdb1
-    url: http://127.0.0.1:8086
-    # username: tsaudit
-    # password: ${METRICS_PASSWORD}"""
-
 
 def _text(found: list[FoundTarget]) -> str:
-    return _TEMPLATE % {"targets": "\n".join(map(_target, found)) or _EXAMPLE}
+    return _TEMPLATE % {"targets": "\n".join(map(_target, found))}
 
 
 def _target(one: FoundTarget) -> str:
