@@ -98,8 +98,18 @@ def outputs(result: AuditResult, profile: Profile, capsys: pytest.CaptureFixture
 
 
 def twin_of(told: html.ReportContents) -> bytes:
+    verdict, summary = told.verdict, told.summary
     return json_report(
-        told.result, told.profile, (), None, {}, summary=told.summary, moved=None, full_values=False, run_url=None
+        told.result,
+        told.profile,
+        (),
+        None,
+        {},
+        verdict=verdict,
+        summary=summary,
+        moved=None,
+        full_values=False,
+        run_url=None,
     )
 
 

@@ -80,6 +80,23 @@ def test_of_interchangeable_tags_the_first_is_told() -> None:
     assert near(moved) == {(0, 2)}
 
 
+def test_luck_is_judged_by_all_that_could_have_been_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pair of the four tags with each other tag, and each tag with each other one."""
+    tried: set[int] = set()
+
+    def is_no_luck(repeats: int, exceptions: int, sameness: float, of: int) -> bool:
+        tried.add(of)
+        return True
+
+    monkeypatch.setattr(dependency_search, "_is_no_luck", is_no_luck)
+    rows = [(a, b, a * b, b % 2) for a in range(5) for b in range(5)]
+    joint(rows)
+    assert tried == {12}
+    tried.clear()
+    near([*rows, (1, 1, 9, 0)])
+    assert tried <= {12}
+
+
 def test_too_many_tags_are_not_searched() -> None:
     many = table([tuple(range(dependency_search.MOST_TAGS + 1)), (1,) * (dependency_search.MOST_TAGS + 1)])
     assert f"is limited to {dependency_search.MOST_TAGS} tags" in dependency_search.too_much(many)

@@ -16,6 +16,7 @@ from tests.engines.sql.kinds.making import Schema, text
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.row_evidence import Seen
 from tsaudit.analysis.columns.table_kinds import KindEvidence, decide, ids_of_rows, never_source
+from tsaudit.collect.table_kinds import NOT_CLASSIFIED
 from tsaudit.config.settings import Columns, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
@@ -127,6 +128,25 @@ def test_table_that_is_not_classified_gets_no_rule_about_tags(tmp_path: Path) ->
     assert {"CAR001", "TAG002", "FLD002"} <= skipped
     # An index costs the same whatever the rows are.
     assert outcomes["STO001"] is Outcome.PASS
+
+
+def test_emptied_table_is_what_it_was(tmp_path: Path) -> None:
+    """Nothing was read that would say otherwise; a row that says nothing does not keep yesterday's kind."""
+    statement = "CREATE TABLE jobs (at DATETIME, title TEXT, state TEXT, n INTEGER)"
+    rows = [(_at(i * i / 9), f"job {i}", "done", i) for i in range(300)]
+    before = profile_of(_made("jobs", statement, rows), tmp_path)
+    (full,) = before.measurements
+    assert full.kind is not None
+    assert not full.kind.has_series
+    target = Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path / 'jobs.db'}")
+    for change, expected in (
+        ("DELETE FROM jobs", (full.kind, full.kind_reason)),
+        (f"INSERT INTO jobs VALUES ('{_at(1)}', 'x', 'y', 1)", (TableKind.OTHER, NOT_CLASSIFIED)),
+    ):
+        with sqlite3.connect(tmp_path / "jobs.db") as connection:
+            connection.execute(change)
+        (now,) = collected(target, now=NOW, previous=before).measurements
+        assert (now.kind, now.kind_reason) == expected
 
 
 def test_unread_table_is_not_taken_for_an_unclassified_one(tmp_path: Path) -> None:

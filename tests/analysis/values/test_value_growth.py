@@ -151,6 +151,9 @@ def rate(*a_day: int) -> float | None:
         ([300] * 28, 300),
         # A leak counts from its first day, not over the quiet weeks before it.
         ([20] * 20 + [3000], 3000),
+        # A single day before is enough to say what is usual, unless it had less than a quarter.
+        ([1, 30, 0] + [100] * 6, 600 / 7),
+        ([1, 20, 0] + [100] * 6, 100),
         ([20] * 20 + [3000] * 3, 3000),
         ([0] * 20 + [3000] * 8, 3000),
         ([100] * 20 + [200] * 10, 200),

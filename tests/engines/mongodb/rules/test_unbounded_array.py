@@ -61,6 +61,7 @@ def _profile(mean: float, most: int, largest: int, mean_bytes: float = 35.0) -> 
 def test_message_and_fix() -> None:
     (finding,) = _found(250, 900)
     assert finding.severity is Severity.NOTE
+    assert (finding.observed, finding.unit) == (900, "items")
     assert finding.message == (
         "at.readings contains 250 items on average and up to 900; the largest document has 5 kB."
     )
@@ -86,6 +87,7 @@ def test_severity_follows_from_the_size(share: float, expected: Severity) -> Non
         assert finding.impact is not None
         assert (finding.impact.currency, finding.impact.is_enforced) == (Currency.LIMIT, True)
         assert (finding.impact.now, finding.impact.whole) == (round(share * LARGEST), LARGEST)
+        assert finding.observed == finding.impact.now
 
 
 @pytest.mark.parametrize(

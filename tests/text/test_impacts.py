@@ -1,0 +1,37 @@
+"""What a finding costs, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.text import impacts
+
+
+@pytest.mark.parametrize(
+    ("days_left", "expected"), [(None, "it does not work"), (0.4, "less than a day left"), (12.0, "12 days left")]
+)
+def test_a_mechanism_ends_or_has_ended(days_left: float | None, expected: str) -> None:
+    assert impacts.reason(Impact(Currency.MECHANISM, days_left=days_left), 30) == expected
+
+
+@pytest.mark.parametrize(
+    ("days_left", "reason", "consequence"),
+    [
+        (None, "80% of the limit", "What goes beyond 100 series is rejected."),
+        (0.0, "80% of the limit, reached", "What goes beyond 100 series is rejected."),
+        (
+            0.4,
+            "80% of the limit, reached in less than a day",
+            "In less than a day, what goes beyond 100 series is rejected.",
+        ),
+        (
+            12.0,
+            "80% of the limit, reached in about 12 days",
+            "In about 12 days, what goes beyond 100 series is rejected.",
+        ),
+    ],
+)
+def test_a_limit_is_reached_now_or_later(days_left: float | None, reason: str, consequence: str) -> None:
+    impact = Impact(Currency.LIMIT, 80, 100, days_left=days_left, unit="series")
+    assert (impacts.reason(impact, 30), impacts.consequence(impact, 30)) == (reason, consequence)
