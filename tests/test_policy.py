@@ -15,7 +15,7 @@ from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Limit, Severity
 from tsaudit.model.profile import ServerStatus
 from tsaudit.model.timeline import Timeline
-from tsaudit.policy import check_limits, limit_plans, limit_policy
+from tsaudit.policy import limit_plans, limit_policy
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality
@@ -104,33 +104,6 @@ def test_finding_when_a_free_account_is_over_its_limit() -> None:
     assert result.findings[0].severity is Severity.CRITICAL
     assert result.findings[0].limit is not None
     assert "account-management/limits" in result.findings[0].limit.source
-
-
-def test_check_when_all_is_well() -> None:
-    check_limits(_settings({NAME: 5}, plan="influxdb1-default"))
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (_settings(plan="influx-cloud-free"), ("targets.shop.plan", "influxdb-cloud-free")),
-        (_settings(plan="x"), ("there is no plan `x`", "influxdb1-default")),
-        (_settings({"high-series-cardinality.max_serie": 1}), ("limits: there is no limit", NAME)),
-        (
-            _settings(limits={"near-limi.columns": 1}),
-            ("targets.shop.limits", "near-limit.columns"),
-        ),
-        (
-            _settings(measurements={"m": MeasurementOverride(limits={"near-limit.column": 1})}),
-            ("targets.shop.measurements.m.limits", "near-limit.columns"),
-        ),
-    ],
-)
-def test_one_clear_line_when_a_word_is_wrong(settings: Settings, words: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="there is no") as raised:
-        check_limits(settings)
-    assert all(word in str(raised.value) for word in words)
-    assert "\n" not in str(raised.value)
 
 
 def test_policy_when_the_plan_does_not_exist() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from tsaudit.config.harm import Harm
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.rule import LimitPolicy, RulePolicy
-from tsaudit.rules import all_rules
 from tsaudit.text import nearest
 
 
@@ -48,28 +47,9 @@ def harm_policy(settings: Settings, target: Target) -> Harm:
     return settings.harm.model_copy(update=own)
 
 
-def check_limits(settings: Settings) -> None:
-    """ValueError that names a plan or limit that does not exist, where it is written, and the nearest valid name."""
-    for target in settings.targets:
-        if target.plan is not None:
-            _plan(target.plan, f"targets.{target.name}.plan: ")
-    known = [f"{rule.name}.{threshold.name}" for rule in all_rules() for threshold in rule.thresholds]
-    for place, name in _limit_names(settings):
-        if name not in known:
-            raise ValueError(f"{place}: there is no limit `{name}`{_nearest(name, known)}")
-
-
-def _limit_names(settings: Settings) -> Iterator[tuple[str, str]]:
-    yield from (("limits", name) for name in settings.limits)
-    for target in settings.targets:
-        yield from ((f"targets.{target.name}.limits", name) for name in target.limits)
-        for pattern, override in target.measurements.items():
-            yield from ((f"targets.{target.name}.measurements.{pattern}.limits", name) for name in override.limits)
-
-
-def _plan(name: str, place: str = "") -> Mapping[str, tuple[float, str]]:
+def _plan(name: str) -> Mapping[str, tuple[float, str]]:
     if name not in limit_plans():
-        raise ValueError(f"{place}there is no plan `{name}`{_nearest(name, limit_plans())}")
+        raise ValueError(f"there is no plan `{name}`{_nearest(name, limit_plans())}")
     return limit_plans()[name]
 
 

@@ -71,11 +71,6 @@ class CollectionFamily:
         return tuple(member.measurement for member in self.members if member.measured)
 
     @property
-    def most_indexes(self) -> int:
-        """The indexes of the member that has most; one if none was examined, because every collection has one."""
-        return max((len(m.measurement.indexes) for m in self.members if m.measurement.indexes is not None), default=1)
-
-    @property
     def how(self) -> str:
         """How the bytes were determined, in words."""
         measured = len(self.measured)

@@ -5,15 +5,9 @@ from __future__ import annotations
 import shlex
 
 from tsaudit.engines.place import Quoting
-from tsaudit.engines.quoting import Qualified, quote_identifier
-from tsaudit.model.profile import Measurement, Profile
+from tsaudit.engines.quoting import quote_identifier
+from tsaudit.model.profile import Measurement
 from tsaudit.text import listed
-
-
-def table_in(profile: Profile, database: str, name: str) -> Qualified:
-    """How statements name a measurement of the database; the measurement may be gone or still to be created."""
-    path = next((m.path for m in profile.measurements if m.database == database), ())
-    return Qualified(database, name, path)
 
 
 def not_mapped(case: Quoting, measurement: Measurement) -> str:
