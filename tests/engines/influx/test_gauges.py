@@ -45,5 +45,10 @@ def test_series_of_shards_that_the_server_does_not_report() -> None:
     assert (read(lines).shards, read(lines).shard_series) == ({LIVE: 1}, {})
 
 
+def test_a_shard_without_a_log_has_the_bytes_of_its_files() -> None:
+    lines = [one for one in _shard(LIVE, 909, 1, 500, 7) if not one.startswith(b"storage_wal_size")]
+    assert read(lines).file_bytes == {LIVE: 500}
+
+
 def test_nothing_is_known_of_another_page() -> None:
     assert read([b"<html>", b"", b"storage_wal_size 3"]) == Gauges({}, {})
