@@ -460,9 +460,14 @@ FAULTY: Final[dict[str, Expected]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.wall_clock] if n.startswith("MongoDB") else []) for n in FAULTY]
-)
+def _tier(name: str) -> list[pytest.MarkDecorator]:
+    """Drivers wait ten seconds for a handshake, and MongoDB's for any server."""
+    if name.startswith("MongoDB"):
+        return [pytest.mark.wall_clock]
+    return [pytest.mark.full] if name.endswith("HTTP on the port") else []
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_tier(name)) for name in FAULTY])
 def test_error_names_the_part_the_place_and_what_to_do(world: World, name: str) -> None:
     expected = FAULTY[name]
     place = expected.fault(world)

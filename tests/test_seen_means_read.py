@@ -174,7 +174,10 @@ def columns_server(
     server.stop()
 
 
-@pytest.mark.parametrize("history", [False, True], ids=["first day", "with history"])
+@pytest.mark.parametrize(
+    "history",
+    [pytest.param(False, id="first day"), pytest.param(True, id="with history", marks=pytest.mark.full)],
+)
 def test_server_that_lists_tables_without_columns(
     command: Command, slack: SlackDouble, columns_server: InfluxDB3 | GreptimeDB, history: bool
 ) -> None:

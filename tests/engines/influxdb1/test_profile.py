@@ -93,6 +93,7 @@ def test_audit_of_many_series_names_the_main_contributor_and_those_that_depend_o
     assert shown["without user_id"] == "50 series left (> 99.9% fewer)"
 
 
+@pytest.mark.full
 def test_audit_of_a_sample_of_the_series_blames_the_same_tag(crowded: Target) -> None:
     budget = crowded.budget.model_copy(update={"max_series": 2000})
     profile = collected(crowded.model_copy(update={"budget": budget}))
