@@ -469,6 +469,7 @@ def test_init_adds_to_a_file_and_keeps_the_rest(empty_folder: Path) -> None:
 
     done = init("--add", "--url", "postgres://db7/shop")
     assert done.stdout.splitlines()[0] == "added to tsaudit.yaml: 1 target"
+    assert not Path("tsaudit.yaml").is_symlink()
     before, comment, after = MINE.partition("  # limits: {}\n")
     added = "- name: shop-2\n  engine: postgresql\n  url: 'postgresql://db7/shop'\n"
     assert Path("tsaudit.yaml").read_text() == before + comment + added + after
@@ -499,3 +500,23 @@ def test_init_leaves_a_file_alone_that_it_cannot_add_to(text: str, expected: str
     assert done.exit_code == Exit.USAGE
     assert expected in done.stderr
     assert Path("tsaudit.yaml").read_text() == text
+
+
+def test_init_adds_to_the_file_behind_a_link_in_its_own_line_ends(empty_folder: Path) -> None:
+    (empty_folder / "etc").mkdir()
+    real = empty_folder / "etc" / "audits.yaml"
+    real.write_bytes(MINE.replace("\n", "\r\n").encode())
+    Path("tsaudit.yaml").symlink_to(real)
+    assert init("--add", "--url", "postgres://db7/shop").exit_code == Exit.OK
+    assert Path("tsaudit.yaml").is_symlink()
+    text = real.read_bytes().decode()
+    assert text.count("\r\n") == text.count("\n") == MINE.count("\n") + 3
+    assert [t.name for t in written().targets] == ["shop", "shop-2"]
+
+
+def test_init_writes_the_path_of_a_file_as_its_own_folder_sees_it(empty_folder: Path) -> None:
+    (empty_folder / "etc").mkdir()
+    duckdb.connect(str(empty_folder / "events.db")).close()
+    assert init("--url", "events.db", "--config", "etc/tsaudit.yaml").exit_code == Exit.OK
+    (target,) = load("etc/tsaudit.yaml").targets
+    assert target.url.get_secret_value() == f"duckdb:///{empty_folder}/events.db"

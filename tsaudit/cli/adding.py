@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,26 +34,27 @@ class Existing:
     def new(self, found: Iterable[FoundTarget]) -> list[FoundTarget]:
         """Those whose database is not among its targets, under names that are free."""
         known = set(self.targets.values())
-        return discovery.unique([one for one in found if (one.engine, self._whole(one.url)) not in known], self.names)
+        return discovery.unique([one for one in found if (one.engine, self._whole(one)) not in known], self.names)
 
     def write(self, entries: Sequence[str]) -> None:
         """Add the entries, each of which begins with `  - `. The file is replaced as a whole. OSError."""
+        from tsaudit.report.storage import LocalStorage
+
         text = "".join([*self.lines[: self.at], *map(self._indented, entries), *self.lines[self.at :]])
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=self.file.parent, prefix=f".{self.file.name}.", delete=False
-        ) as written:
-            written.write(text)
-        made = Path(written.name)
-        made.chmod(self.file.stat().st_mode & 0o777)
-        made.replace(self.file)
+        # A link stays one.
+        file = self.file.resolve()
+        LocalStorage(str(file.parent), file.stat().st_mode & 0o777).write(file.name, text.encode())
 
     def _indented(self, entry: str) -> str:
-        return "".join(f"{' ' * self.indent}{line[2:]}\n" for line in entry.splitlines())
+        end = "\r\n" if self.lines[0].endswith("\r\n") else "\n"
+        return "".join(f"{' ' * self.indent}{line[2:]}{end}" for line in entry.splitlines())
 
-    def _whole(self, url: str) -> str:
-        """The address of a file as the settings have it, with its whole path."""
-        scheme, separator, path = url.partition(":///")
-        return f"{scheme}:///{self.file.absolute().parent / path}" if separator else url
+    def _whole(self, one: FoundTarget) -> str:
+        """The address as the settings have it."""
+        from tsaudit.config.file import anchored_url
+        from tsaudit.engines.registry import ENGINES
+
+        return anchored_url(one.url, self.file.absolute().parent) if ENGINES[one.engine].is_a_file else one.url
 
 
 def read(file: Path) -> Existing:
@@ -64,13 +64,14 @@ def read(file: Path) -> Existing:
     if not file.exists():
         raise click.UsageError(f"there is no {file} to add to; leave out `--add`")
     settings = load(file, resolve_env=False)
-    text = file.read_text(encoding="utf-8")
+    text = file.read_bytes().decode()
     root = yaml.compose(text, yaml.SafeLoader)
     found = [value for key, value in root.value if key.value == "targets"] if isinstance(root, yaml.MappingNode) else []
     if not found or not isinstance(found[0], yaml.SequenceNode) or found[0].flow_style or not found[0].value:
         raise click.UsageError(f"`targets:` in {file} is no list with a `-` before each target; add the target by hand")
     lines = text.splitlines(keepends=True)
-    lines[-1:] = [line if line.endswith("\n") else f"{line}\n" for line in lines[-1:]]
+    if not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
     at = min(found[0].end_mark.line + (found[0].end_mark.column > 0), len(lines))
     # Comments that begin a line are about what follows the targets.
     while lines[at - 1].startswith("#") or not lines[at - 1].strip():

@@ -61,17 +61,19 @@ def unique(found: Iterable[FoundTarget], taken: Collection[str] = ()) -> list[Fo
     return list(named.values())
 
 
-def engine_at(text: str) -> tuple[str, str]:
+def engine_at(text: str, folder: Path) -> tuple[str, str]:
     """The engine and the address of what `text` names in any usual way: a file, an address with or without its driver,
-    or `host:port`. LookupError: in one line, why no engine is known.
+    or `host:port`. LookupError: in one line, why no engine is known. Addresses of files begin at `folder`.
 
     An address that several engines have, such as that of a web server, is asked which of them it is.
     """
     from tsaudit.engines.registry import ENGINES
 
     if "://" not in text and Path(text).is_file():
-        if found := _file(Path(text)):
-            return found.engine, found.url
+        path, root = Path(text).absolute(), folder.absolute()
+        if found := _file(path):
+            place = path.relative_to(root) if path.is_relative_to(root) else path
+            return found.engine, f"{_scheme(found.url)}:///{place}"
         raise LookupError(f"{text} is no DuckDB or SQLite file")
     scheme, separator, rest = text.partition("://")
     by_scheme: dict[str, list[Engine]] = {}

@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @click.command()
-@click.option("--engine", help="The engine, e.g. influxdb1; default: what is found here.")
+@click.option("--engine", help="The engine, e.g. influxdb1; default: what the address or the server says.")
 @click.option(
     "--url",
     "urls",
@@ -49,8 +49,8 @@ def init(
     PostgreSQL on this machine, on their usual ports. If it finds none, it writes nothing. A target is named after its
     database, or the only one on its server, otherwise after its host or its product.
 
-    With --url, a server that has not said which engine it is by its address is asked. With --add, what is new is added
-    to a file that is there already.
+    If the address after --url does not say which engine it is, the server is asked. With --add, what is new is added to
+    a file that is there already.
 
     On a terminal, it asks which of them to audit and how to name them. Otherwise, or with --yes, it asks nothing and
     takes them all.
@@ -70,14 +70,14 @@ def init(
     with progress.shown() as watched:
         watched.say(host or "this machine", "looking for databases")
         if urls:
-            found = discovery.unique(_given(engine, url, name) for url in urls)
+            found = discovery.unique(_given(engine, url, name, file.parent) for url in urls)
         else:
             found = discovery.databases(file.parent, *_place(host))
-    if before is not None:
-        found = before.new(found)
-    if not found and before is None:
+    if not found:
         where = f"on {host}" if host else "here"
         raise click.UsageError(f"found no database {where}; name one, e.g. `tsaudit init --url db7:8086`")
+    if before is not None:
+        found = before.new(found)
     if found and not urls and not yes and _is_asked():
         found = _chosen(found, before.names if before else ())
         if not found:
@@ -89,7 +89,7 @@ def init(
             before.write(list(map(_target, found)))
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from error
-    _say(file, found, host, added=add)
+    _say(file, found, added=add)
 
 
 def _place(host: str | None) -> tuple[str | None, int | None]:
@@ -133,9 +133,9 @@ def _described(one: FoundTarget) -> str:
     return printable(f"{one.engine} at {one.url}{shown}")
 
 
-def _say(file: Path, found: list[FoundTarget], host: str | None, *, added: bool) -> None:
+def _say(file: Path, found: list[FoundTarget], *, added: bool) -> None:
     if added and not found:
-        show.line(f"{file} has every database that was found{f' on {host}' if host else ''}; nothing was added")
+        show.line(f"{file} has every database that was found; nothing was added")
         return
     show.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
     for one in found:
@@ -146,13 +146,13 @@ def _say(file: Path, found: list[FoundTarget], host: str | None, *, added: bool)
     show.line("next: `tsaudit check`")
 
 
-def _given(engine: str | None, url: str, name: str | None) -> FoundTarget:
-    """The target that the options describe, with its password moved out of the address."""
+def _given(engine: str | None, url: str, name: str | None, folder: Path) -> FoundTarget:
+    """The target that the options describe, with its password moved out of the address. `folder`: of tsaudit.yaml."""
     from tsaudit.engines.registry import ENGINES
 
     if engine is None:
         try:
-            engine, url = discovery.engine_at(url)
+            engine, url = discovery.engine_at(url, folder)
         except LookupError as error:
             raise click.BadParameter(str(error.args[0]), param_hint="--url") from error
     if engine not in ENGINES:

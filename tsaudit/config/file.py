@@ -302,29 +302,32 @@ def _reveals(place: Place, text: str) -> bool:
 
 def _anchored(settings: Settings, folder: Path) -> Settings:
     """The same settings with every relative file path made absolute from `folder`."""
-    is_sqlite = settings.history.get_secret_value().startswith("sqlite")
+    history = settings.history.get_secret_value()
+    is_sqlite = history.startswith("sqlite")
     report = settings.report.folder
     if "://" not in report:
         report = _absolute(report, folder)
     targets = tuple(
-        t.model_copy(update={"url": _anchored_url(t.url, folder)}) if ENGINES[t.engine].is_a_file else t
+        t.model_copy(update={"url": SecretStr(anchored_url(t.url.get_secret_value(), folder))})
+        if ENGINES[t.engine].is_a_file
+        else t
         for t in settings.targets
     )
     return settings.model_copy(
         update={
-            "history": _anchored_url(settings.history, folder) if is_sqlite else settings.history,
+            "history": SecretStr(anchored_url(history, folder)) if is_sqlite else settings.history,
             "report": settings.report.model_copy(update={"folder": report}),
             "targets": targets,
         }
     )
 
 
-def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
-    """The address of a file with its path made absolute; other URLs do not change."""
-    match = _FILE_URL.fullmatch(url.get_secret_value())
+def anchored_url(url: str, folder: Path) -> str:
+    """The address of a file with its path made absolute from `folder`; other URLs do not change."""
+    match = _FILE_URL.fullmatch(url)
     if match is None or match[2].startswith((":", "file:", "md:", "${")):
         return url
-    return SecretStr(f"{match[1]}{_absolute(match[2], folder)}{match[3] or ''}")
+    return f"{match[1]}{_absolute(match[2], folder)}{match[3] or ''}"
 
 
 def _absolute(path: str, folder: Path) -> str:
