@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,8 @@ import pytest
 from pydantic import SecretStr
 
 from tests.alerts import slack_double
-from tests.builders import DAY, NOW
+from tests.alerts.builders import an_incident
+from tests.builders import DAY, NOW, a_finding, a_result
 from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
 from tests.servers import ADMIN, Influxd
 from tsaudit import run
@@ -27,11 +29,11 @@ from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.history import clock, compaction, decisions, incidents
-from tsaudit.history.incidents import ChangeKind, IncidentState
+from tsaudit.history.incidents import ChangeKind, Decision, DecisionKind, IncidentState
 from tsaudit.history.lifecycle import IncidentChange
 from tsaudit.history.store import Store
 from tsaudit.model.facts import Given
-from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Verdict
+from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Severity, Verdict
 from tsaudit.model.profile import Reason
 from tsaudit.model.subject import Subject
 from tsaudit.net.watchdog import Deadline
@@ -584,3 +586,22 @@ def test_two_audits_of_one_database_under_two_names_never_ask_it_at_once(
         done = list(pool.map(location, [target, other]))
     assert [d.error for d in done] == [None, None]
     assert most == 1
+
+
+def test_what_is_new_is_what_nobody_has_accepted() -> None:
+    made = Decision(DecisionKind.ACCEPT, "ada", "known", datetime.now(UTC), DAY, Severity.WARNING, 10.0)
+    opened, raised, muted, worse, resolved, known = (
+        an_incident(a_finding(Subject("main", name))) for name in ("a", "b", "c", "d", "e", "f")
+    )
+    worse, resolved = replace(worse, exceeded=made), replace(resolved, exceeded=made)
+    kinds = (
+        (ChangeKind.OPENED, opened),
+        (ChangeKind.RAISED, raised),
+        (ChangeKind.OPENED, replace(muted, decision=made)),
+        (ChangeKind.CONTINUED, worse),
+        (ChangeKind.RESOLVED, resolved),
+        (ChangeKind.CONTINUED, known),
+    )
+    changes = tuple(IncidentChange(kind, incident) for kind, incident in kinds)
+    found = run.AuditRun("demo", DAY, a_result(), None, changes, None, 0.0, None, muted=frozenset({muted.fingerprint}))
+    assert found.new == (opened, raised, worse)

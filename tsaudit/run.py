@@ -79,9 +79,12 @@ class AuditRun:
         return unmuted.verdict if unmuted else Verdict.UNKNOWN
 
     @property
-    def has_new(self) -> bool:
-        """Whether an incident opened or became more severe, so that there is something nobody has seen."""
-        return any(change.kind in (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED) for change in self.changes)
+    def new(self) -> tuple[incidents.Incident, ...]:
+        """Incidents that opened or became more severe, or worse than what somebody has accepted or snoozed."""
+        kinds = (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED)
+        standing = [c for c in self.changes if c.kind is not incidents.ChangeKind.RESOLVED]
+        unmuted = [c for c in standing if c.incident.fingerprint not in self.muted]
+        return tuple(c.incident for c in unmuted if c.kind in kinds or c.incident.exceeded)
 
     @property
     def summary(self) -> Summary:

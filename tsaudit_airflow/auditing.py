@@ -199,7 +199,6 @@ def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
     """
     summary, measured = found["summary"], found["measured"] or {}
     open_ = Counter(one["severity"] for one in found["findings"] if not one["muted"])
-    new = [one for one in found["changes"] if one["kind"] in ("opened", "raised")]
     return {
         "target": found["target"],
         "day": found["day"],
@@ -211,7 +210,7 @@ def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
         "statement": summary["statement"],
         "report": found["report"],
         "findings": {severity: open_[severity] for severity in ("critical", "warning", "note")},
-        "new": [f"{one['code']} {one['subject']}" for one in new],
+        "new": found["new"],
         "series": measured.get("series"),
         "measurements": measured.get("measurements"),
         "not_measured": measured.get("not_measured"),

@@ -32,7 +32,7 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
     type=click.Choice(FAIL_ON),
     default="warning",
     show_default=True,
-    help="What causes exit code 1 (3 for unknown): the lowest verdict, or incidents that are new or more severe.",
+    help="The lowest verdict that causes exit code 1 (3 for unknown); new: only incidents that are new or worse.",
 )
 @click.option("--no-notify", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
@@ -99,7 +99,7 @@ def audit(
                 printer.add(results.of_run(one))
             session.write_index()
         printer.end([t.name for t in chosen])
-        has_new = any(one.has_new for one in session.runs)
+        has_new = any(one.new for one in session.runs)
         code = _exit_code([one.verdict for one in session.runs], fail_on, has_new=has_new)
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
         if no_notify:

@@ -32,6 +32,7 @@ def of_run(run: AuditRun) -> dict[str, Any]:
             for change in run.changes
             if change.kind != "continued"
         ],
+        "new": [f"{incident.code} {incident.subject}" for incident in run.new],
         "complete": run.is_complete,
         "first": run.is_first,
         "report": run.report.url if run.report else None,
@@ -85,6 +86,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "measured": None,
         "rules": [],
         "changes": [],
+        "new": [],
         "error": None,
         "report": None,
         "seconds": None,
