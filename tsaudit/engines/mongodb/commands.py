@@ -44,8 +44,8 @@ stages and operators.
 """
 _SAYS_NO: Final = frozenset({13, 8000})
 """Unauthorized, and Atlas' own code for operations that a shared cluster does not allow."""
-_REFUSED_IN_A_ROW: Final = 3
-"""Collections after which the others are not tried, if none of them may be read."""
+_MOST_REFUSED: Final = 20
+"""Collections after which the others are not tried if none of them may be read: then all of them are taken to be so."""
 
 Row = dict[str, Any]
 
@@ -160,7 +160,7 @@ class Query:
     def each(self, ask: Callable[[str], Iterator[Row]]) -> Iterator[Row]:
         """The rows of each collection; none for one that was dropped or is a view, or that the user may not read.
 
-        FactError if the first few may not be read: then the user lacks the right to all of them.
+        FactError if none of the first ones may be read.
         """
         answered = False
         for collection in self.collections:
@@ -170,9 +170,10 @@ class Query:
             except _CollectionGone:
                 continue
             except FactError as error:
-                self.rows.refused[collection] = error
-                all_refused = len(self.rows.refused) == min(len(self.collections), _REFUSED_IN_A_ROW)
-                if error.reason is not Reason.DENIED or (all_refused and not answered):
+                refused = self.rows.refused
+                refused[collection] = error
+                enough = min(len(self.collections), _MOST_REFUSED)
+                if error.reason is not Reason.DENIED or (not answered and len(refused) == enough):
                     raise
 
     def stats(self, collection: str) -> list[Row]:
