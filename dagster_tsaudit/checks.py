@@ -11,7 +11,17 @@ import dagster as dg
 from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.formatting import findings_list
 from tsaudit import summary
-from tsaudit.model.finding import DEGRADED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
+from tsaudit.model.finding import (
+    DEGRADED_CODE,
+    AuditResult,
+    Finding,
+    Limit,
+    Outcome,
+    RuleResult,
+    Severity,
+    Verdict,
+    ordered,
+)
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
 from tsaudit.text import many, number
@@ -62,7 +72,7 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
         rules = [r for r in run.result.results if r.family == family]
         verdict = unmuted.verdict_of(family)
         if verdict is not None:
-            metadata = _family_metadata(family, rules, verdict, found)
+            metadata = _family_metadata(family, rules, unmuted, verdict, found)
             yield result(key, prefix + family, verdict, metadata, description_of(family, found))
     yield _coverage(key, prefix + COVERAGE, run)
 
@@ -116,9 +126,10 @@ def text(line: str) -> dg.MetadataValue:
     return dg.MetadataValue.text(line)
 
 
-def _family_metadata(family: str, rules: list[RuleResult], verdict: Verdict, found: AuditedTarget) -> Metadata:
-    assert found.run.unmuted is not None
-    pairs = ordered(r for r in found.run.unmuted.results if r.family == family)
+def _family_metadata(
+    family: str, rules: list[RuleResult], unmuted: AuditResult, verdict: Verdict, found: AuditedTarget
+) -> Metadata:
+    pairs = ordered(r for r in unmuted.results if r.family == family)
     open_ = [f for _, f in pairs]
     metadata = _figures(family, rules, open_, verdict, found)
     # As text: Dagster plots each number, and one plot shows more than four.

@@ -296,7 +296,7 @@ CASES = {
     "two documents": (TARGET + "---\na: 1\n", "5: contains a second document (`---`); only one is read"),
     "unknown anchor": (
         "targets: *x\n",
-        '1: `*x` stands for `&x`, which is not above; if it is text, put it in quotes: "*x"',
+        '1: `*x` refers to `&x`, which is not set above; if it is text, put it in quotes: "*x"',
     ),
     "value that holds itself": ("targets: &x\n  - *x\n", "2: `*x` is inside `&x`: it would contain itself"),
     "deep nesting": ("targets: " + "[" * 200_000, "1: nested more than 40 levels deep"),

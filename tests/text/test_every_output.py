@@ -98,15 +98,14 @@ def outputs(result: AuditResult, profile: Profile, capsys: pytest.CaptureFixture
 
 
 def twin_of(told: html.ReportContents) -> bytes:
-    verdict, summary = told.verdict, told.summary
     return json_report(
         told.result,
         told.profile,
         (),
         None,
         {},
-        verdict=verdict,
-        summary=summary,
+        verdict=told.verdict,
+        summary=told.summary,
         moved=None,
         full_values=False,
         run_url=None,

@@ -160,8 +160,8 @@ class _Composer(Composer, Resolver):
             if anchor in self._unfinished:
                 raise DocumentError(line, f"`*{anchor}` is inside `&{anchor}`: it would contain itself")
             if anchor not in self.anchors:
-                meant = f'if it is text, put it in quotes: "*{anchor}"'
-                raise DocumentError(line, f"`*{anchor}` stands for `&{anchor}`, which is not above; {meant}")
+                text = f'if it is text, put it in quotes: "*{anchor}"'
+                raise DocumentError(line, f"`*{anchor}` refers to `&{anchor}`, which is not set above; {text}")
             return super().compose_node(parent, index)
         if self._depth > _DEEPEST:
             raise _too_deep(line)

@@ -272,6 +272,9 @@ class AuditResult:
     def without(self, muted: Collection[str]) -> AuditResult:
         """The same without the findings of these fingerprints. What could not be measured stays unknown."""
 
+        if not muted:
+            return self
+
         def kept(rule: RuleResult) -> tuple[Finding, ...]:
             return tuple(f for f in rule.findings if fingerprint(self.target, rule.code, f.subject) not in muted)
 

@@ -61,9 +61,8 @@ def _in_days(days: float | None) -> str:
     return many(whole, "day") if (whole := round(days or 0)) else "less than a day"
 
 
-def _in_about(days: float | None) -> str:
-    said = _in_days(days)
-    return f"in {said}" if said.startswith("less") else f"in about {said}"
+def _about(days: float) -> str:
+    return f"about {_in_days(days)}" if round(days) else _in_days(days)
 
 
 def _amount(impact: Impact, value: float) -> str:
@@ -99,7 +98,7 @@ def _checked(impact: Impact) -> str:
 def _limit(impact: Impact) -> str:
     parts = [f"{percent(impact.share)} of the limit"] if impact.share is not None else []
     if impact.days_left is not None:
-        parts.append(f"reached {_in_about(impact.days_left)}" if impact.days_left else "reached")
+        parts.append(f"reached in {_about(impact.days_left)}" if impact.days_left else "reached")
     return ", ".join(parts)
 
 
@@ -107,7 +106,7 @@ def _beyond_the_limit(impact: Impact) -> str:
     what = f"beyond {quantity(impact.whole, impact.unit)}" if impact.whole else "beyond the limit"
     if impact.is_enforced is False:
         return f"Nothing is rejected {what}: this server does not enforce the limit."
-    when = f"I{_in_about(impact.days_left)[1:]}, " if impact.days_left else ""
+    when = f"In {_about(impact.days_left)}, " if impact.days_left else ""
     if impact.is_enforced is None:
         return f"{when}{'what' if when else 'What'} goes {what} is rejected, if this server enforces the limit."
     return f"{when}{'what' if when else 'What'} goes {what} is rejected."
