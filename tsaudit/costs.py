@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.avoidable import avoidable_series
+from tsaudit.analysis.cardinality.contributions import avoidable_series
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.finding import SERVER
 from tsaudit.model.impact import Currency, Impact
@@ -379,7 +379,7 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
     """What it costs that a text column contains numbers that somebody measured or counted; None if the digits name
     something, so that nobody computes with them.
     """
-    from tsaudit.analysis.columns.quantities import are_quantities
+    from tsaudit.analysis.columns.roles import are_quantities
 
     if not are_quantities(name, sample, distinct):
         return None

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from tests.blind.expected import BlindDatabase, Cause, Expected, Grade
-from tsaudit.analysis.cardinality.determined import determined_tags
+from tsaudit.analysis.cardinality.contributions import determined_tags
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.profile import Profile
 

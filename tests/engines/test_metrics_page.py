@@ -18,7 +18,7 @@ from tests.rules.cases import run_rule
 from tsaudit.engines import metrics_page
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import database_facts, wire
-from tsaudit.engines.influx import gauges
+from tsaudit.engines.influxdb2 import gauges
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject

@@ -14,7 +14,7 @@ from tsaudit.collect.measuring import measuring_of
 from tsaudit.engines import opening, queries
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.engine import Engine
-from tsaudit.engines.query_check import names_in, problems
+from tsaudit.engines.opening import names_in, problems
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import required_facts
 from tsaudit.model.facts import FACTS

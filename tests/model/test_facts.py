@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.model.facts_page import markdown
 from tests.query_parameters import filled
 from tsaudit.model.facts import FACTS, Scope
-from tsaudit.model.facts.document import markdown
 from tsaudit.model.facts.given import names_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "facts.md"

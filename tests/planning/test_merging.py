@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, LeaveOut, MakeField, MakeTag, Rename
 from tsaudit.model.subject import Subject
-from tsaudit.planning.merging import Wanted, merge
+from tsaudit.planning.plans import Wanted, merge
 
 AT = Subject("shop", "requests")
 

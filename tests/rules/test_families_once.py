@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
-from tsaudit.analysis.shapes import name_families, name_readings
+from tsaudit.analysis.shapes import name_families
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile
@@ -33,7 +33,7 @@ def _asked(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[f
     """How often each list of names was searched for families during the audit, and the names read in all searches."""
     searched: Counter[frozenset[str]] = Counter()
     read = 0
-    find, readings = name_families.name_families, name_readings.readings
+    find, readings = name_families.name_families, name_families.readings
 
     def counting(names: Sequence[str]) -> list[name_families.NameFamily]:
         searched[frozenset(names)] += 1

@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.alerts.blocks import Block, Run, rich
 from tsaudit.alerts.escape import clean, cut
-from tsaudit.analysis.shapes.kind_descriptions import describe as describe_kinds
+from tsaudit.analysis.shapes.shape_rules import describe_kinds
 from tsaudit.history import decisions
 from tsaudit.history.incidents import Incident
 from tsaudit.model.finding import worst_first

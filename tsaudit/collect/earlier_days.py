@@ -150,8 +150,8 @@ class Comparison:
         values would be mistaken for old ones.
         """
         from tsaudit.analysis.cardinality import arrivals
+        from tsaudit.analysis.cardinality.arrivals import with_ages
         from tsaudit.analysis.cardinality.hashed_tag_sets import series_digests
-        from tsaudit.analysis.cardinality.series_ages import with_ages
         from tsaudit.analysis.values.value_hashes import truncated
 
         if draft.measurement.series is None or draft.measurement.series.source.how is not How.EXACT:

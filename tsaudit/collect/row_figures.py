@@ -13,10 +13,9 @@ import pyarrow.compute as pc
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import coincidence, rhythm
+from tsaudit.analysis.rows.cohesion import repeated_together
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
-from tsaudit.analysis.rows.repeated_columns import repeated_together
-from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared
-from tsaudit.analysis.values.turnover import turnover_of
+from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     SAMPLE_SIZE,
@@ -320,7 +319,7 @@ def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.Chun
     """The tag that separates the numbers in a text field from its texts."""
     import numpy as np
 
-    from tsaudit.analysis.rows.attributes import split_by
+    from tsaudit.analysis.tables.typed_values import split_by
 
     if field.number_ratio is None or not 0.0 < field.number_ratio.value < 1.0 or len(tags) < 2:
         return None
@@ -449,7 +448,7 @@ def repeats(
 
     `times_us`: the times in microseconds, if they are known.
     """
-    from tsaudit.analysis.rows.collisions import lost_ratio
+    from tsaudit.analysis.rows.distinguishing_tags import lost_ratio
 
     timed = times.is_valid()
     key = [column.filter(timed) for column in (times, *tags.values())]

@@ -10,7 +10,7 @@ from tsaudit.analysis.columns import roles
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind, native
 from tsaudit.analysis.columns.name_words import HINT, words_of
-from tsaudit.analysis.columns.quantities import are_quantities
+from tsaudit.analysis.columns.roles import are_quantities
 from tsaudit.analysis.columns.row_evidence import Seen, Sources, lives, sequences, sources
 from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, ids_of_rows, never_source
 from tsaudit.analysis.columns.time_columns import Extent, kind_of

@@ -1,8 +1,7 @@
 """The schema guidelines, which of them the rules check, and the documents generated from that."""
 
 from tsaudit.guidelines.catalog import GUIDELINES, matters
-from tsaudit.guidelines.coverage import as_json, status
-from tsaudit.guidelines.document import markdown
+from tsaudit.guidelines.coverage import as_json, markdown, status
 from tsaudit.guidelines.guideline import CHAPTERS, CheckingRule, CheckState, Coverage, Guideline, Status
 
 __all__ = [

@@ -39,7 +39,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.analysis.cardinality.determined import determined_tags
+from tsaudit.analysis.cardinality.contributions import determined_tags
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Verdict, fingerprint
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Measurement, Profile

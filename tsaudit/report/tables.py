@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.analysis.cardinality.determined import determined_tags
+from tsaudit.analysis.cardinality.contributions import determined_tags
 from tsaudit.analysis.tables.collection_families import families_by_member
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Severity, Verdict

@@ -14,8 +14,7 @@ from tsaudit.rule import Case, subject_of
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.cardinality.attribution import Attribution, Contributor, Past
-    from tsaudit.analysis.cardinality.circumstances import KeyChange, Parent
+    from tsaudit.analysis.cardinality.attribution import Attribution, Contributor, KeyChange, Parent, Past
 
 _NAMED_TOO: Final = 0.3
 """Share of the growth from which on a second tag is part of the sentence."""
@@ -102,7 +101,7 @@ def _usual_rate(points: tuple[Point, ...], until: date) -> float:
 
 def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> Cause | None:
     """The cause by the series that are new; None if there is no main one."""
-    from tsaudit.analysis.cardinality import circumstances
+    from tsaudit.analysis.cardinality import attribution
 
     evidence = (
         Evidence("new series", f"{number(found.new_series)} first seen on {found.since} or later"),
@@ -112,7 +111,7 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
         ),
     )
     none = Cause(None, None, "", None, (), evidence, is_removable=False)
-    kept = circumstances.kept_longer(measurement, found)
+    kept = attribution.kept_longer(measurement, found)
     if kept is not None:
         return replace(
             none,
@@ -121,12 +120,12 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
             brief="fewer series are deleted than before",
             fix="Check whether the retention, or the job that deletes old data, still works as intended.",
         )
-    changed = circumstances.key_change(measurement, found.since)
+    changed = attribution.key_change(measurement, found.since)
     if changed is not None:
         return _by_key(none, changed, found, measurement)
     if found.contributors and found.contributors[0].share >= _MAIN:
         return _by_values(measurement, found, past, none)
-    combined = circumstances.combined_tags(measurement, found)
+    combined = attribution.combined_tags(measurement, found)
     if combined:
         return replace(
             none,
@@ -168,7 +167,7 @@ def _by_key(none: Cause, changed: KeyChange, found: Attribution, measurement: Me
 
 
 def _by_values(measurement: Measurement, found: Attribution, past: Past, none: Cause) -> Cause:
-    from tsaudit.analysis.cardinality import circumstances
+    from tsaudit.analysis.cardinality import attribution
 
     worst = found.contributors[0]
     tag = measurement.tag(worst.tag)
@@ -182,7 +181,7 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
         samples=tag.over_time.examples,
         is_removable=True,
     )
-    parent = circumstances.parent_of(measurement, worst, found, past)
+    parent = attribution.parent_of(measurement, worst, found, past)
     if parent is not None:
         return _by_parent(measurement, cause, parent, worst)
     words = "; ".join(_sentence(measurement, found, worst))

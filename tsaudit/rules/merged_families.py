@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.types import is_integer, is_number, is_text
-from tsaudit.analysis.tables.statistic_names import STATISTIC
+from tsaudit.analysis.tables.grids import STATISTIC
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.profile import SERIES_KINDS, Field, Measurement, TableKind
 from tsaudit.model.subject import Subject

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.cardinality.contributions import made_fields, main_contribution, share_of
-from tsaudit.analysis.cardinality.determined import determined_tags
+from tsaudit.analysis.cardinality.contributions import determined_tags, made_fields, main_contribution, share_of
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets

@@ -7,15 +7,18 @@ from collections.abc import Iterable, Sequence
 
 from tests.analysis.cardinality.test_arrivals import TagSet, after, hosts, on
 from tests.builders import a_count
-from tsaudit.analysis.cardinality.attribution import Attribution, Past, attribute, shares_of_logarithms
-from tsaudit.analysis.cardinality.circumstances import (
+from tsaudit.analysis.cardinality.attribution import (
+    Attribution,
     Kept,
     KeyChange,
     Parent,
+    Past,
+    attribute,
     combined_tags,
     kept_longer,
     key_change,
     parent_of,
+    shares_of_logarithms,
 )
 from tsaudit.model.profile import Measurement
 

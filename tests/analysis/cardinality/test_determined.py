@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_measurement, a_source, a_tag
-from tsaudit.analysis.cardinality.determined import determined_tags
+from tsaudit.analysis.cardinality.contributions import determined_tags
 from tsaudit.model.profile import Dependency, TagSets
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tsaudit.analysis.cardinality import tag_sets as cardinality
-from tsaudit.analysis.cardinality.buckets import bucketed
-from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, HashThreshold
+from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, HashThreshold, bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.model.profile import Dependency, How, Source, TagSets
 

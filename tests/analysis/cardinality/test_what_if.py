@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tests.examples import examples
-from tsaudit.analysis.cardinality.buckets import bucketed
+from tsaudit.analysis.cardinality.hash_sample import bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
 

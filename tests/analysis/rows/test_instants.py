@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.instants import TIME_BYTES, MergedInstants, merged
+from tsaudit.analysis.rows.distinguishing_tags import TIME_BYTES, MergedInstants, merged_instants
 
 
 def _merged(instants: list[int], names: list[int], tags: int = 100, name: int = 10, value: int = 8) -> MergedInstants:
@@ -15,7 +15,7 @@ def _merged(instants: list[int], names: list[int], tags: int = 100, name: int = 
         return np.array(values, np.int64)
 
     rows = len(instants)
-    return merged(
+    return merged_instants(
         numbers(instants), numbers(names), numbers([tags] * rows), numbers([name] * rows), numbers([value] * rows)
     )
 
@@ -55,6 +55,6 @@ def test_merging_keeps_every_value_and_never_adds_rows(rows: list[tuple[int, int
 
 
 def test_name_of_a_merged_row_is_as_long_as_the_others_are() -> None:
-    one = merged(*(np.array(v, np.int64) for v in ([0, 0], [0, 1], [5, 5], [4, 8], [8, 8])))
+    one = merged_instants(*(np.array(v, np.int64) for v in ([0, 0], [0, 1], [5, 5], [4, 8], [8, 8])))
     assert one.bytes_merged == 5 + TIME_BYTES + 6 + (4 + 8) + (8 + 8)
     assert one.bytes_now == pytest.approx(2 * (5 + TIME_BYTES + 8) + 12)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tsaudit.analysis.shapes.check_digits import are_registered
+from tsaudit.analysis.shapes.identifiers import are_registered
 from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, classify
 
 R = random.Random(20261122)

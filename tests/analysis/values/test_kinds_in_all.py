@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tsaudit.analysis.values.kinds_in_all import kinds_in_all
+from tsaudit.analysis.significance import kinds_in_all
 
 
 @pytest.mark.parametrize(("kinds", "each"), [(3, 5000), (500, 20), (5000, 10), (20_000, 2), (40_000, 1)])

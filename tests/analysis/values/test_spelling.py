@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tsaudit.analysis.values.spelling import respelled
+from tsaudit.analysis.cardinality.arrivals import respelled
 
 OLD = [f"Web-{i}" for i in range(100)]
 

@@ -24,8 +24,8 @@ from tests.query_parameters import filled
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.engines.influx import jsonl
 from tsaudit.engines.influxdb3 import client
+from tsaudit.engines.influxdb3.client import batches
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import render
 from tsaudit.evaluation import evaluate
@@ -434,12 +434,12 @@ def _canned(status: int, body: bytes) -> Iterator[str]:
 
 def test_json_lines_without_types() -> None:
     lines = [b'{"a": 1, "b": "x"}', b"", b'{"a": 2.5}', b"{}"]
-    (batch,) = jsonl.batches(lines, ("a", "b", "c"), as_text=False)
+    (batch,) = batches(lines, ("a", "b", "c"), as_text=False)
     assert batch.to_pydict() == {"a": [1.0, 2.5, None], "b": ["x", None, None], "c": [None, None, None]}
     assert batch.schema.types == [pa.float64(), pa.string(), pa.string()]
-    (batch,) = jsonl.batches(lines, ("a",), as_text=True)
+    (batch,) = batches(lines, ("a",), as_text=True)
     assert batch.to_pydict() == {"a": ["1", "2.5", None]}
-    assert list(jsonl.batches([], ("a",), as_text=True)) == []
+    assert list(batches([], ("a",), as_text=True)) == []
 
 
 def test_counters_are_those_of_the_page_of_metrics() -> None:

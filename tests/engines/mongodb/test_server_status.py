@@ -10,7 +10,7 @@ import pytest
 from tests.collecting import collected
 from tests.databases import Collection, Dataset, write
 from tests.engines.mongodb.double import MongoDB
-from tsaudit.engines.mongodb.server_status import rows
+from tsaudit.engines.mongodb.answers import status_rows
 
 _NOW = datetime(2026, 3, 31, 6, tzinfo=UTC)
 _GB = 1_000_000_000
@@ -35,11 +35,11 @@ def _status(
 
 
 def _failing(status: Any) -> set[str]:
-    return {name for kind, name, _ in rows(status, {}) if kind == "failure"}
+    return {name for kind, name, _ in status_rows(status, {}) if kind == "failure"}
 
 
 def test_limits_and_counters() -> None:
-    assert set(rows(_status(), {"extra": {"maxOpenFiles": 64_000}})) == {
+    assert set(status_rows(_status(), {"extra": {"maxOpenFiles": 64_000}})) == {
         ("started", "", _NOW.timestamp() - 7_200),
         ("counter", "server_errors", 3.0),
         ("counter", "connections", 300.0),
@@ -47,8 +47,8 @@ def test_limits_and_counters() -> None:
         ("counter", "open_files", 5_300.0),
         ("setting", "open_files", 64_000.0),
     }
-    assert not [row for row in rows(_status(), {}) if row[1] == "open_files"]
-    assert list(rows({}, {})) == [("counter", "server_errors", 0.0)]
+    assert not [row for row in status_rows(_status(), {}) if row[1] == "open_files"]
+    assert list(status_rows({}, {})) == [("counter", "server_errors", 0.0)]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.planning.places import split
 from tests.rules.cases import dataset, hosts, run_rule, table
 from tests.servers import Postgresql
-from tsaudit.engines.postgresql.advice import PostgresqlAdvice
-from tsaudit.engines.postgresql.dependents import dependents
+from tsaudit.engines.postgresql.advice import PostgresqlAdvice, dependents
 from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, MakeField, SetRetention
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import FOREVER, Index, Measurement, Partition, Partitioning, Profile, Retention

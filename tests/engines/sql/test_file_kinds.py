@@ -30,7 +30,7 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import FileEngine
-from tsaudit.engines.sql.file_kinds import what_else
+from tsaudit.engines.sql.connector import what_else
 from tsaudit.engines.sqlite import Sqlite
 
 TABLE = pa.table({"time": [1, 2], "host": ["a", "b"]})

@@ -18,7 +18,7 @@ from tests.databases import new_name
 from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Postgresql
-from tsaudit.analysis.rows.repeated_columns import repeated_together
+from tsaudit.analysis.rows.cohesion import repeated_together
 from tsaudit.config.settings import Target
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome

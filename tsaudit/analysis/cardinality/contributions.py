@@ -1,6 +1,10 @@
-"""Which tag contributes most to the series of a measurement, and how much: used by rules, messages, and the report."""
+"""What each tag adds to the series of a measurement: the main contributor, which rules, messages, and the report name;
+tags that add none because another determines them; and the series that would not be there without some tags.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from tsaudit.model.change import MakeField
 from tsaudit.model.profile import Contribution, Measurement, TagSets
@@ -47,3 +51,57 @@ def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[Mak
     twins = (d for tag in tags for d, dependent in sorted(said) if dependent == tag and (tag, d) in said)
     together = dict.fromkeys((*tags, *twins))
     return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in together)
+
+
+def determined_tags(measurement: Measurement) -> dict[str, tuple[str, ...]]:
+    """Tags to those that they determine, without those that have a single value; empty if the tag sets are not known.
+
+    A tag that several determine is named with the closest one, which has the fewest values. Of tags that determine each
+    other, the first by name stands for the others.
+    """
+    sets = measurement.tag_sets
+    values = {tag.key: tag.values.value if tag.values else 0 for tag in measurement.tags}
+    by: dict[str, list[str]] = {}
+    for dependency in sets.dependencies if sets else ():
+        if values.get(dependency.dependent, 0) > 1:
+            by.setdefault(dependency.dependent, []).append(dependency.determinant)
+
+    def leader(tag: str) -> str:
+        return min([tag, *(other for other in by.get(tag, ()) if tag in by.get(other, ()))])
+
+    found: dict[str, list[str]] = {}
+    for tag, others in by.items():
+        first = leader(tag)
+        closest = sorted(others, key=lambda other: (values.get(other, 0), other))
+        # The first of them has no one but the others, or a tag that they all follow from.
+        one = first if first != tag else next((leader(other) for other in closest if leader(other) != tag), None)
+        if one is not None:
+            found.setdefault(one, []).append(tag)
+    return {tag: tuple(sorted(found[tag])) for tag in sorted(found)}
+
+
+def avoidable_series(measurement: Measurement, tags: Iterable[str]) -> int:
+    """The series that would be gone if the tags became fields together, with those interchangeable with one of them.
+
+    A lower bound where not all combinations were examined, or the tag sets are not known: then each value of the tag
+    with the most values has a series of its own.
+    """
+    names = tuple(tags)
+    if measurement.tag_sets is not None:
+        gone = frozenset(change.tag for change in made_fields(measurement, *names))
+        return max(measurement.tag_sets.series - _series_left(measurement.tag_sets, gone), 0)
+    values = max((tag.values.value for tag in measurement.tags if tag.key in names and tag.values), default=0)
+    return max(values - 1, 0)
+
+
+def _series_left(sets: TagSets, gone: frozenset[str]) -> int:
+    alone = [one.series_left for one in sets.contributions if {one.tag, *one.together_with} <= gone]
+    left = [sets.series, *alone]
+    dropped: set[str] = set()
+    # Each step of the curve is without the tags of the steps before.
+    for step in sets.drop_curve:
+        dropped |= {step.tag, *step.together_with}
+        if not dropped <= gone:
+            break
+        left.append(step.series_left)
+    return min(left)

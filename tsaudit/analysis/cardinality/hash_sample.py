@@ -5,12 +5,15 @@ analyzed by Flajolet, "On adaptive sampling", Computing 43, 1990). The sample th
 its order, repetitions change nothing, and memory is limited. If a share p of all hashes lies below the bound, k kept
 hashes represent k / p, with a standard error of sqrt(k (1 - p)) / p: at most 1.5 divided by the square root of the
 limit.
+
+Tags that are reduced to a few buckets use another hash, CRC-32 of the UTF-8 bytes, which any writer can compute, too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -146,3 +149,23 @@ class Thinning:
             self.note(tag, own)
             columns[tag] = own, encoded.indices.fill_null(-1).to_numpy() + 1
         return batch.filter(pa.array(self.threshold.below(series_hashes(columns, batch.num_rows))))
+
+
+_AT_ONCE: Final = 1 << 16
+"""Values hashed in one batch: Python bytes take many times the memory of Arrow's."""
+
+
+def bucket_numbers(values: pa.StringArray, counts: Iterable[int]) -> Iterator[npt.NDArray[np.int64]]:
+    """For each bucket count, the bucket number of each value, starting at 0. Values must not be null."""
+    checksums = np.empty(len(values), np.uint32)
+    for at in range(0, len(values), _AT_ONCE):
+        part = values.slice(at, _AT_ONCE).cast(pa.binary()).to_numpy(zero_copy_only=False)
+        checksums[at : at + _AT_ONCE] = np.fromiter(map(zlib.crc32, part), np.uint32, len(part))
+    return ((checksums % np.uint32(count)).astype(np.int64) for count in counts)
+
+
+def bucketed(column: pa.Array, count: int) -> pa.Array:
+    """The bucket of each value, as text; null values stay null."""
+    encoded = column.cast(pa.string()).dictionary_encode()
+    (numbers,) = bucket_numbers(encoded.dictionary, [count])
+    return pa.array(numbers).cast(pa.string()).take(encoded.indices)

@@ -18,8 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tsaudit.analysis.cardinality import dependency_search
-from tsaudit.analysis.cardinality.buckets import bucket_numbers
-from tsaudit.analysis.cardinality.hash_sample import Counted, Thinning, series_hashes
+from tsaudit.analysis.cardinality.hash_sample import Counted, Thinning, bucket_numbers, series_hashes
 from tsaudit.analysis.cardinality.hashed_tag_sets import HashedTag
 from tsaudit.analysis.cardinality.numbered_column import ABSENT, NumberedColumn
 from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable

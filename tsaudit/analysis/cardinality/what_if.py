@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tsaudit.analysis.cardinality.buckets import bucketed
-from tsaudit.analysis.cardinality.hash_sample import Counted
+from tsaudit.analysis.cardinality.hash_sample import Counted, bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.model.profile import TagSets
 

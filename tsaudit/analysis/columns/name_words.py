@@ -1,4 +1,4 @@
-"""The words in the name of a column, and those that tell which time it contains."""
+"""The words in the name of a column, those that tell which time it is, and those that tell the kind of a table."""
 
 from __future__ import annotations
 
@@ -54,3 +54,40 @@ def words_of(name: str) -> frozenset[str]:
         return frozenset(found - {"time"})
     # `eventtime`, `sysclock`
     return frozenset(found | {"time"} if _ENDS_LIKE_TIME.search(name) else found)
+
+
+MONEY: Final = frozenset(
+    (
+        *("amount", "price", "total", "subtotal", "cost", "fee", "tax", "vat", "discount", "currency", "balance"),
+        *("debit", "credit", "paid", "payment", "refund", "salary", "fare", "revenue", "quantity", "qty"),
+    )
+)
+"""Words for what a single transaction is about."""
+HAPPENED: Final = frozenset(
+    (
+        *("event", "action", "message", "msg", "actor", "payload", "body", "comment", "reason", "error", "exception"),
+        *("referrer", "referer", "useragent", "agent", "ip", "trace", "span", "correlation", "request", "note"),
+    )
+)
+"""Words for what is said about a single event."""
+STATE: Final = frozenset(["status", "state", "stage", "phase"])
+ATTEMPTS: Final = frozenset(
+    ["attempt", "attempts", "retry", "retries", "retrycount", "retrylimit", "tries", "failures", "redelivered"]
+)
+TAKEN: Final = frozenset(
+    ["locked", "lock", "lease", "leased", "claimed", "claim", "reserved", "worker", "owner", "picked", "dequeued"]
+)
+DUE: Final = frozenset(
+    ["available", "scheduled", "visible", "due", "startafter", "notbefore", "next", "enqueued", "queued", "eta", "run"]
+)
+QUEUE_NAMES: Final = frozenset(["priority", "queue", "payload", "handler", "args", "job", "task", "topic"])
+BEGINS: Final = frozenset(["from", "start", "begin", "since", "effective"])
+ENDS: Final = frozenset(["to", "until", "end", "expiry", "through", "thru"])
+VALID: Final = frozenset(["valid", "effective", "validity", "dbt", "version", "row", "record", "current"])
+ATTRIBUTE: Final = frozenset(
+    [
+        *("attribute", "attr", "key", "property", "metric", "feature", "parameter", "param", "field", "variable"),
+        *("measure", "characteristic", "signal", "observable", "kind", "name", "code", "channel", "quantity"),
+    ]
+)
+VALUE: Final = frozenset(["value", "val", "reading", "result", "state"])

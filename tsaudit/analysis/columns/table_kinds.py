@@ -13,7 +13,7 @@ from typing import Final
 
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column
-from tsaudit.analysis.columns.kind_words import (
+from tsaudit.analysis.columns.name_words import (
     ATTEMPTS,
     ATTRIBUTE,
     BEGINS,
@@ -26,8 +26,8 @@ from tsaudit.analysis.columns.kind_words import (
     TAKEN,
     VALID,
     VALUE,
+    words_of,
 )
-from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.row_evidence import Life, Seen
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.profile import CLASSIFIED, SERIES_KINDS, TableKind

@@ -22,9 +22,8 @@ from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.daily import Array, Daily, prepared
 from tsaudit.analysis.growth.evidence import GrowthEvidence
 from tsaudit.analysis.growth.levels import newest_step
-from tsaudit.analysis.growth.lines import without_steps
+from tsaudit.analysis.growth.lines import Flags, without_steps
 from tsaudit.analysis.growth.outlook import Line, line_through, outlook
-from tsaudit.analysis.growth.windows import Flags
 from tsaudit.model.finding import INTERVAL_DAYS, Forecast
 
 Kind = Literal["growth", "step", "flat", "unknown"]

@@ -13,8 +13,7 @@ import numpy as np
 
 from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.daily import Array
-from tsaudit.analysis.growth.lines import Lines, lines
-from tsaudit.analysis.growth.windows import Flags, Indices, medians, trailing
+from tsaudit.analysis.growth.lines import Flags, Indices, Lines, lines, medians, trailing
 
 
 @dataclass

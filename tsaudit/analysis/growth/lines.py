@@ -1,15 +1,39 @@
-"""Straight lines through the last counts up to each day: how steep, how certain, whether a step explains as much."""
+"""Medians of the last counts up to each day, and straight lines through them: how steep, how certain, whether a step
+explains as much.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.daily import Array
-from tsaudit.analysis.growth.windows import Flags, trailing
+
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.integer[Any]]
+
+
+def trailing(points: int, width: int) -> tuple[Indices, Flags]:
+    """Indices of the last `width` points up to each, (points, width), and whether there is such a point.
+
+    Where there is none, the index is 0.
+    """
+    index = np.arange(points)[:, None] - np.arange(width)[::-1]
+    return np.maximum(index, 0), index >= 0
+
+
+def medians(values: Array, inside: Flags) -> Array:
+    """The median of each row, of the values inside; 0 for a row without any."""
+    count, row = inside.sum(axis=1), np.arange(len(values))
+    ordered = np.sort(np.where(inside, values, np.inf), axis=1)
+    last = np.maximum(count - 1, 0)
+    middle: Array = (ordered[row, last // 2] + ordered[row, np.minimum(count // 2, last)]) / 2
+    return np.where(count > 0, middle, 0.0)
+
 
 _ROUNDING: Final = 1e-6
 _LEAST_VARIANCE: Final = 1e-8

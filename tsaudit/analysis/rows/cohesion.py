@@ -1,14 +1,18 @@
-"""Finds columns that belong together: kinds of rows that share a table, and readings that are split across rows."""
+"""Finds columns that belong together: kinds of rows that share a table, readings that are split across rows, and
+columns that repeat together.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+Codes = npt.NDArray[np.int64]
 
 Mask = npt.NDArray[np.bool_]
 Pattern = tuple[frozenset[str], int]
@@ -104,3 +108,40 @@ def groups(found: Iterable[Pattern], rows: int) -> Groups:
         for group in joined
     ]
     return Groups(tuple(sorted(common)), tuple(sorted(made, key=lambda g: (-g.rows, g.columns))), rows)
+
+
+_ROWS_EACH: Final = 10
+"""Rows for each combination from which on they repeat: this often is no coincidence."""
+_ALIKE: Final = 2
+"""Up to how many times its values a column has combinations with another one that depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Columns that depend on each other."""
+
+    names: tuple[str, ...]
+    combinations: int
+    keys: tuple[str, ...]
+    """Those that have a value of their own for each combination."""
+
+
+def repeated_together(columns: Mapping[str, Codes], rows: int) -> Iterator[Together]:
+    """Groups of columns that depend on each other: a row of a table of their own for each combination.
+
+    `columns`: a number per row and value, 0 or more, in the order in which columns begin a group.
+    """
+    values = {name: len(np.unique(codes)) for name, codes in columns.items()}
+    left = [name for name, count in values.items() if count * _ROWS_EACH <= rows]
+    while left:
+        first = left.pop(0)
+        members, joint, combinations = [first], columns[first], values[first]
+        # What is the same everywhere depends on nothing.
+        for name in [name for name in left if min(values[name], values[first]) > 1]:
+            both = joint * (int(columns[name].max(initial=0)) + 1) + columns[name]
+            found, numbered = np.unique(both, return_inverse=True)
+            if len(found) <= _ALIKE * max(combinations, values[name]) and len(found) * _ROWS_EACH <= rows:
+                members.append(name)
+                left.remove(name)
+                joint, combinations = numbered.astype(np.int64), len(found)
+        yield Together(tuple(members), combinations, tuple(n for n in members if values[n] == combinations))

@@ -1,14 +1,17 @@
-"""Finds the tags that distinguish rows with the same time, and counts the rows that would overwrite another one without
-some of them.
+"""Rows with the same time: the tags that distinguish them, how many would overwrite another one without some of the
+tags, how many were lost where times are whole seconds, and how many are left if rows of one value each are merged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
 
 Integers = npt.NDArray[np.integer]
 Bits = npt.NDArray[np.uint64]
@@ -143,3 +146,80 @@ def _series(columns: Integers) -> Integers:
         _, codes = np.unique(column, return_inverse=True)
         _, numbers = np.unique(numbers * (codes.max(initial=0) + 1) + codes, return_inverse=True)
     return numbers
+
+
+TIME_BYTES: Final = 8
+_MOSTLY: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class MergedInstants:
+    """The result of merging rows, for the names of values that usually occur together."""
+
+    names: Numbers
+    """Those names, sorted."""
+    rows: int
+    instants: int
+    """Distinct pairs of tag set and time among the rows: the number of rows after merging."""
+    bytes_now: int
+    bytes_merged: int
+
+
+def merged_instants(
+    instants: Numbers, names: Numbers, tag_bytes: Numbers, name_bytes: Numbers, value_bytes: Numbers
+) -> MergedInstants:
+    """What merging saves, for the names that share their instant with another name in more than half of their rows.
+
+    One entry per row: a number for its tag set and time, a number for the name of its value, and the bytes of its tags
+    (names and values), of the name, and of the value. A row takes all of these plus TIME_BYTES; a merged row takes tags
+    and time once, a name of average length, and each name and value.
+    """
+    _, group, count = np.unique(instants, return_inverse=True, return_counts=True)
+    shares = count[group] > 1
+    every, of_name = np.unique(names, return_inverse=True)
+    together = np.bincount(of_name, shares, len(every)) > _MOSTLY * np.bincount(of_name, minlength=len(every))
+    kept = together[of_name]
+    _, first = np.unique(instants[kept], return_index=True)
+    tags, own, values = tag_bytes[kept], name_bytes[kept], value_bytes[kept]
+    left = len(first)
+    mean_name = round(float(own.mean())) if len(own) else 0
+    return MergedInstants(
+        every[together],
+        int(kept.sum()),
+        left,
+        int((tags + own + values).sum()) + TIME_BYTES * len(tags),
+        int(tags[first].sum() + (own + values).sum()) + (TIME_BYTES + mean_name) * left,
+    )
+
+
+_SECOND: Final = 1_000_000
+_FEWEST: Final = 200
+"""Seconds with a row: with fewer, neighbors are chance."""
+_AT_RANDOM: Final = 0.8
+"""Of the neighbors that random arrivals have: a clock that ticks more seldom than every second has none."""
+
+
+def lost_ratio(series: npt.NDArray[np.int64], times_us: npt.NDArray[np.int64]) -> float | None:
+    """The share of the rows written that others of the same second overwrote, 0 to 1, as if they came at random.
+
+    If a share p of all seconds has a row, -ln(1 - p) rows came in each second on average (Poisson), of which p are
+    left. Events come in bursts rather, so it is the least; but for a clock it is wrong. None if times are finer than
+    seconds, if rows come in steps of more than one, or there are too few. One entry per row; no pair occurs twice.
+    """
+    if len(times_us) < _FEWEST or (times_us % _SECOND).any():
+        return None
+    order = np.lexsort((times_us, series))
+    owner, seconds = series[order], times_us[order] // _SECOND
+    steps, inside = np.diff(seconds), owner[1:] == owner[:-1]
+    rows = np.bincount(owner)
+    slots = np.bincount(owner[1:][inside], steps[inside], len(rows)) + 1
+    neighbors = np.bincount(owner[1:][inside], steps[inside] == 1, len(rows))
+    known = rows > 1
+    if rows[known].sum() < _FEWEST:
+        return None
+    # Where each second is taken, there may have been any number of rows: half a second without one is the least.
+    taken = np.minimum(rows[known] / slots[known], 1 - 0.5 / slots[known])
+    if neighbors[known].sum() < _AT_RANDOM * (taken * rows[known]).sum():
+        return None
+    written = -np.log1p(-taken) * slots[known]
+    return float(max(1 - rows[known].sum() / written.sum(), 0.0))

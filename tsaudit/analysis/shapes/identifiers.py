@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from tsaudit.analysis.shapes.check_digits import are_registered
 from tsaudit.analysis.shapes.shape_rules import is_epoch
 from tsaudit.analysis.shapes.times import WITHIN, is_time
 
@@ -403,3 +402,31 @@ def _are_documents(values: Sequence[str]) -> bool:
         return True
     long = sum(len(d.lstrip("0")) >= 5 for d in digits)
     return long >= _SHARE * len(digits) and max(map(int, digits)) > _PAST_16_BITS
+
+
+_GTIN: Final = frozenset({8, 12, 13, 14})
+"""Digits of the numbers of articles and books."""
+_DEVICES: Final = frozenset({15, 19, 20})
+"""Digits of the numbers of mobile devices and SIM cards."""
+_TELECOM: Final = re.compile(r"(?:35|86)\d{13}|89\d{17,18}|89\d{30}")
+"""IMEI, ICCID, and EID by the digits of those that issue nearly all of them."""
+_CHECKED_SHARE: Final = 0.95
+"""Of the numbers whose check digit must fit; of random ones, a tenth does."""
+
+
+def are_registered(digits: Sequence[str]) -> bool:
+    """Whether the numbers of one length have the check digit of GTIN (EAN, UPC, ISBN), IMEI, or ICCID."""
+    lengths = {len(d) for d in digits}
+    if all(_TELECOM.fullmatch(d) for d in digits):
+        return True
+    fits = _fits_gtin if lengths <= _GTIN else _fits_luhn if lengths <= _DEVICES and len(lengths) == 1 else None
+    return fits is not None and sum(map(fits, digits)) >= _CHECKED_SHARE * len(digits)
+
+
+def _fits_gtin(digits: str) -> bool:
+    return sum(int(c) * (3 if i % 2 else 1) for i, c in enumerate(reversed(digits))) % 10 == 0
+
+
+def _fits_luhn(digits: str) -> bool:
+    doubled = (int(c) * (2 if i % 2 else 1) for i, c in enumerate(reversed(digits)))
+    return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0

@@ -13,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 from tsaudit.analysis.shapes.attributes import Attribute
-from tsaudit.analysis.shapes.name_readings import NameReading, readings
-from tsaudit.analysis.shapes.periods import FILLED
+from tsaudit.analysis.shapes.identifiers import are_random_texts, are_short_ids
+from tsaudit.analysis.shapes.periods import FILLED, dated_templates
+from tsaudit.analysis.shapes.shape_rules import KUBERNETES, is_random
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +181,177 @@ def parsed_names(family: NameFamily) -> Iterator[ParsedName]:
         for reading in group:
             tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
             yield ParsedName(reading.name, tags, (reading.field or "") if family.field else "")
+
+
+@dataclass(frozen=True, slots=True)
+class NameReading:
+    """One name, split into data and words."""
+
+    name: str
+    template: str
+    data: tuple[tuple[str, str], ...]
+    """Kind and text of each piece of data, in order."""
+    field: str | None
+    sure: bool
+    """Whether one such name is enough."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The same for all names of a family: they may measure different things, so the field does not matter."""
+        return (self.template, "" if self.field is None else "field")
+
+
+_DIRECTIONS: Final = "north|south|east|west|central|northeast|southeast|northwest|southwest"
+_FROM: Final = r"(?<![A-Za-z0-9])"
+_TO: Final = r"(?![A-Za-z0-9])"
+_PAIR: Final = "[0-9a-f]{2}"
+
+_DATA: Final = re.compile(
+    rf"(?P<id>{_FROM}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{_TO})"
+    rf"|(?P<pod>(?<=[A-Za-z0-9]-)(?=[a-z]*\d){KUBERNETES}{{6,10}}-{KUBERNETES}{{5}}{_TO})"
+    rf"|(?P<mac>{_FROM}{_PAIR}(?P<c>[:_-]){_PAIR}(?:(?P=c){_PAIR}){{4}}(?:(?P=c){_PAIR}){{0,2}}{_TO})"
+    rf"|(?P<address>{_FROM}(?:ip[-_])?\d{{1,3}}(?:[-_.]\d{{1,3}}){{3}}{_TO})"
+    rf"|(?P<region>{_FROM}(?:us|eu|ap|sa|ca|me|af|cn|il|mx|uk|europe|asia|australia|northamerica|southamerica)"
+    rf"[-_](?:gov[-_])?(?:{_DIRECTIONS})(?:[-_]?\d{{1,2}}(?:-?[a-f])?)?{_TO})"
+    rf"|(?P<host>{_FROM}(?:[a-z]+-)*(?:host|server|srv|node|web|db|vm|worker|machine|instance|broker|proxy|gateway|"
+    rf"router|switch|edge)[-_]?\d{{1,6}}{_TO})"
+    rf"|(?P<env>{_FROM}(?:prod|production|staging|stage|stg|dev|development|test|testing|qa|uat|preprod){_TO})"
+    rf"|(?P<token>{_FROM}[A-Za-z0-9]+{_TO})",
+    re.IGNORECASE,
+)
+_COUNTER: Final = re.compile(r"([A-Za-z]*)(\d+)")
+_LAST_WORD: Final = re.compile(r"([A-Za-z]+)[^A-Za-z0-9]*$")
+_TOKEN: Final = re.compile(r"[A-Za-z0-9]{4,}")
+_PART: Final = re.compile(r"[^\s/:;,|=.()]{8,}")
+_UNMISTAKABLE_HOST: Final = re.compile(r"[-_]\d+$|\d\d+$|^\d")
+
+_NOT_COUNTED: Final = re.compile(
+    "v|ver|version|rev|ipv|p|q|h|s|r|k|pct|load|avg|mean|max|min|sum|rate|window|last|top|first|level|tier|layer|http|"
+    "https|tls|ssl|utf|sha|md|base|int|uint|float|x|ec|oauth|web|db|mp|log|rfc|iso|api|(?:sql|http)?state|"
+    "[a-z]*(?:status(?:es)?|codes?|errors?|types?|percentiles?|quantiles?)",
+    re.IGNORECASE,
+)
+"""Words that include a number: p99, ipv6, http_404, load15."""
+_LONG_RUN: Final = 50
+"""Names numbered without a gap from which on even such a word only counts: 300 columns s001 to s300 are sensors."""
+
+
+def readings(names: Sequence[str]) -> Iterator[NameReading]:
+    """Each distinct name, sorted: dates first, because they may contain dots; then each dotted part, or the whole.
+
+    Only the names beside it show that `2403` is a date, or `40e931` an ID.
+    """
+    distinct = sorted(set(names))
+    dated = dated_templates(distinct)
+    undated = {name: dated.get(name, name) for name in distinct}
+    texts = list(undated.values())
+    ids, counters = _short_ids(texts), _counters(texts)
+    for name, text in undated.items():
+        data = [("date", name)] if name in dated else []
+        parts = text.split(".")
+        beside = _Beside(ids.get(text), counters.get(text))
+        if len(parts) < 3:
+            template, found = _marked(text, beside)
+            yield NameReading(name, template, (*data, *found), None, sure=False)
+        else:
+            yield _read_dotted(name, parts, data, beside)
+
+
+class _Beside(NamedTuple):
+    """What only shows beside the other names."""
+
+    id: str | None
+    counter: str | None
+    """The part with the number that counts."""
+
+
+def _short_ids(texts: Sequence[str]) -> dict[str, str]:
+    """Each text to the ID in it that only shows beside others in the same place: of its length, or random as a whole,
+    with `-` and `_` as letters.
+    """
+    columns: dict[tuple[str, int, str], list[tuple[str, str]]] = defaultdict(list)
+    for text in dict.fromkeys(texts):
+        for pattern in (_PART, _TOKEN):
+            for found in pattern.finditer(text):
+                length = len(found[0]) if pattern is _TOKEN else 0
+                columns[text[: found.start()], length, text[found.end() :]].append((text, found[0]))
+    return {
+        text: token
+        for (_, length, _), column in sorted(columns.items(), key=lambda one: -one[0][1])
+        if (are_short_ids if length else are_random_texts)([token for _, token in column])
+        for text, token in column
+        if not length or any(map(str.isdigit, token))
+    }
+
+
+def _counters(texts: Sequence[str]) -> dict[str, str]:
+    """Each text to the part of it that counts from 0 or 1 without a gap, in many names that are otherwise the same."""
+    columns: dict[tuple[str, str, str], dict[int, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
+    for text in dict.fromkeys(texts):
+        for found in re.finditer(r"[A-Za-z0-9]+", text):
+            if counter := _COUNTER.fullmatch(found[0]):
+                key = text[: found.start()], counter[1], text[found.end() :]
+                columns[key][int(counter[2])].append((text, found[0]))
+    return {
+        text: token
+        for numbers in columns.values()
+        if len(numbers) >= _LONG_RUN and min(numbers) <= 1 and max(numbers) - min(numbers) + 1 == len(numbers)
+        for places in numbers.values()
+        for text, token in places
+    }
+
+
+def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]], beside: _Beside) -> NameReading:
+    words, sure = [], False
+    for i, part in enumerate(parts):
+        template, found = _marked(part, beside, parts[i - 1] if i and "{" not in parts[i - 1] else "")
+        kinds = [kind for kind, _ in found]
+        if found:
+            # A part that contains data is data as a whole: the disk `sda1`, the host `web-eu-3`.
+            template = "{" + kinds[0] + "}"
+            data.append((kinds[0], part))
+        sure = sure or "id" in kinds or "region" in kinds or ("host" in kinds and bool(_UNMISTAKABLE_HOST.search(part)))
+        words.append(template)
+    field = None if "{" in words[-1] or all("{" in w for w in words[:-1]) else parts[-1]
+    return NameReading(name, ".".join(words[:-1] if field else words), tuple(data), field, sure)
+
+
+def _marked(text: str, beside: _Beside, before: str = "") -> tuple[str, list[tuple[str, str]]]:
+    """The text with its data replaced by `{kind}`, and the data. `before`: what precedes it in the name."""
+    data: list[tuple[str, str]] = []
+
+    def mark(found: re.Match[str]) -> str:
+        kind = str(found.lastgroup)
+        if kind == "token":
+            return _marked_token(found, beside.counter, before, data)
+        if kind == "mac" and not re.search("[a-f:]", found[0], re.IGNORECASE):
+            return found[0]
+        return known({"address": "host", "pod": "id"}.get(kind, kind), found[0])
+
+    def known(kind: str, piece: str) -> str:
+        data.append((kind, piece))
+        return "{" + kind + "}"
+
+    def read(piece: str) -> str:
+        before, known_id, after = piece.partition(beside.id) if beside.id else (piece, "", "")
+        return _DATA.sub(mark, before) + (known("id", known_id) + _DATA.sub(mark, after) if known_id else "")
+
+    # Text in braces was found before.
+    pieces = re.split(r"(\{date\})", text)
+    return "".join(piece if piece == "{date}" else read(piece) for piece in pieces), data
+
+
+def _marked_token(found: re.Match[str], counting: str | None, before: str, data: list[tuple[str, str]]) -> str:
+    token = found[0]
+    if is_random(token):
+        data.append(("id", token))
+        return "{id}"
+    counter = _COUNTER.fullmatch(token)
+    if not counter:
+        return token
+    word = _LAST_WORD.search(before + "." + found.string[: found.start()])
+    stem = counter[1] or (word[1] if word else "")
+    if token != counting and (not stem or _NOT_COUNTED.fullmatch(stem)):
+        return token
+    data.append(("n", counter[2]))
+    return counter[1] + "{n}"

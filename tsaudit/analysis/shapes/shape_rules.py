@@ -1,4 +1,4 @@
-"""Classifies a single string: the first of the ordered rules that fits all of it."""
+"""Classifies a single string: the first of the ordered rules that fits all of it, and its name for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import ipaddress
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -162,3 +162,40 @@ RULES: Final = (
     ShapeRule("word", _pattern(r"(?!\d)\w[\w+&'./-]*(?: [\w+&'./()-]+){0,5}"), sure=False),
 )  # fmt: skip
 """In order: a value that matches one rule is not passed to the next."""
+
+
+_DESCRIPTIONS: Final = {
+    "uuid": "UUID",
+    "ulid": "ULID",
+    "mac": "MAC address",
+    "ip": "IP address",
+    "email": "email address",
+    "url": "URL",
+    "iso_time": "timestamp",
+    "epoch": "timestamp",
+    "hash": "hash",
+    "position": "coordinates",
+    "float": "decimal number",
+    "integer": "integer",
+    "version": "version",
+    "boolean": "yes or no",
+    "path": "path",
+    "sql": "SQL statement",
+    "json": "JSON",
+    "user_agent": "user agent",
+    "log_text": "text",
+    "pod": "pod name",
+    "hostname": "host name",
+    "id": "ID",
+}
+"""Kind to word. A plain word and an unknown kind have none: saying so would help nobody."""
+
+
+def description_of(kind: str) -> str:
+    """The kind in a word; its own name if it has none."""
+    return _DESCRIPTIONS.get(kind, kind.replace("_", " "))
+
+
+def describe_kinds(values: Iterable[str]) -> tuple[str, ...]:
+    """The kinds of the values, each once, in their order; empty if no value has a kind worth a word."""
+    return tuple(dict.fromkeys(word for value in values if (word := _DESCRIPTIONS.get(kind_of(value)))))

@@ -1,9 +1,11 @@
-"""Collections created for each period, with their contents: measured for some of a family, estimated for the rest."""
+"""Collections created for each period, with their contents: measured for some of a family, spread over all, and
+interpolated for the rest.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -144,8 +146,6 @@ def _estimated(
 
     If the number of its documents is not known, the same as its neighbors. None if no bytes were measured.
     """
-    from tsaudit.analysis.shapes.positions import interpolated
-
     known = {i: float(b) for i, m in enumerate(measurements) if (b := bytes_of(m)) is not None}
     if not known:
         return iter([None] * len(counts))
@@ -154,3 +154,22 @@ def _estimated(
     whole = interpolated(known, len(counts))
     estimates = (whole[i] if n is None else n * rates[i] for i, n in enumerate(counts))
     return (known.get(i, estimate) for i, estimate in enumerate(estimates))
+
+
+def spread(count: int, most: int) -> list[int]:
+    """Up to `most` of the positions 0 to `count` - 1, evenly spread, including the first and the last."""
+    if count <= most:
+        return list(range(count))
+    return sorted({i * (count - 1) // (most - 1) for i in range(most)})
+
+
+def interpolated(known: Mapping[int, float], count: int) -> list[float]:
+    """A value for each position from 0 to `count` - 1: linear between known positions, constant beyond them."""
+    places = sorted(known)
+    found = []
+    for place in range(count):
+        before = max((p for p in places if p <= place), default=places[0])
+        after = min((p for p in places if p >= place), default=places[-1])
+        share = (place - before) / (after - before) if after > before else 0.0
+        found.append(known[before] + share * (known[after] - known[before]))
+    return found

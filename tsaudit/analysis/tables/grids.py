@@ -1,7 +1,8 @@
 """Finds names that are a grid of words: `kitchen_temperature`, `kitchen_humidity`, `bath_temperature`, and so on.
 
 Each word alone could be part of a name. That nearly all combinations exist shows that the words are data: the parts of
-a name that a program or a person puts together from lists.
+a name that a program or a person puts together from lists. Names that any quantity can have, such as `min`, do not say
+what is measured.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from typing import Final
 from tsaudit.analysis.shapes.identifiers import beginning
 from tsaudit.analysis.shapes.name_families import ParsedName
 from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
-from tsaudit.analysis.tables.statistic_names import SUFFIX
+
+STATISTIC: Final = re.compile(
+    r"(n|num|count|counter|sum|mean|avg|average|median|min|minimum|max|maximum|upper|lower|std|stddev|std_dev|var"
+    r"|variance|first|last|value|gauge|rate|delta|histogram"
+    r"|(m\d+|mean|one_minute|five_minute|fifteen_minute)_?rate"
+    r"|(upper|lower|mean|sum|count|p|pct|percentile|quantile)?_?\d+(_?\d+)?(_?(pct|percentile|th|ile))?|sum_squares)",
+    re.IGNORECASE,
+)
+"""Of fields."""
+SUFFIX: Final = re.compile(rf"total|bucket|created|info|{STATISTIC.pattern}", re.IGNORECASE)
+"""The same at the end of the names of metrics, as OpenMetrics has them."""
+
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

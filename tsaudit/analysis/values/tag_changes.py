@@ -1,4 +1,5 @@
-"""How the value of a tag changes over time for one source, if the other tags identify the source of a row.
+"""How the value of a tag changes over time for one source, if the other tags identify the source of a row, and whether
+its values come and go for the same sources, or recur.
 
 A tag that identifies sources has several values at the same time; an attribute of the source keeps one value for long
 and then switches to another; a measured value changes from row to row, with one value at each time.
@@ -7,13 +8,15 @@ and then switches to another; a measured value changes from row to row, with one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tsaudit.model.profile import Source, TagChanges
+from tsaudit.model.profile import Source, TagChanges, Turnover
 
 Codes = npt.NDArray[np.int64]
+
 Numbers = npt.NDArray[np.float64]
 
 
@@ -116,3 +119,53 @@ def _roughness(
     # has n - 1 steps: https://en.wikipedia.org/wiki/Mean_absolute_difference
     expected = float(((2 * place - count + 1) * values / (count / 2)).sum())
     return float(steps.sum()) / expected if expected > 0 else None
+
+
+_PARTS: Final = 3
+_FEWEST_INSTANTS: Final = 6
+"""Of a source: two in each part."""
+_LASTING_US: Final = 3_600_000_000
+"""What reports for an hour or more is a source itself, however soon another takes its place."""
+_LASTING_INSTANTS: Final = 3
+
+
+def turnover_of(
+    tag: Codes, source: Codes, times_us: Codes, *, by: tuple[str, ...] | None = (), measured: Source
+) -> Turnover | None:
+    """Examines rows given by their codes: equal codes are equal values. None if no source has enough instants."""
+    order = np.lexsort((times_us, source))
+    tag, source, times_us = tag[order], source[order], times_us[order]
+    starts = np.append(True, source[1:] != source[:-1]) if len(source) else np.zeros(0, np.bool_)
+    begins = starts | np.append(True, times_us[1:] != times_us[:-1]) if len(source) else starts
+    number = np.cumsum(begins) - 1
+    of_source = np.cumsum(starts) - 1
+    first = number[starts]
+    instants = np.diff(np.append(first, number[-1] + 1 if len(number) else 0))[of_source]
+    part = (number - first[of_source]) * _PARTS // instants
+    enough = instants >= _FEWEST_INSTANTS
+    if not enough.any():
+        return None
+    tag, of_source, number, part, times_us = (all_[enough] for all_ in (tag, of_source, number, part, times_us))
+    _, pair = np.unique(of_source * (int(tag.max()) + 1) + tag, return_inverse=True)
+    order = np.lexsort((number, pair))
+    pair, number, part, times_us = pair[order], number[order], part[order], times_us[order]
+    is_first = np.append(True, pair[1:] != pair[:-1])
+    is_last = np.append(is_first[1:], True)
+    seen = np.add.reduceat(is_first | np.append(True, number[1:] != number[:-1]), np.flatnonzero(is_first))
+    lasting = (seen >= _LASTING_INSTANTS) & (times_us[is_last] - times_us[is_first] >= _LASTING_US)
+    began, ended, owner = part[is_first], part[is_last], of_source[order][is_first]
+    # Each instant is of one source.
+    _, one = np.unique(np.where(began > 0, number[is_first], -1), return_index=True)
+    changes = np.bincount(owner[one[began[one] > 0]], minlength=int(owner.max()) + 1)
+    return Turnover(
+        by=by,
+        sources=len(np.unique(of_source)),
+        first=int((began == 0).sum()),
+        again=int(((began == 0) & (ended == _PARTS - 1)).sum()),
+        new=int((began == _PARTS - 1).sum()),
+        going_on=int(((began == _PARTS - 1) & (changes[owner] > 1)).sum()),
+        pairs=len(began),
+        lasting_ratio=float(lasting.mean()),
+        hours=float(times_us.max() - times_us.min()) / _LASTING_US,
+        source=measured,
+    )

@@ -8,7 +8,8 @@ from typing import Final, Literal
 
 from tsaudit.analysis.cardinality.fleets import names_device
 from tsaudit.analysis.columns.roles import names_code
-from tsaudit.analysis.shapes import kind_descriptions, shapes
+from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.shapes.shape_rules import description_of
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement, Tag, TagChanges
 from tsaudit.text import number, percent
@@ -178,7 +179,7 @@ def _of_readings(per_source: float | None, seen: TagChanges | None) -> tuple[Evi
 
 
 def _ids(shape: str) -> str:
-    return f" shaped like IDs ({kind_descriptions.of_kind(shape)})" if shape in shapes.IDENTIFIER_KINDS else ""
+    return f" shaped like IDs ({description_of(shape)})" if shape in shapes.IDENTIFIER_KINDS else ""
 
 
 def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:

@@ -9,8 +9,15 @@ from functools import cached_property
 from typing import Final
 
 from tsaudit.engines import writers
-from tsaudit.engines.greptimedb.new_table import NewTable, create
-from tsaudit.engines.greptimedb.statements import APPEND_ONLY, options_clause, set_index, set_option, unset_index
+from tsaudit.engines.greptimedb.statements import (
+    APPEND_ONLY,
+    NewTable,
+    create,
+    options_clause,
+    set_index,
+    set_option,
+    unset_index,
+)
 from tsaudit.engines.greptimedb.tables import (
     INDEX_KINDS,
     METRIC_OF_ROW,

@@ -11,8 +11,7 @@ import pyarrow as pa
 import urllib3
 
 from tsaudit.engines.connection import FactError, Rows
-from tsaudit.engines.influx import listed_keys
-from tsaudit.engines.influx.series_keys import parse
+from tsaudit.engines.influx.series_keys import parse, read_listing
 from tsaudit.engines.influx.streaming import lines
 from tsaudit.model.profile import Reason
 from tsaudit.net import causes
@@ -30,7 +29,7 @@ _TOO_MUCH: Final = re.compile(r"max-select-\w+ limit exceeded")
 """What the server's settings allow one statement to read."""
 
 Series = Mapping[str, Any]
-"""One series of a response: `name`, `columns`, and `values`, as sent by the server; see also `listed_keys`."""
+"""One series of a response: `name`, `columns`, and `values`, as sent by the server; see `series_keys.read_listing`."""
 Reader = Callable[[Iterator[Series], Mapping[str, Any]], Iterator[pa.RecordBatch]]
 """Converts the series of a response, and the parameters of the statement, to the columns of a fact."""
 
@@ -74,7 +73,7 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
     """The document in one line; none if the line is empty."""
     if not line.strip():
         return
-    if (keys := listed_keys.read(line)) is not None:
+    if (keys := read_listing(line)) is not None:
         yield keys
         return
     if line.count(b",") + line.count(b"[") + line.count(b"{") > _MOST_VALUES:

@@ -17,8 +17,9 @@ from influxdb_client.rest import ApiException
 
 from tsaudit.engines import metrics_page, queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.influx import batching, gauges, influxql
+from tsaudit.engines.influx import batching, influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
+from tsaudit.engines.influxdb2 import gauges
 from tsaudit.engines.influxdb2.annotated_csv import Record
 from tsaudit.engines.influxdb2.buckets import Ask, BucketList, Dbrp, KnownBuckets, shown
 from tsaudit.engines.influxdb2.client import Address, Client

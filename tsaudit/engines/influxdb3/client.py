@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import urllib3
@@ -17,7 +18,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.file_limit import TooManyFilesError
-from tsaudit.engines.influx import jsonl, streaming
+from tsaudit.engines.influx import streaming
 from tsaudit.engines.influxdb3 import flight_process, flight_reader
 from tsaudit.engines.influxdb3.flight_reader import EndedError, FlightReader
 from tsaudit.model.profile import Reason
@@ -235,7 +236,7 @@ class Http:
                 if response.status != 200:
                     raise _http_error(response)
                 lines = streaming.lines(response, rows, None if columns.as_text else streaming.MOST_BYTES)
-                yield from jsonl.batches(lines, columns.names, as_text=columns.as_text)
+                yield from batches(lines, columns.names, as_text=columns.as_text)
         except TimeoutError as error:
             raise streaming.timed_out(left) from error
         except UnfitAnswerError as error:
@@ -291,3 +292,41 @@ def _own_words(text: str) -> str:
     """The cause of the error, without the layers above it and without locations in the server's code."""
     text = _LAYERS.sub("", text.split("Stack backtrace:")[0])
     return " ".join(text.split())[:300]
+
+
+LISTED_ROWS: Final = 10_000
+WHOLE_ROWS: Final = 1_000_000
+"""Rows per batch if the batch contains the whole response, so that the inferred types hold for all of it."""
+
+
+def batches(lines: Iterable[bytes], columns: Sequence[str], *, as_text: bool) -> Iterator[pa.RecordBatch]:
+    """The rows as record batches with the given columns, because JSON shows neither missing columns nor types.
+
+    `as_text`: every column is a string, and batches are small. Otherwise, types are inferred from the values; times
+    remain strings. ValueError for anything other than JSON objects.
+    """
+    rows = (_row(line, columns) for line in lines if line.strip())
+    while some := list(itertools.islice(rows, LISTED_ROWS if as_text else WHOLE_ROWS)):
+        arrays = [_array([row.get(column) for row in some], as_text) for column in columns]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _row(line: bytes, columns: Sequence[str]) -> dict[str, Any]:
+    row = None
+    with contextlib.suppress(ValueError):  # the library's messages are for programmers
+        row = json.loads(line)
+    if not isinstance(row, dict):
+        raise ValueError("a line is not a JSON object; is there a proxy in between?")
+    # Nulls are left out: a row may be empty, but it must not have other columns.
+    if row and row.keys().isdisjoint(columns):
+        raise ValueError("a row has none of the requested columns")
+    return row
+
+
+def _array(values: list[Any], as_text: bool) -> pa.Array:
+    if as_text:
+        return pa.array([None if v is None else str(v) for v in values], pa.string())
+    kinds = {type(v) for v in values if v is not None}
+    if kinds == {int, float}:
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    return pa.array(values) if kinds else pa.array(values, pa.string())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import time_names
-from tsaudit.analysis.shapes.positions import spread
+from tsaudit.analysis.tables.collection_families import spread
 from tsaudit.collect.cheaper import fewer
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_integer, is_text
-from tsaudit.engines.postgresql.dependents import dependents
+from tsaudit.engines.place import Place
 from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
@@ -230,3 +230,20 @@ class PostgresqlAdvice(SqlAdvice):
 
 def _days(change: SetRetention) -> int:
     return round(change.keep / timedelta(days=1))
+
+
+_QUERY: Final = """\
+SELECT DISTINCT r.ev_class::regclass AS view, a.attname AS uses
+FROM pg_depend AS d
+JOIN pg_rewrite AS r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+JOIN pg_attribute AS a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+WHERE d.refclassid = 'pg_class'::regclass
+  AND d.refobjid = {table}::regclass AND a.attname IN ({columns})
+ORDER BY 1, 2;"""
+
+
+def dependents(place: Place, columns: Sequence[str]) -> str:
+    """A query for the views, materialized ones included, that use the columns themselves."""
+    engine = place.profile.engine
+    listed = ", ".join(quote_text(engine, column) for column in columns)
+    return _QUERY.format(table=quote_text(engine, place.table()), columns=listed)

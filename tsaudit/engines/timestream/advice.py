@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import diagnostic_queries
-from tsaudit.engines.timestream.diagnostic_queries import DIAGNOSTIC_QUERIES
+from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
 from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, KeepInMemory, OneRecord, PartitionBy
 from tsaudit.engines.timestream.tables import (
     ENFORCEMENT,
@@ -41,6 +41,15 @@ from tsaudit.model.change import (
 )
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import day, listed, many
+
+DIAGNOSTIC_QUERIES: Final = DiagnosticQueries(
+    recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= ago(1d)",
+    columns=lambda place: f"DESCRIBE {place.table()}",
+    tables=lambda place: f"SHOW TABLES FROM {place.quoted([place.database])}",
+    databases="SHOW DATABASES",
+    end="",
+)
+
 
 _MOST_MEASURES: Final = 256
 """In one record: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"""

@@ -34,8 +34,7 @@ from botocore.parsers import ResponseParserError as ParserError
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.engines.timestream.pace import Pace
-from tsaudit.engines.timestream.sending import Sender, attach
+from tsaudit.engines.timestream.sending import Pace, Sender, attach
 from tsaudit.model.profile import Reason
 from tsaudit.net import causes
 from tsaudit.net.pool import UnfitAnswerError

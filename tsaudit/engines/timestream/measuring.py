@@ -254,7 +254,7 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
     import numpy as np
     import pyarrow.compute as pc
 
-    from tsaudit.analysis.rows import instants
+    from tsaudit.analysis.rows.distinguishing_tags import merged_instants
 
     assert draft.sample is not None
     assert draft.time is not None
@@ -270,7 +270,7 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
     shared = series_of_read(draft, by_measure_name=False) * (int(moment.max()) + 1) + moment
     codes = as_codes(named).to_numpy()
     zeros = np.zeros(draft.sample.num_rows, np.int64)
-    found = instants.merged(
+    found = merged_instants(
         shared[rows],
         codes[rows],
         sum(tags.values(), zeros)[rows],

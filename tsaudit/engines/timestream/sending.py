@@ -1,10 +1,13 @@
-"""Sends botocore's prepared and signed requests through a bounded pool, instead of its own connections.
+"""Sends botocore's prepared and signed requests through a bounded pool, instead of its own connections, and at a pace
+that keeps list and describe calls below the quota of the account, once the service has throttled one.
 
-Those read responses of any length, with timeouts that restart with each packet.
+Its own connections read responses of any length, with timeouts that restart with each packet.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -105,3 +108,35 @@ def _through(proxy: str, trust: Mapping[str, str]) -> BoundedPool:
     login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
     headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
     return BoundedProxy(address, proxy_headers=headers, **trust)
+
+
+_APART_S: Final = 0.25
+"""An account may list and describe five times a second, and others may use it, too."""
+
+
+class Pace:
+    """The pace of all connections to one account. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self._slow = False
+        self._lock = threading.Lock()
+
+    def throttled(self) -> None:
+        """From now on, space out the calls."""
+        with self._lock:
+            self._slow = True
+
+    def wait(self, operation: str, deadline: float) -> bool:
+        """Wait for the operation's turn; immediately False if that is after the deadline. Queries have no quota."""
+        if not operation.startswith(("List", "Describe")):
+            return True
+        with self._lock:
+            if not self._slow:
+                return True
+            at = max(self._next, time.monotonic())
+            if at >= deadline:
+                return False
+            self._next = at + _APART_S
+        time.sleep(max(0.0, at - time.monotonic()))
+        return True

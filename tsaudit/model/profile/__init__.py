@@ -27,8 +27,7 @@ from tsaudit.model.profile.figures import (
     Source,
     how_summed,
 )
-from tsaudit.model.profile.kinds import CLASSIFIED, READ_BY_TIME, SERIES_KINDS, TableKind
-from tsaudit.model.profile.measurement import Measurement
+from tsaudit.model.profile.measurement import CLASSIFIED, READ_BY_TIME, SERIES_KINDS, Measurement, TableKind
 from tsaudit.model.profile.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.profile.rows import (
     MAX_MEASURE_NAMES,

@@ -175,7 +175,7 @@ class Repeats:
     source: Source
     lost_ratio: float | None = None
     """Share of the rows written, 0 to 1, that others of the same second overwrote, if they are events that come at
-    random; see `analysis.rows.collisions`. None if times are finer than seconds, or rows do not come like that.
+    random; see `analysis.rows.distinguishing_tags`. None if times are finer than seconds or rows do not come so.
     """
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.kind_words import VALUE
-from tsaudit.analysis.columns.name_words import words_of
+from tsaudit.analysis.columns.name_words import VALUE, words_of
 from tsaudit.analysis.columns.roles import names_source
 from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS

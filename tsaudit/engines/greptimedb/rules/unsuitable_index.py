@@ -156,7 +156,7 @@ def _words(sample: Sequence[str]) -> float:
 
 def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tuple[int, str]:
     """The number of values in all rows, and how it is known, in words: of a field, only those read were counted."""
-    from tsaudit.analysis.values.kinds_in_all import kinds_in_all
+    from tsaudit.analysis.significance import kinds_in_all
 
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
     rows = measurement.rows.value if measurement.rows else 0

@@ -84,7 +84,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float) -> Finding:
-    from tsaudit.analysis.values.kinds_in_all import kinds_in_all
+    from tsaudit.analysis.significance import kinds_in_all
 
     sources = kinds_in_all(buckets.read, buckets.sources, buckets.count)
     share = sources / buckets.count

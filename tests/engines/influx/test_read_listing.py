@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.engines.influx import listed_keys
+from tsaudit.engines.influx.series_keys import read_listing
 
 _TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])))
 
@@ -25,7 +25,7 @@ def _keys(*keys: Any, **more: Any) -> dict[str, Any]:
 @given(_TEXTS, st.booleans(), st.booleans())
 def test_keys_are_those_that_json_reads(texts: list[str], of_series: bool, of_result: bool) -> None:
     line = _line(_keys(*texts, partial=of_series), partial=of_result)
-    read = listed_keys.read(line)
+    read = read_listing(line)
     assert read is not None
     (result,) = read["results"]
     (series,) = result["series"]
@@ -37,7 +37,7 @@ def test_keys_as_go_writes_them() -> None:
     line = (
         rb'{"results":[{"statement_id":0,"series":[{"columns":["key"],"values":[["m,a=\u003cb\u003e\u0026\u2028"]]}]}]}'
     )
-    read = listed_keys.read(line)
+    read = read_listing(line)
     assert read is not None
     assert read["results"][0]["series"][0]["values"].to_pylist() == ["m,a=<b>&\u2028"]
     assert not read["results"][0]["partial"]
@@ -63,4 +63,4 @@ def test_keys_as_go_writes_them() -> None:
     ],
 )
 def test_nothing_when_it_is_not_one_series_of_keys(line: bytes) -> None:
-    assert listed_keys.read(line) is None
+    assert read_listing(line) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsaudit.engines.influx.gauges import Gauges, read
+from tsaudit.engines.influxdb2.gauges import Gauges, read
 
 LIVE, NEW, EMPTY = "867cf5ac811aa409", "0b4d1c22f3a71f00", "1779bd800e398fef"
 
