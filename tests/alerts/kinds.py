@@ -9,10 +9,10 @@ from typing import Final
 
 from tests.alerts.builders import a_context, an_incident
 from tests.builders import DAY, a_finding
-from tsaudit.alerts import confirmation, digest, message
+from tsaudit.alerts import digest, message, reactions
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.confirmation import ReactionOutcome
 from tsaudit.alerts.message import Closed, RunContext
+from tsaudit.alerts.reactions import ReactionOutcome
 from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.history.reaction_log import StoredReaction
@@ -127,7 +127,7 @@ def _reacted(kind: str) -> StoredReaction:
 
 def _confirmed(kind: str, name: str, outcome: ReactionOutcome, days: int) -> Message:
     until = DAY + timedelta(days=days) if days else None
-    made = confirmation.decided(_reacted(kind), name, outcome, until)
+    made = reactions.confirm_decided(_reacted(kind), name, outcome, until)
     assert made is not None
     return made
 
@@ -176,6 +176,6 @@ KINDS: Final[dict[str, Callable[[], Message]]] = {
         7,
     ),
     "changed_nothing": lambda: _confirmed("ack", "eyes", ReactionOutcome(over=[typed()]), 0),
-    "taken_back": lambda: confirmation.undone(_reacted("snooze"), "zzz", [growing(), hostile()]),
+    "taken_back": lambda: reactions.confirm_undone(_reacted("snooze"), "zzz", [growing(), hostile()]),
 }
 """Name of each kind to what makes it."""

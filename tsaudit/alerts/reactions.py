@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 
 from tsaudit.alerts import notifiers
+from tsaudit.alerts.blocks import Message, markup
 from tsaudit.alerts.errors import (
     BusyError,
     DeadlineError,
@@ -23,16 +24,19 @@ from tsaudit.alerts.errors import (
     NotifyError,
     SetupError,
 )
+from tsaudit.alerts.escape import code, inert
+from tsaudit.alerts.figures import by_badness, by_reaction
 from tsaudit.alerts.notifier import MessagePlace
 from tsaudit.alerts.pace import SendingPace, TimeBudget
-from tsaudit.alerts.reacting import Reacted, Reacting
 from tsaudit.alerts.slack import BotToken
 from tsaudit.config.settings import Settings
-from tsaudit.history import clock, deliveries, incidents, reaction_log
+from tsaudit.history import clock, decision_log, decisions, deliveries, incidents, reaction_log
 from tsaudit.history.database import lock
-from tsaudit.history.decisions import LOCK
-from tsaudit.history.deliveries import Delivery, DeliveryKind
-from tsaudit.history.incidents import Incident, IncidentState
+from tsaudit.history.deliveries import Delivery, DeliveryKind, MessageDraft
+from tsaudit.history.incidents import DecisionKind, Incident, IncidentState
+from tsaudit.history.reaction_log import StoredReaction
+from tsaudit.model.finding import RULELESS_CODES, Severity
+from tsaudit.text import many, number, plural, short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -45,6 +49,9 @@ _ALONE_S: Final = 2.0
 """How long to wait for another process, which then asks Slack for us."""
 _CLOSED_FOR: Final = timedelta(days=14)
 """How long after its last incident a message is still asked about, to say that nothing is left to do."""
+_NAMED: Final = 5
+_OTHERS: Final = 3
+_DONE: Final = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ def _explained(error: SetupError) -> str:
 def _act(store: Store, settings: Settings, one: Covered, seen: Mapping[str, tuple[str, ...]]) -> Reacted:
     kinds = settings.slack.reactions.kinds
     people = {kind: seen[name] for name, kind in kinds.items() if seen.get(name)}
-    with store.writing(LOCK) as connection:
+    with store.writing(decisions.LOCK) as connection:
         before = reaction_log.present(connection, one.message.id)
         if {r.kind: r.person for r in before} == {kind: some[0] for kind, some in people.items()}:
             return Reacted()
@@ -167,3 +174,205 @@ def _covered(rows: Iterable[Delivery]) -> list[Covered]:
         elif about and identity in messages:
             messages[identity] = Covered(messages[identity].message, about)
     return [one for one in messages.values() if one.fingerprints]
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionOutcome:
+    """What a reaction does to each incident of its message."""
+
+    decided: list[Incident] = field(default_factory=list)
+    same: list[Incident] = field(default_factory=list)
+    """The same was already decided."""
+    other: list[Incident] = field(default_factory=list)
+    """Somebody decided something else with a command."""
+    by_name_only: list[Incident] = field(default_factory=list)
+    """Critical, or about the audit itself: accepted only one by one."""
+    over: list[Incident] = field(default_factory=list)
+    """No longer open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """Numbers of incidents."""
+
+    decided: int = 0
+    undone: int = 0
+
+    def __add__(self, other: Reacted) -> Reacted:
+        return Reacted(self.decided + other.decided, self.undone + other.undone)
+
+
+@dataclass
+class Reacting:
+    """The reactions on one message, compared with those that were there before."""
+
+    connection: Connection
+    settings: Settings
+    message: Delivery
+    known: dict[str, Incident]
+    """The incidents that the message covers, with the decisions that apply today."""
+
+    def act(self, before: Sequence[StoredReaction], people: Mapping[str, Sequence[str]]) -> Reacted:
+        """`before`: those that were acted upon. `people`: what is there now: kind of decision to Slack IDs, not empty.
+
+        What is gone is undone first, so that what remains applies again. Of several new ones, the last of ack, snooze,
+        accept applies.
+        """
+        gone = [one for one in before if one.kind not in people]
+        there = {one.kind: one for one in before if one.kind in people}
+        done = Reacted()
+        freed: list[Incident] = []
+        for one in gone:
+            reaction_log.end(self.connection, one)
+            undone = self._undo(one)
+            freed += undone
+            done += Reacted(undone=len(undone))
+        for kind in map(str, DecisionKind):
+            if kind in there:
+                done += self._go_on(there[kind], people[kind], freed)
+            elif kind in people:
+                new = reaction_log.add(self.connection, self.message, kind, people[kind][0])
+                done += self._decide(new, self._covered())
+        return done
+
+    def _go_on(self, one: StoredReaction, people: Sequence[str], freed: Sequence[Incident]) -> Reacted:
+        """A reaction that is still there applies again to what another one no longer covers."""
+        if one.person not in people:
+            reaction_log.hand_over(self.connection, one, people[0])
+            one = StoredReaction(one.id, one.delivery_id, one.kind, people[0])
+            return self._decide(one, [*self._made_by(one), *freed], again=True)
+        return self._decide(one, freed) if freed else Reacted()
+
+    def _covered(self) -> list[Incident]:
+        return sorted(self.known.values(), key=by_badness)
+
+    def _made_by(self, one: StoredReaction) -> list[Incident]:
+        """The incidents whose decision is the reaction's, and applies: nobody has decided otherwise since."""
+        behind = decision_log.reactions_behind(self.connection)
+        return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.exceeded)]
+
+    def _undo(self, one: StoredReaction) -> list[Incident]:
+        undone = self._made_by(one)
+        why = f"reaction :{self._name(one.kind)}: taken back in Slack"
+        decision_log.write(self.connection, undone, decision_log.REOPEN, one.person, why, None)
+        self._refresh(undone)
+        if undone:
+            self._reply(confirm_undone(one, self._name(one.kind), undone))
+        return [self.known[i.fingerprint] for i in undone]
+
+    def _decide(self, one: StoredReaction, some: Iterable[Incident], *, again: bool = False) -> Reacted:
+        """`again`: decisions of the same reaction are made once more, in the name of another person."""
+        outcome, until = ReactionOutcome(), self._until(one.kind)
+        behind = decision_log.reactions_behind(self.connection)
+        for incident in some:
+            where = self._kept(incident, one, behind.get(incident.fingerprint), until, outcome, again=again)
+            where.append(incident)
+        why = by_reaction(self._name(one.kind))
+        decision_log.write(self.connection, outcome.decided, one.kind, one.person, why, until, one.id)
+        self._refresh(outcome.decided)
+        if text := confirm_decided(one, self._name(one.kind), outcome, until):
+            self._reply(text)
+        return Reacted(decided=len(outcome.decided))
+
+    @staticmethod
+    def _kept(
+        incident: Incident,
+        one: StoredReaction,
+        behind: int | None,
+        until: date | None,
+        outcome: ReactionOutcome,
+        *,
+        again: bool,
+    ) -> list[Incident]:
+        """The list of the outcome that the incident belongs to."""
+        made = incident.decision
+        if incident.state is not IncidentState.OPEN or (until is not None and until < incident.day):
+            return outcome.over
+        if made is not None and not (again and behind == one.id):
+            if made.kind == one.kind:
+                return outcome.same
+            # What somebody decided with a command and a reason stays; an ack only says that somebody is working on it.
+            if behind is None and made.kind is not DecisionKind.ACK:
+                return outcome.other
+        # As `tsaudit accept --all` does.
+        if one.kind == DecisionKind.ACCEPT and (
+            incident.severity is Severity.CRITICAL or incident.code in RULELESS_CODES
+        ):
+            return outcome.by_name_only
+        return outcome.decided
+
+    def _until(self, kind: str) -> date | None:
+        if kind == DecisionKind.ACK:
+            return None
+        return clock.today() + timedelta(days=self.settings.slack.reactions.days(kind))
+
+    def _name(self, kind: str) -> str:
+        """The reaction that does it now; the configuration may have changed since."""
+        return next((name for name, does in self.settings.slack.reactions.kinds.items() if does == kind), kind)
+
+    def _refresh(self, some: Sequence[Incident]) -> None:
+        again = [self.known[i.fingerprint] for i in some]
+        for incident in decisions.decided_today(self.connection, again):
+            self.known[incident.fingerprint] = incident
+
+    def _reply(self, text: Message) -> None:
+        """In the thread of the alert, as Slack has no threads within threads."""
+        alert = self.message.parent_id or self.message.id
+        channel = self.message.sent_channel or self.message.channel
+        draft = MessageDraft(
+            DeliveryKind.CONFIRM, self.message.thread, clock.today(), channel, text.to_payload(), alert
+        )
+        deliveries.add(self.connection, draft)
+
+
+def confirm_decided(
+    reaction: StoredReaction, name: str, outcome: ReactionOutcome, until: date | None
+) -> Message | None:
+    """The reply to a new reaction; None if there is nothing to say because the same was already decided."""
+    groups: list[list[str]] = []
+    if outcome.decided:
+        it = plural(len(outcome.decided), "it is", "they are"), plural(len(outcome.decided), "it gets", "they get")
+        ends = f"until {until}, or until {it[1]} worse" if until else f"until {it[0]} resolved"
+        title = f"<@{reaction.person}> {_DONE[reaction.kind]} {many(len(outcome.decided), 'incident')}, {ends}."
+        undo = f"Take :{name}: back to undo it, or run {code(_command('reopen', outcome.decided), 100)}."
+        groups.append([title, *_listed(outcome.decided), undo])
+    if outcome.by_name_only:
+        what = many(len(outcome.by_name_only), "incident")
+        command = code(_command("accept", outcome.by_name_only, " --reason '...'"), 100)
+        them = plural(len(outcome.by_name_only), "it by name", "them one by one")
+        title = f"Not accepted: {what}, critical or about the audit itself. Accept {them}: {command}"
+        groups.append([title, *_listed(outcome.by_name_only)])
+    groups += [
+        [f"Unchanged: {_name(incident)} is {inert(decisions.describe(incident.decision), 200)}"]
+        for incident in outcome.other[:_OTHERS]
+        if incident.decision is not None
+    ]
+    if outcome.over and not any((outcome.decided, outcome.same, outcome.other, outcome.by_name_only)):
+        groups.append([f"The incidents of this message are resolved, so :{name}: changes nothing."])
+    return _in_paragraphs(groups) if groups else None
+
+
+def confirm_undone(reaction: StoredReaction, name: str, some: Sequence[Incident]) -> Message:
+    """The reply to a reaction that was taken back."""
+    what = many(len(some), "incident")
+    return _in_paragraphs([[f":{name}: was taken back. No longer {_DONE[reaction.kind]}: {what}.", *_listed(some)]])
+
+
+def _in_paragraphs(groups: Sequence[Sequence[str]]) -> Message:
+    paragraphs = ["\n".join(lines) for lines in groups]
+    # Without `about`: it notifies about nothing that anybody has to see.
+    return Message("\n".join(paragraphs), tuple(map(markup, paragraphs)))
+
+
+def _listed(some: Sequence[Incident]) -> list[str]:
+    lines = [f"• {_name(incident)}" for incident in some[:_NAMED]]
+    return lines + ([f"and {number(len(some) - _NAMED)} more"] if len(some) > _NAMED else [])
+
+
+def _name(incident: Incident) -> str:
+    return f"{code(short_fingerprint(incident.fingerprint), 40)} {incident.code} {code(str(incident.subject), 80)}"
+
+
+def _command(word: str, some: Sequence[Incident], rest: str = "") -> str:
+    one = short_fingerprint(some[0].fingerprint) if len(some) == 1 else "FINGERPRINT"
+    return f"tsaudit {word} {one}{rest}"
