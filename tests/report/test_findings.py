@@ -107,9 +107,7 @@ def commands(**changes: object) -> list[str]:
 
 def test_commands_are_those_that_tsaudit_takes() -> None:
     """Parsed by the command itself, which would reject an unknown option and a missing one."""
-    from tsaudit.cli.accept import accept
-    from tsaudit.cli.decide import ack, snooze
-    from tsaudit.cli.reopen import reopen
+    from tsaudit.cli.decisions import accept, ack, reopen, snooze
 
     known = {"ack": ack, "snooze": snooze, "accept": accept, "reopen": reopen}
     decided = {"decision": sample.the_incidents()[2].decision}
