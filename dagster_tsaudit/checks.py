@@ -59,8 +59,8 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
     """The checks' results for one target, each with the summary of its worst finding. None for a family if none of its
     rules applies.
 
-    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why. What is accepted or snoozed
-    fails nothing.
+    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why. What is muted fails
+    nothing.
     """
     run, unmuted = found.run, found.run.unmuted
     for family in families():
@@ -134,7 +134,7 @@ def _family_metadata(
     metadata = _figures(family, rules, open_, verdict, found)
     # As text: Dagster plots each number, and one plot shows more than four.
     muted = sum(len(r.findings) for r in rules) - len(open_)
-    counts = filter(None, (tally(f.severity for f in open_), f"{number(muted)} accepted or snoozed" if muted else ""))
+    counts = filter(None, (tally(f.severity for f in open_), f"{number(muted)} muted" if muted else ""))
     metadata["severities"] = text(", ".join(filter(None, counts)) or "no findings")
     if reasons := _reasons(rules):
         metadata["reason"] = text("\n".join(reasons))
@@ -149,7 +149,7 @@ def _figures(
     """`value`, plotted over time by Dagster, and what it is; for cardinality with its `threshold` and `baseline`.
 
     The same figure and unit on all days: the target's series for cardinality, otherwise the number of findings that are
-    neither accepted nor snoozed. A figure that was not measured is left out, and so is a number of findings if not all
+    not muted. A figure that was not measured is left out, and so is a number of findings if not all
     rules could look for them.
     """
     profile = found.run.profile
@@ -164,7 +164,7 @@ def _figures(
         return {**figures, "value_of": text("series of the whole target")}
     bad = sum(f.severity is not Severity.NOTE for f in findings)
     figures = numbers(value=None if verdict is Verdict.UNKNOWN else bad)
-    return {**figures, "value_of": text(f"findings about {family} at warning and above, not accepted or snoozed")}
+    return {**figures, "value_of": text(f"findings about {family} at warning and above, not muted")}
 
 
 def _reasons(rules: Iterable[RuleResult]) -> list[str]:

@@ -174,7 +174,7 @@ def _reactions_sensor(plan: AssetPlan) -> dg.SensorDefinition:
         name=reads_reactions(plan),
         minimum_interval_seconds=_REACTIONS_S,
         default_status=_status(plan),
-        description="Reads reactions to messages in Slack: acknowledge, snooze, accept, or undo.",
+        description="Reads reactions to messages in Slack: acknowledge, mute, or undo.",
     )
     def reactions(context: dg.SensorEvaluationContext) -> dg.SkipReason:
         said = read_reactions(plan)

@@ -113,18 +113,18 @@ def test_audit_compacts_the_history_when_it_is_due(
     assert len(expected) < 2 * compaction.EVERY
 
 
-def test_accepted_and_snoozed_findings_are_muted_and_acknowledged_ones_are_not(tmp_path: Path, store: Store) -> None:
-    target = write(Dataset([a_table(name, text_numbers=True) for name in "abc"]), "duckdb", tmp_path / "a.duckdb")
+def test_muted_findings_are_known_and_acknowledged_ones_are_not(tmp_path: Path, store: Store) -> None:
+    target = write(Dataset([a_table(name, text_numbers=True) for name in "ab"]), "duckdb", tmp_path / "a.duckdb")
     settings = settings_for(tmp_path, target)
     today = clock.today()
     first = run.audit_target(target, settings, store, day=today)
     assert first.muted == frozenset()
     marks = {change.incident.subject.measurement: change.incident.fingerprint for change in first.changes}
-    for name, kind in (("a", "accept"), ("b", "snooze"), ("c", "ack")):
+    for name, kind in (("a", "mute"), ("b", "ack")):
         until = None if kind == "ack" else today + timedelta(days=30)
-        decisions.decide(store, marks[name], kind, "ada", "known", until)
+        decisions.decide(store, [marks[name]], kind, "ada", "known", until)
 
-    assert run.audit_target(target, settings, store, day=today).muted == {marks["a"], marks["b"]}
+    assert run.audit_target(target, settings, store, day=today).muted == {marks["a"]}
 
 
 def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_path: Path, store: Store) -> None:
@@ -523,8 +523,8 @@ def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
         list(run.audit_targets([target], settings, store, day=NEXT_DAY))
         run.notify(settings, store, said.append)
         assert said == []
-        assert "all clear" in slack.messages[0].text, "the audit already knows that it is snoozed"
-        assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["snoozed", "a:"]
+        assert "all clear" in slack.messages[0].text, "the audit already knows that it is muted"
+        assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["muted", "a:"]
         slack.scopes.remove("reactions:read")
         assert run.notify(settings, store, said.append).errors == ()
     assert len(said) == 1
@@ -588,8 +588,8 @@ def test_two_audits_of_one_database_under_two_names_never_ask_it_at_once(
     assert most == 1
 
 
-def test_what_is_new_is_what_nobody_has_accepted() -> None:
-    made = Decision(DecisionKind.ACCEPT, "ada", "known", datetime.now(UTC), DAY, Severity.WARNING, 10.0)
+def test_what_is_new_is_what_nobody_has_muted() -> None:
+    made = Decision(DecisionKind.MUTE, "ada", "known", datetime.now(UTC), DAY, Severity.WARNING, 10.0)
     opened, raised, muted, worse, resolved, known = (
         an_incident(a_finding(Subject("main", name))) for name in ("a", "b", "c", "d", "e", "f")
     )

@@ -107,7 +107,7 @@ def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() ->
             "No finding in what was measured, but 1 rule could not be evaluated; 1 rule could",
         ),
         ([Outcome.NOT_APPLICABLE], 0, "No rule applies to this target, so nothing could be evaluated"),
-        ([Outcome.PASS], 1, "Nothing new: 1 finding accepted or snoozed, 2 rules evaluated"),
+        ([Outcome.PASS], 1, "Nothing new: 1 finding muted, 2 rules evaluated"),
     ],
 )
 def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome], muted: int, expected: str) -> None:

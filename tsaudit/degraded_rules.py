@@ -30,7 +30,7 @@ TITLE: Final = "Rules cannot be evaluated"
 WHY: Final = "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed."
 FIX: Final = (
     "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. If "
-    "nothing can be done about it, accept the incident until a date: `tsaudit accept`."
+    "nothing can be done about it, mute the incident: `tsaudit mute`."
 )
 
 

@@ -25,8 +25,8 @@ WHY: Final = (
 FIX: Final = "Run `tsaudit check` on the machine that audits; it shows which permission, address, or driver is missing."
 _FIX_EMPTY: Final = (
     "Check the address, and compare `databases`, `include`, and `exclude` with the databases on the server; "
-    "`tsaudit check` helps with both. If the target is meant to be empty, accept the incident until a date: "
-    "`tsaudit accept`."
+    "`tsaudit check` helps with both. If the target is meant to be empty, mute the incident: "
+    "`tsaudit mute`."
 )
 _FIX_DATABASE: Final = (
     "Grant the user the permissions that `tsaudit check` lists, or list only the databases to audit under `databases`."

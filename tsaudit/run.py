@@ -65,22 +65,22 @@ class AuditRun:
     is_first: bool = False
     """Whether it was audited, and on no earlier day."""
     muted: frozenset[str] = frozenset()
-    """Fingerprints of the findings that are accepted or snoozed: they are counted apart, and fail nothing."""
+    """Fingerprints of the findings that are counted apart, and fail nothing."""
 
     @property
     def unmuted(self) -> AuditResult | None:
-        """The result without what is accepted or snoozed; None without a result."""
+        """The result without what is muted; None without a result."""
         return self.result.without(self.muted) if self.result else None
 
     @property
     def verdict(self) -> Verdict:
-        """Of what is neither accepted nor snoozed; `unknown` if there was no audit."""
+        """Of what is not muted; `unknown` if there was no audit."""
         unmuted = self.unmuted
         return unmuted.verdict if unmuted else Verdict.UNKNOWN
 
     @property
     def new(self) -> tuple[incidents.Incident, ...]:
-        """Incidents that opened or became more severe, or worse than what somebody has accepted or snoozed."""
+        """Incidents that opened or became more severe, or worse than what somebody has muted."""
         kinds = (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED)
         standing = [c for c in self.changes if c.kind is not incidents.ChangeKind.RESOLVED]
         unmuted = [c for c in standing if c.incident.fingerprint not in self.muted]
@@ -88,7 +88,7 @@ class AuditRun:
 
     @property
     def summary(self) -> Summary:
-        """The worst finding that is neither accepted nor snoozed, in brief; without an audit, what went wrong."""
+        """The worst finding that is not muted, in brief; without an audit, what went wrong."""
         if self.result is None:
             return Summary(self.error or "")
         return of_result(self.result, self.profile, self.muted)

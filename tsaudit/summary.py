@@ -107,7 +107,7 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
 def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> Summary:
     """The summary of the worst finding; where there is none, what was evaluated.
 
-    `muted`: fingerprints of accepted and snoozed findings, which are left out. `profile`: None if nothing could be
+    `muted`: fingerprints of the findings that are left out. `profile`: None if nothing could be
     queried.
     """
     muted_count = 0
@@ -141,7 +141,7 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> 
     if unsure:
         return f"No finding in what was measured, but {many(unsure, 'rule')} could not be evaluated; {rules} could"
     if muted:
-        return f"Nothing new: {many(muted, 'finding')} accepted or snoozed, {rules} evaluated"
+        return f"Nothing new: {many(muted, 'finding')} muted, {rules} evaluated"
     if not result.is_complete(profile):
         return f"Nothing wrong was found: {rules} evaluated, but not everything was measured"
     return f"Nothing wrong was found: {rules} evaluated on complete figures"

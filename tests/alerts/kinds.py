@@ -117,10 +117,6 @@ def _many(count: int) -> list[Incident]:
     return [an_incident(a_finding(Subject("main", f"table_{n}", "host"))) for n in range(count)]
 
 
-def _outcome(some: list[Incident]) -> ReactionOutcome:
-    return ReactionOutcome(decided=some, by_name_only=[growing()])
-
-
 def _reacted(kind: str) -> StoredReaction:
     return StoredReaction(1, "d", kind, "U0ANN")
 
@@ -132,7 +128,7 @@ def _confirmed(kind: str, name: str, outcome: ReactionOutcome, days: int) -> Mes
     return made
 
 
-_ENDED: Final = (Closed(typed(), "resolved"), Closed(attributes(), "accepted by U0ANN"))
+_ENDED: Final = (Closed(typed(), "resolved"), Closed(attributes(), "muted until 2026-04-07"))
 _REPORTS: Final = {"plant": "https://reports.example/plant/latest.html", "shop": "https://reports.example/shop.html"}
 
 KINDS: Final[dict[str, Callable[[], Message]]] = {
@@ -167,15 +163,14 @@ KINDS: Final[dict[str, Callable[[], Message]]] = {
     ),
     "digest_hostile": lambda: digest.digest(DAY, [replace(hostile(), target="plant")], {}),
     "confirmed_ack": lambda: _confirmed("ack", "eyes", ReactionOutcome(decided=[growing()]), 0),
-    "confirmed_snooze": lambda: _confirmed("snooze", "zzz", ReactionOutcome(decided=[growing(), *_many(7)]), 7),
-    "confirmed_accept": lambda: _confirmed("accept", "white_check_mark", _outcome([typed(), attributes()]), 90),
+    "confirmed_mute": lambda: _confirmed("mute", "zzz", ReactionOutcome(decided=[growing(), *_many(7)]), 7),
     "confirmed_partly": lambda: _confirmed(
-        "snooze",
-        "zzz",
-        ReactionOutcome(decided=[typed()], other=[_decided(hostile(), EVIL, kind=DecisionKind.ACCEPT)]),
-        7,
+        "ack",
+        "eyes",
+        ReactionOutcome(decided=[typed()], other=[_decided(hostile(), EVIL, kind=DecisionKind.MUTE)]),
+        0,
     ),
     "changed_nothing": lambda: _confirmed("ack", "eyes", ReactionOutcome(over=[typed()]), 0),
-    "taken_back": lambda: reactions.confirm_undone(_reacted("snooze"), "zzz", [growing(), hostile()]),
+    "taken_back": lambda: reactions.confirm_undone(_reacted("mute"), "zzz", [growing(), hostile()]),
 }
 """Name of each kind to what makes it."""

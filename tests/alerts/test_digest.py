@@ -115,7 +115,7 @@ def test_without_edits_the_digest_says_what_was_resolved_that_day(store: Store, 
 
 def test_what_was_muted_is_left_out(history: History) -> None:
     history.audit(found(1))
-    decide(history, "accept", DAY + timedelta(days=9))
+    decide(history, "mute", DAY + timedelta(days=9))
     history.next_day(found(1))
     assert queue_digest(history.store, history.settings, history.day) == []
 

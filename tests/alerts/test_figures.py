@@ -107,11 +107,11 @@ def test_samples_are_shown_in_full_if_configured() -> None:
 
 def test_decisions_are_named() -> None:
     ack = Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARNING)
-    snooze = Decision(DecisionKind.SNOOZE, "bob", "later", datetime.now(UTC), DAY, Severity.WARNING, 5.0, "values")
+    mute = Decision(DecisionKind.MUTE, "bob", "later", datetime.now(UTC), DAY, Severity.WARNING, 5.0, "values")
     finding = a_finding(observed=9.0, unit="values")
     assert "Acknowledged by ann: on it" in lines(finding, decision=ack)
-    back = lines(finding, exceeded=replace(snooze, until=DAY + timedelta(days=9)))
-    assert "Back, although snoozed by bob until 2026-04-09 (later): that covers up to 5 values, now 9 values" in back
+    back = lines(finding, exceeded=replace(mute, until=DAY + timedelta(days=9)))
+    assert "Back, although muted by bob until 2026-04-09 (later): that covers up to 5 values, now 9 values" in back
 
 
 def test_whoever_decided_by_a_reaction_is_named_by_slack() -> None:

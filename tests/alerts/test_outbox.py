@@ -203,17 +203,17 @@ def test_a_target_that_could_not_be_audited_is_told_of(history: History, slack: 
 
 def decide(history: History, kind: str, until: date | None) -> None:
     incident = incidents.current(history.store)[0]
-    decisions.decide(history.store, incident.fingerprint, kind, "ann", "known", until)
+    decisions.decide(history.store, [incident.fingerprint], kind, "ann", "known", until)
 
 
-@pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_what_somebody_muted_is_quiet_until_it_expires(history: History, slack: SlackDouble, kind: str) -> None:
+def test_what_somebody_muted_is_quiet_until_it_expires(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
     history.send()
-    decide(history, kind, DAY + timedelta(days=2))
+    decide(history, "mute", DAY + timedelta(days=2))
     history.next_day(found(1))
     history.send()
     assert "nothing open anymore" in slack.messages[1].text
+    assert f"muted until {DAY + timedelta(days=2)}" in str(slack.messages[1].blocks)
     assert history.next_day(found(1)) == []
     assert len(history.next_day(found(1))) == 1
     history.send()
@@ -222,7 +222,7 @@ def test_what_somebody_muted_is_quiet_until_it_expires(history: History, slack: 
 
 def test_what_was_muted_rings_when_it_gets_worse(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
-    decide(history, "accept", DAY + timedelta(days=99))
+    decide(history, "mute", DAY + timedelta(days=99))
     history.next_day(found(1))
     history.next_day(found(1, severity=CRITICAL))
     history.send()
@@ -290,15 +290,15 @@ def test_a_change_of_channels_on_the_day_it_ends_tells_the_end(history: History,
     assert "all resolved" in slack.texts("C0DEFAULT")[1]
 
 
-def test_what_outgrew_an_acceptance_rings_again_though_it_was_sent_before(history: History, slack: SlackDouble) -> None:
+def test_what_outgrew_a_mute_rings_again_though_it_was_sent_before(history: History, slack: SlackDouble) -> None:
     """Nothing was audited in between, so the message still shows it when it comes back."""
     history.audit(found(1, 2, observed=100.0, unit="series"))
     history.send()
-    decide(history, "accept", DAY + timedelta(days=9))
+    decide(history, "mute", DAY + timedelta(days=9))
     history.next_day([*found(1, observed=1000.0, unit="series"), *found(2, observed=100.0, unit="series")])
     history.send()
     assert "1 worse" in slack.messages[1].text
-    assert "Back, although accepted by ann until 2026-04-09" in str(slack.messages[1].blocks)
+    assert "Back, although muted by ann until 2026-04-09" in str(slack.messages[1].blocks)
     assert "covers up to 150 series, now 1,000 series" in str(slack.messages[1].blocks)
     history.next_day([*found(1, observed=1000.0, unit="series"), *found(2, observed=100.0, unit="series")])
     history.send()

@@ -1,4 +1,4 @@
-"""Reactions in Slack acknowledge, snooze, and accept; taken back, they undo what they did, and nothing else."""
+"""Reactions in Slack acknowledge and mute; taken back, they undo what they did, and nothing else."""
 
 from __future__ import annotations
 
@@ -64,8 +64,7 @@ def until(days: int) -> date:
     ("name", "kind", "last", "words"),
     [
         ("eyes", "ack", None, "acknowledged 2 incidents, until they are resolved"),
-        ("zzz", "snooze", 7, "snoozed 2 incidents, until {}, or until they get worse"),
-        ("white_check_mark", "accept", 90, "accepted 2 incidents, until {}, or until they get worse"),
+        ("zzz", "mute", 7, "muted 2 incidents, until {}, or until they get worse"),
     ],
 )
 def test_a_reaction_decides_about_all_open_incidents_of_its_message(
@@ -95,16 +94,16 @@ def test_taken_back_it_is_undone_and_can_be_given_again(history: History, slack:
     for _ in range(2):
         message.react("zzz", ANN)
         read_and_send(history)
-        assert said(history) == [("snooze", ANN, until(7))]
+        assert said(history) == [("mute", ANN, until(7))]
         message.take_back("zzz", ANN)
         assert read_and_send(history) == ReactionReport(asked=1, undone=1)
         assert said(history) == []
-    assert ":zzz: was taken back. No longer snoozed: 1 incident." in slack.messages[-1].text
+    assert ":zzz: was taken back. No longer muted: 1 incident." in slack.messages[-1].text
     assert len(slack.messages) == 5
 
 
 def test_taken_back_after_the_message_shows_nothing_any_more(history: History, slack: SlackDouble) -> None:
-    """A snoozed message is edited to say that nothing is open; its reaction still counts."""
+    """The message about muted incidents is edited to say that nothing is open; its reaction still counts."""
     message = alerted(history, slack, *found(1))
     message.react("zzz", ANN)
     read_and_send(history)
@@ -123,10 +122,10 @@ def test_what_somebody_decided_since_with_a_command_stays(history: History, slac
     message.react("zzz", ANN)
     read(history)
     mark = current(history)[0].fingerprint
-    decisions.decide(history.store, mark, "accept", "bob", "known", until(9), replace=True)
+    decisions.decide(history.store, [mark], "mute", "bob", "known", until(9), replace=True)
     message.take_back("zzz", ANN)
     assert read(history).undone == 1
-    assert said(history) == [("accept", "bob", until(9))]
+    assert said(history) == [("mute", "bob", until(9))]
 
 
 def test_reopened_with_a_command_it_stays_open_while_the_reaction_is_there(
@@ -138,16 +137,20 @@ def test_reopened_with_a_command_it_stays_open_while_the_reaction_is_there(
     assert (read(history).decided, said(history)) == (0, [])
 
 
-def test_a_decision_made_with_a_command_is_not_replaced_but_an_ack_is(history: History, slack: SlackDouble) -> None:
+def test_a_mute_made_with_a_command_is_not_replaced_but_an_ack_is(history: History, slack: SlackDouble) -> None:
     message = alerted(history, slack, *found(1, 2))
     first, second = current(history)
-    decisions.decide(history.store, first.fingerprint, "accept", "bob", "known", until(9))
-    decisions.decide(history.store, second.fingerprint, "ack", "bob", "on it")
+    decisions.decide(history.store, [first.fingerprint], "mute", "bob", "known", until(9))
+    decisions.decide(history.store, [second.fingerprint], "ack", "bob", "on it")
     message.react("zzz", ANN)
     assert read_and_send(history).decided == 1
-    assert said(history) == [("accept", "bob", until(9)), ("snooze", ANN, until(7))]
-    assert f"`{first.fingerprint[:8]}`" in slack.messages[-1].text
-    assert f"is accepted by bob until {until(9)} (known)" in slack.messages[-1].text
+    assert said(history) == [("mute", "bob", until(9)), ("mute", ANN, until(7))]
+    message.take_back("zzz", ANN)
+    message.react("eyes", ANN)
+    assert read_and_send(history) == ReactionReport(asked=1, decided=1, undone=1)
+    assert said(history) == [("mute", "bob", until(9)), ("ack", ANN, None)]
+    assert f"Unchanged: `{first.fingerprint[:8]}`" in slack.messages[-1].text
+    assert f"is muted by bob until {until(9)} (known)" in slack.messages[-1].text
 
 
 def test_of_two_people_the_first_decides_and_the_second_takes_over(history: History, slack: SlackDouble) -> None:
@@ -169,7 +172,7 @@ def test_of_two_reactions_the_stronger_applies_and_then_the_other_again(history:
     message.react("zzz", BOB)
     message.react("eyes", ANN)
     read(history)
-    assert said(history) == [("snooze", BOB, until(7))]
+    assert said(history) == [("mute", BOB, until(7))]
     message.take_back("zzz", BOB)
     read(history)
     assert said(history) == [("ack", ANN, None)]
@@ -177,7 +180,7 @@ def test_of_two_reactions_the_stronger_applies_and_then_the_other_again(history:
 
 def test_a_later_reaction_replaces_an_earlier_one(history: History, slack: SlackDouble) -> None:
     message = alerted(history, slack, *found(1))
-    message.react("white_check_mark", ANN)
+    message.react("zzz", ANN)
     read(history)
     message.react("eyes", BOB)
     read(history)
@@ -226,29 +229,16 @@ def test_long_after_the_end_nobody_asks(history: History, slack: SlackDouble) ->
     assert read(history).asked == 0
 
 
-def test_critical_and_not_audited_are_accepted_by_name_only(history: History, slack: SlackDouble) -> None:
-    message = alerted(history, slack, *found(1), *found(2, severity=CRITICAL))
-    message.react("white_check_mark", ANN)
-    assert read_and_send(history).decided == 1
-    assert "Not accepted: 1 incident, critical or about the audit itself" in slack.messages[-1].text
-    worst = current(history)[0]
-    assert f"tsaudit accept {worst.fingerprint[:8]} --reason '...'" in slack.messages[-1].text
-    message.react("zzz", ANN)
-    assert read(history).decided == 2, "a snooze is short enough"
-
-
-def test_not_audited_is_acknowledged_but_not_accepted(history: History, slack: SlackDouble) -> None:
-    gone = a_finding(Subject(), message="The target could not be audited: refused")
+def test_critical_and_not_audited_are_muted_like_others(history: History, slack: SlackDouble) -> None:
+    gone = a_finding(Subject(), CRITICAL, message="The target could not be audited: refused")
     result = a_rule_result(gone, code=UNREACHABLE_CODE, name="target-not-audited")
     history.conclude(a_result(result, day=history.day))
     history.send()
-    slack.messages[0].react("white_check_mark", ANN)
-    assert read(history).decided == 0
-    slack.messages[0].react("eyes", ANN)
+    slack.messages[0].react("zzz", ANN)
     assert read(history).decided == 1
 
 
-def test_an_expired_snooze_is_not_renewed_by_the_reaction_that_made_it(
+def test_an_expired_mute_is_not_renewed_by_the_reaction_that_made_it(
     history: History, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alerted(history, slack, *found(1)).react("zzz", ANN)
@@ -260,7 +250,7 @@ def test_an_expired_snooze_is_not_renewed_by_the_reaction_that_made_it(
 
 
 def test_names_and_spans_are_configuration(history: History, slack: SlackDouble) -> None:
-    names = {"ack": ":raised_hands:", "snooze": "", "snooze_for": "36h", "accept": "zzz", "accept_for": "36h"}
+    names = {"ack": ":raised_hands:", "mute": "zipper_mouth_face", "mute_for": "36h"}
     content = {"token": TOKEN, "base_url": slack.base_url, "reactions": names}
     history.settings = builders.settings(slack=content)
     message = alerted(history, slack, *found(1))
@@ -269,9 +259,9 @@ def test_names_and_spans_are_configuration(history: History, slack: SlackDouble)
     message.react("raised_hands::skin-tone-3", ANN)
     read(history)
     assert said(history) == [("ack", ANN, None)]
-    message.react("zzz", ANN)
+    message.react("zipper_mouth_face", ANN)
     read(history)
-    assert said(history) == [("accept", ANN, until(2))]
+    assert said(history) == [("mute", ANN, until(2))]
 
 
 @pytest.mark.parametrize("how", [{"reactions": {"read": False}}, None])

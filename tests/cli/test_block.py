@@ -148,8 +148,8 @@ def test_block_leaves_muted_findings_out_and_counts_them() -> None:
     assert "main/t001: Tag host" in shown.splitlines()[1]
     assert "t000" not in shown
     assert "http_requests: Series" not in shown
-    assert "and 2 accepted or snoozed: `tsaudit show demo` lists all" in shown
-    assert "\n".join(text(result, muted=muted, everything=True)).count("(accepted or snoozed)") == 2
+    assert "and 2 muted: `tsaudit show demo` lists all" in shown
+    assert "\n".join(text(result, muted=muted, everything=True)).count("(muted)") == 2
 
 
 def test_block_of_a_healthy_target_says_what_was_evaluated() -> None:

@@ -1,4 +1,4 @@
-"""`tsaudit accept --all`, `reopen`, and `history decisions`."""
+"""`tsaudit mute`, `baseline`, `reopen`, and `history decisions`."""
 
 from __future__ import annotations
 
@@ -52,71 +52,76 @@ def _fingerprint(tsaudit: Tsaudit, subject: str) -> str:
 
 
 def test_baseline_is_shown_then_saved_then_complete(tsaudit: Tsaudit) -> None:
-    tried = tsaudit("accept", "--all", "--dry-run", "--owner", "ada")
+    tried = tsaudit("baseline", "--dry-run", "--owner", "ada")
     assert (tried.exit_code, _decided(tsaudit)) == (Exit.OK, {})
     heads, plant, shop, total, critical, audit = tried.stdout.splitlines()
     assert heads.split() == ["target", "severity", "rule", "name", "findings", "where"]
     assert plant.split()[:3] == ["plant", "warning", "CAR001"]
     assert shop.endswith("5         main/a, main/b, main/c, and 2 more")
-    assert total == f"would accept 6 findings of 2 targets until {IN_90_DAYS}: baseline"
-    assert critical == "left 1 critical; pass --up-to critical to accept what is critical, too"
-    assert audit == "left 1 about the audit itself (TGT001); accept these by their fingerprints"
+    assert total == f"would mute 6 findings of 2 targets until {IN_90_DAYS}: baseline"
+    assert critical == "left 1 critical; pass --up-to critical to mute what is critical, too"
+    assert audit == "left 1 about the audit itself (TGT001); mute these by their fingerprints"
 
-    done = tsaudit("accept", "--all", "--owner", "ada")
-    assert done.stdout == tried.stdout.replace("would accept", "accepted")
+    done = tsaudit("baseline", "--owner", "ada")
+    assert done.stdout == tried.stdout.replace("would mute", "muted")
     assert set(_decided(tsaudit)) == {f"main/{m}" for m in "abcdep"}
-    again = tsaudit("accept", "--all", "--owner", "bob")
+    again = tsaudit("baseline", "--owner", "bob")
     assert again.exit_code == Exit.OK
-    assert again.stdout.startswith("nothing to accept\n")
-    assert f"left 6 accepted by ada until {IN_90_DAYS} (baseline); pass --replace to replace that" in again.stdout
+    assert again.stdout.startswith("nothing to mute\n")
+    assert f"left 6 muted by ada until {IN_90_DAYS} (baseline); pass --replace to replace that" in again.stdout
     assert len(json.loads(tsaudit("history", "decisions", "--format", "json").stdout)) == 6
 
 
 def test_baseline_of_a_target_a_rule_and_everything_critical(tsaudit: Tsaudit) -> None:
-    tsaudit("accept", "--all", "--target", "plant", "--owner", "ada")
-    assert _decided(tsaudit) == {"main/p": "accept"}
-    assert tsaudit("accept", "--all", "--rule", "tag*", "--owner", "ada").stdout.startswith("nothing to accept")
-    tsaudit("accept", "--all", "--rule", "tag*", "--up-to", "critical", "--reason", "the move", "--until", "2w")
-    assert _decided(tsaudit) == {"main/p": "accept", "main/x": "accept"}
+    tsaudit("baseline", "--target", "plant", "--owner", "ada")
+    assert _decided(tsaudit) == {"main/p": "mute"}
+    assert tsaudit("baseline", "--rule", "tag*", "--owner", "ada").stdout.startswith("nothing to mute")
+    tsaudit("baseline", "--rule", "tag*", "--up-to", "critical", "--reason", "the move", "--for", "2w")
+    assert _decided(tsaudit) == {"main/p": "mute", "main/x": "mute"}
     assert "the move" in tsaudit("incidents").stdout
 
 
 def test_baseline_names_what_it_replaces(tsaudit: Tsaudit) -> None:
-    tsaudit("snooze", _fingerprint(tsaudit, "main/a"), "--reason", "moving", "--until", "2w", "--owner", "bob")
-    left = tsaudit("accept", "--all", "--owner", "ada").stdout
-    snoozed = f"snoozed by bob until {TODAY + timedelta(days=14)} (moving)"
-    assert f"left 1 {snoozed}; pass --replace to replace that" in left
-    assert f"replaced 1 decision: {snoozed}" in tsaudit("accept", "--all", "--replace", "--owner", "ada").stdout
+    tsaudit("mute", _fingerprint(tsaudit, "main/a"), "--reason", "moving", "--for", "2w", "--owner", "bob")
+    left = tsaudit("baseline", "--owner", "ada").stdout
+    muted = f"muted by bob until {TODAY + timedelta(days=14)} (moving)"
+    assert f"left 1 {muted}; pass --replace to replace that" in left
+    assert f"replaced 1 decision: {muted}" in tsaudit("baseline", "--replace", "--owner", "ada").stdout
 
 
 def test_decision_about_what_somebody_decided_needs_replace(tsaudit: Tsaudit) -> None:
     mark = _fingerprint(tsaudit, "main/a")
-    assert tsaudit("snooze", mark, "--reason", "moving", "--until", "2w", "--owner", "bob").exit_code == Exit.OK
-    for command in (("accept",), ("ack",), ("snooze", "--until", "3w")):
-        refused = tsaudit(*command, mark, "--reason", "known", "--owner", "ada")
+    assert tsaudit("mute", mark, "--reason", "moving", "--for", "2w", "--owner", "bob").exit_code == Exit.OK
+    other = _fingerprint(tsaudit, "main/b")
+    for command in (("ack",), ("mute", "--for", "3w")):
+        refused = tsaudit(*command, other, mark, "--reason", "known", "--owner", "ada")
         assert refused.exit_code == Exit.USAGE
-        assert "shop CAR001 main/a is snoozed by bob until" in refused.stderr
+        assert "shop CAR001 main/a is muted by bob until" in refused.stderr
         assert "pass `--replace` to replace that" in refused.stderr
-    assert _decided(tsaudit) == {"main/a": "snooze"}
-    done = tsaudit("accept", mark, "--reason", "known", "--owner", "ada", "--replace")
-    assert done.stdout.startswith(f"accept {mark[:8]} until {IN_90_DAYS}: shop CAR001")
+    assert _decided(tsaudit) == {"main/a": "mute"}
+    last = IN_90_DAYS.isoformat()
+    done = tsaudit("mute", other[:9], mark, "--until", last, "--reason", "known", "--owner", "ada", "--replace")
+    assert done.stdout.splitlines() == [
+        f"muted {one[:8]} until {last}: shop CAR001 main/{name}" for one, name in ((other, "b"), (mark, "a"))
+    ]
+    assert "reopened 2 incidents" in tsaudit("reopen", mark[:9], other, "--owner", "ada").stdout
 
 
 def test_reopen_undoes_and_the_history_keeps_all_of_it(tsaudit: Tsaudit) -> None:
     assert tsaudit("history", "decisions").stdout == "nobody has decided anything yet\n"
-    tsaudit("accept", "--all", "--owner", "ada")
+    tsaudit("baseline", "--owner", "ada")
     mark = _fingerprint(tsaudit, "main/a")
     assert "reopened 1 incident" in tsaudit("reopen", mark[:9], "--owner", "bob", "--reason", "a mistake").stdout
     assert tsaudit("reopen", mark, "--owner", "bob").stdout == "nothing to reopen: no decision applies\n"
     tried = tsaudit("reopen", "--target", "plant", "--dry-run").stdout
     assert "would reopen 1 incident" in tried
-    assert f"is accepted by ada until {IN_90_DAYS} (baseline): 1 incident" in tried
+    assert f"is muted by ada until {IN_90_DAYS} (baseline): 1 incident" in tried
     assert "main/p" in _decided(tsaudit)
     assert "reopened 5 incidents" in tsaudit("reopen", "--all", "--owner", "bob").stdout
     assert _decided(tsaudit) == {}
     rows = json.loads(tsaudit("history", "decisions", "shop", "--format", "json").stdout)
     assert [(r["kind"], r["owner"], r["reason"]) for r in rows if r["fingerprint"] == mark] == [
-        ("accept", "ada", "baseline"),
+        ("mute", "ada", "baseline"),
         ("reopen", "bob", "a mistake"),
     ]
     assert "a mistake" in tsaudit("history", "decisions").stdout
@@ -125,16 +130,11 @@ def test_reopen_undoes_and_the_history_keeps_all_of_it(tsaudit: Tsaudit) -> None
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("accept",), "name an incident by its fingerprint, or pass `--all`"),
-        (("accept", "abc"), "Missing option '--reason'"),
-        (("accept", "abc", "--all"), "leave out one of them"),
-        (("accept", "abc", "--reason", "x", "--dry-run"), "need `--all`"),
-        (("accept", "--target", "shop"), "name an incident"),
-        (("accept", "--all", "--target", "nowhere"), "`nowhere` was never audited"),
-        (("accept", "--all", "--rule", "CAR999"), "no rule is called `CAR999`"),
-        (("accept", "--all", "--reason", " "), "give a reason"),
-        (("accept", "--all", "--until", "2020-01-01"), "is in the past"),
-        (("accept", "--all", "--up-to", "note"), "'note' is not one of"),
+        (("baseline", "--target", "nowhere"), "`nowhere` was never audited"),
+        (("baseline", "--rule", "CAR999"), "no rule is called `CAR999`"),
+        (("baseline", "--reason", " "), "give a reason"),
+        (("baseline", "--until", "2020-01-01"), "is in the past"),
+        (("baseline", "--up-to", "note"), "'note' is not one of"),
         (("reopen",), "name an incident by its fingerprint, or pass `--target`"),
         (("reopen", "abc", "--all"), "a fingerprint names one incident"),
         (("reopen", "ffffffffffffffffffff"), "no incident starts with"),
@@ -152,8 +152,8 @@ def test_command_when_it_cannot_be_meant(tsaudit: Tsaudit, arguments: tuple[str,
 
 def test_first_audit_proposes_the_baseline_and_later_ones_do_not(tsaudit: Tsaudit) -> None:
     first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-notify") for n in (0, 1))
-    offer = "`tsaudit accept --all --target shop --dry-run` shows what a baseline would cover"
+    offer = "`tsaudit baseline --target shop --dry-run` shows what a baseline would cover"
     assert offer in first.stdout
     assert "--target plant" not in first.stdout, "it has no findings"
     assert "first audit" not in second.stdout
-    assert tsaudit("accept", "--all", "--target", "shop", "--dry-run").exit_code == Exit.OK
+    assert tsaudit("baseline", "--target", "shop", "--dry-run").exit_code == Exit.OK

@@ -37,7 +37,7 @@ def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
     assert "  values seen, redacted: " in done.stdout
     assert "main/cpu  4 steps" in lines
     assert all(f"  {number}. " in done.stdout for number in range(1, 5))
-    assert f'  tsaudit accept {mark[:8]} --until 90d --reason "..."' in lines
+    assert f'  tsaudit mute {mark[:8]} --for 1w --reason "..."' in lines
     assert "  tsaudit explain FLD002" in lines
 
 
@@ -48,12 +48,12 @@ def test_finding_named_by_its_rule_is_the_same(tsaudit: Tsaudit, mark: str) -> N
 
 
 def test_finding_says_what_was_decided(tsaudit: Tsaudit, mark: str) -> None:
-    tsaudit("accept", mark, "--reason", "legacy", "--until", "2w", "--owner", "ada")
+    tsaudit("mute", mark, "--reason", "legacy", "--for", "2w", "--owner", "ada")
     text = tsaudit("show", mark).stdout
     # The decision was made after the audited day, and holds on it.
-    assert "accepted by ada until" in text
+    assert "muted by ada until" in text
     assert f"  tsaudit reopen {mark[:8]}\n" in text
-    assert "tsaudit snooze" not in text
+    assert "tsaudit mute" not in text
 
 
 def test_finding_that_is_resolved_is_still_found(tsaudit: Tsaudit, folder: Path, mark: str) -> None:

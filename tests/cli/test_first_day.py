@@ -47,9 +47,9 @@ def test_first_day_when_an_influxdb_runs_here(
     assert found["verdict"] == "warning"
     text_numbers = next(f for f in found["findings"] if f["subject"].endswith("cpu.usage"))
 
-    accepted = tsaudit("accept", text_numbers["fingerprint"], "--reason", "legacy", "--until", "2w", "--owner", "ada")
-    assert accepted.exit_code == Exit.OK
-    assert "accepted by ada until" in tsaudit("incidents").stdout
+    muted = tsaudit("mute", text_numbers["fingerprint"], "--reason", "legacy", "--for", "2w", "--owner", "ada")
+    assert muted.exit_code == Exit.OK
+    assert "muted by ada until" in tsaudit("incidents").stdout
 
     own_influxd.stop()
     down = tsaudit("audit", "--day", DAY.isoformat())

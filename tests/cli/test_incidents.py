@@ -15,7 +15,7 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tests.long_day import BEGUN
 from tsaudit.cli.errors import Exit
-from tsaudit.cli.options import Until
+from tsaudit.cli.options import Period
 from tsaudit.config.settings import Incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
@@ -49,16 +49,14 @@ def test_incidents_when_listed_are_aligned(tsaudit: Tsaudit, fingerprint: str) -
     assert "`nowhere` was never audited" in tsaudit("incidents", "nowhere").stderr
 
 
-@pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_decision_when_made_is_shown(tsaudit: Tsaudit, fingerprint: str, kind: str) -> None:
-    done = tsaudit(kind, fingerprint[:8].upper(), "--reason", "moving", "--owner", "ada", "--until", "1w")
+def test_decision_when_made_is_shown(tsaudit: Tsaudit, fingerprint: str) -> None:
+    done = tsaudit("mute", fingerprint[:8].upper(), "--reason", "moving", "--owner", "ada", "--for", "1w")
     until = TODAY + timedelta(days=7)
-    done_by = {"snooze": "snoozed", "accept": "accepted"}
     assert done.exit_code == Exit.OK, done.stderr
-    assert done.stdout.startswith(f"{kind} {fingerprint[:8]} until {until}: shop ")
-    assert f"{done_by[kind]} by ada until {until} (moving)" in tsaudit("incidents").stdout
+    assert done.stdout.startswith(f"muted {fingerprint[:8]} until {until}: shop ")
+    assert f"muted by ada until {until} (moving)" in tsaudit("incidents").stdout
     (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
-    assert found["decision"]["kind"] == kind
+    assert found["decision"]["kind"] == "mute"
     assert found["decision"]["until"] == until.isoformat()
 
 
@@ -124,9 +122,9 @@ def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: st
     assert f"`{shared}` matches several incidents:" in done.stderr
 
 
-@pytest.mark.parametrize(("text", "days"), [("0d", 0), ("7d", 7), ("2w", 14), (TODAY.isoformat(), 0)])
-def test_until_when_written_in_any_way(text: str, days: int) -> None:
-    assert Until().convert(text, None, None) == TODAY + timedelta(days=days)
+@pytest.mark.parametrize(("text", "days"), [("0d", 0), ("7d", 7), ("2w", 14)])
+def test_period_when_written_in_any_way(text: str, days: int) -> None:
+    assert Period().convert(text, None, None) == TODAY + timedelta(days=days)
 
 
 def test_history_when_listed(tsaudit: Tsaudit) -> None:

@@ -1,4 +1,4 @@
-"""What comes of accepted findings on the mornings after: they fail nothing, lead nothing, and are counted apart."""
+"""What comes of muted findings on the mornings after: they fail nothing, lead nothing, and are counted apart."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.builders import DAY
 from tests.cli.conftest import Tsaudit, a_table
@@ -27,11 +25,14 @@ def _codes(tsaudit: Tsaudit, number: int) -> dict[str, int]:
     return {name: _morning(tsaudit, number, name)[0] for name in ("new", "warning", "critical")}
 
 
-def _accept(tsaudit: Tsaudit, found: dict[str, Any], place: str) -> None:
-    """Accepts whatever concerns one table."""
+def _mute(tsaudit: Tsaudit, found: dict[str, Any], place: str) -> None:
+    """Mutes whatever concerns one table."""
     for one in found["findings"]:
         if one["severity"] != "note" and place in one["subject"] and not one["muted"]:
-            assert tsaudit("accept", one["fingerprint"], "--reason", "known", "--owner", "ada").exit_code == Exit.OK
+            assert (
+                tsaudit("mute", one["fingerprint"], "--for", "9w", "--reason", "known", "--owner", "ada").exit_code
+                == Exit.OK
+            )
 
 
 def test_a_week_of_mornings(tsaudit: Tsaudit, folder: Path) -> None:
@@ -42,11 +43,11 @@ def test_a_week_of_mornings(tsaudit: Tsaudit, folder: Path) -> None:
 
     _, found = _morning(tsaudit, 1)
     assert found["verdict"] == "warning"
-    _accept(tsaudit, found, "cpu")
+    _mute(tsaudit, found, "cpu")
     assert set(_codes(tsaudit, 2).values()) == {ok}
     _, found = _morning(tsaudit, 2)
     assert found["verdict"] == "ok"
-    assert found["summary"]["headline"].startswith("Nothing new: 1 finding accepted or snoozed")
+    assert found["summary"]["headline"].startswith("Nothing new: 1 finding muted")
     page = folder / ".tsaudit" / "reports" / "shop" / f"{DAY + timedelta(days=2)}"
     assert json.loads(page.with_suffix(".json").read_text())["verdict"] == "ok"
     assert 'class="v warning"' not in page.with_suffix(".html").read_text()
@@ -55,19 +56,22 @@ def test_a_week_of_mornings(tsaudit: Tsaudit, folder: Path) -> None:
     write(Dataset([replace(table, name="disk")]), "sqlite", folder / "shop.db")
     assert _codes(tsaudit, 3) == opened
     _, found = _morning(tsaudit, 3)
-    assert "disk" in found["summary"]["headline"], "what is accepted does not lead"
-    _accept(tsaudit, found, "disk")
+    assert "disk" in found["summary"]["headline"], "what is muted does not lead"
+    _mute(tsaudit, found, "disk")
     assert set(_codes(tsaudit, 4).values()) == {ok}
     assert tsaudit("reopen", "--all", "--owner", "ada").exit_code == Exit.OK
     assert _codes(tsaudit, 5) == opened | {"new": ok}
 
 
-def test_what_could_not_be_audited_stays_so_if_it_is_accepted(tsaudit: Tsaudit, folder: Path) -> None:
+def test_what_could_not_be_audited_stays_so_if_it_is_muted(tsaudit: Tsaudit, folder: Path) -> None:
     (folder / "shop.db").unlink()
     code, found = _morning(tsaudit, 0)
     assert (code, found["verdict"]) == (Exit.NOT_AUDITED, "unknown")
     (incident,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
-    assert tsaudit("accept", incident["fingerprint"], "--reason", "moved", "--owner", "ada").exit_code == Exit.OK
+    assert (
+        tsaudit("mute", incident["fingerprint"], "--for", "1w", "--reason", "moved", "--owner", "ada").exit_code
+        == Exit.OK
+    )
     code, found = _morning(tsaudit, 1)
     assert (code, found["verdict"]) == (Exit.NOT_AUDITED, "unknown")
 
@@ -78,13 +82,3 @@ def test_a_profile_file_does_not_say_what_is_new(tsaudit: Tsaudit, tmp_path: Pat
     assert done.exit_code == Exit.USAGE
     assert "a profile file has no history, which says what is new" in done.stderr
     assert tsaudit("audit", "--profile", "shop.json", "--fail-on", "never").exit_code == Exit.OK
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_both_decisions_mute(tsaudit: Tsaudit, kind: str) -> None:
-    _, found = _morning(tsaudit, 0)
-    for one in found["findings"]:
-        if one["severity"] != "note":
-            tsaudit(kind, one["fingerprint"], "--reason", "known", "--owner", "ada", "--until", "7d")
-    assert _morning(tsaudit, 1)[0] == Exit.OK

@@ -138,7 +138,7 @@ CASES = {
     ),
     "a reaction twice": (
         TARGET + "slack: {reactions: {ack: ':zzz:'}}\n",
-        "5: slack.reactions: ack, snooze, and accept must be three different reactions",
+        "5: slack.reactions: ack and mute must be two different reactions",
     ),
     "unknown top key": (TARGET + "histroy: x\n", "5: histroy: unknown key, did you mean history?"),
     "missing": ("targets:\n  - name: a\n    engine: duckdb\n", "2: targets[0].url: is missing"),

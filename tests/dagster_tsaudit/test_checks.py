@@ -137,21 +137,21 @@ def test_other_families_count_their_findings_on_all_days(family: str) -> None:
         checks_of(run_with(*findings, code="XYZ001", family=family))[family] for findings in ((mild, worst, note), ())
     )
     assert [value(bad, "value"), value(good, "value")] == [2, 0]
-    what = f"findings about {family} at warning and above, not accepted or snoozed"
+    what = f"findings about {family} at warning and above, not muted"
     assert {value(c, "value_of") for c in (bad, good)} == {what}
     assert [value(c, "severities") for c in (bad, good)] == ["1 critical, 1 warning, 1 note", "no findings"]
     plotted = {name for c in (bad, good) for name, item in c.metadata.items() if isinstance(item.value, int | float)}
     assert plotted == {"value"}, "each number is a plot"
 
 
-def test_accepted_and_snoozed_findings_are_counted_apart() -> None:
-    open_, accepted = (a_finding(Subject("main", "air", name)) for name in ("no2", "o3"))
-    run = run_with(open_, accepted, code="XYZ001", family="fields")
+def test_muted_findings_are_counted_apart() -> None:
+    open_, muted = (a_finding(Subject("main", "air", name)) for name in ("no2", "o3"))
+    run = run_with(open_, muted, code="XYZ001", family="fields")
     assert run.result is not None
     assert run.profile is not None
-    found = AuditedTarget(replace(run, muted=frozenset({fingerprint(run.target, "XYZ001", accepted.subject)})))
+    found = AuditedTarget(replace(run, muted=frozenset({fingerprint(run.target, "XYZ001", muted.subject)})))
     check = {c.check_name: c for c in check_results(KEY, found)}["fields"]
-    assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 accepted or snoozed")
+    assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 muted")
     numbers = {name: item.value for name, item in target_metadata(found, run.result, run.profile).items()}
     assert (numbers["findings_warning"], numbers["findings_muted"]) == (1, 1)
 
@@ -206,7 +206,7 @@ def test_a_check_shows_the_summary_of_the_worst_finding_of_its_family() -> None:
     assert description(checks_of(run)["tags"]).startswith("**main/cpu: Tag a is an ID")
 
 
-def test_an_accepted_finding_is_never_the_worst() -> None:
+def test_a_muted_finding_is_never_the_worst() -> None:
     run, worst = summary_run()
     muted = frozenset({fingerprint("demo", "CAR004", worst.subject)})
     check = checks_of(replace(run, muted=muted))["cardinality"]
@@ -214,7 +214,7 @@ def test_an_accepted_finding_is_never_the_worst() -> None:
     assert description(check).startswith("**main/cpu: Tag host has too many values")
     everything = muted | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
     check = checks_of(replace(run, muted=everything))["cardinality"]
-    assert description(check).startswith("**Nothing new: 2 findings accepted or snoozed")
+    assert description(check).startswith("**Nothing new: 2 findings muted")
     assert check.passed
 
 

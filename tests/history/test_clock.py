@@ -75,10 +75,10 @@ def test_decisions_of_a_clock_that_was_ahead_do_not_hold(store: Store, monkeypat
     mark = change.incident.fingerprint
     with monkeypatch.context() as wrong:
         wrong.setattr(decision_log, "utc_now", lambda: NOW + timedelta(days=400))
-        decisions.decide(store, mark, "snooze", "ada", "two weeks", AHEAD + timedelta(days=14))
+        decisions.decide(store, [mark], "mute", "ada", "two weeks", AHEAD + timedelta(days=14))
     assert incidents.current(store, "t")[0].decision is None
     monkeypatch.setattr(decision_log, "utc_now", lambda: NOW)
-    decided = decisions.decide(store, mark, "snooze", "ada", "a week", TODAY + timedelta(days=7))
+    (decided,) = decisions.decide(store, [mark], "mute", "ada", "a week", TODAY + timedelta(days=7))
     assert decided.decision is not None
     assert decided.decision.reason == "a week"
 

@@ -164,7 +164,7 @@ def test_compact_changes_no_standing_incident_nor_the_next_audit(store: Store) -
     audit(store, before(400), a_rule_result(a_finding(LASTING.subject, Severity.CRITICAL)))
     for age in (147, 146, 145, 144, 1):
         audit(store, before(age), bad)
-    decisions.decide(store, MARK, "accept", "ann", "known", DAY)
+    decisions.decide(store, [MARK], "mute", "ann", "known", DAY)
     standing = incidents.current(store)
     assert compact(store, "demo", DAY) == 3
     assert incidents.current(store) == standing
@@ -191,7 +191,7 @@ def test_compact_keeps_the_day_an_incident_opened_and_that_it_was_resolved(store
 
 def test_compact_forgets_incidents_a_year_after_they_resolved(store: Store) -> None:
     audit(store, before(500), a_rule_result(LASTING))
-    decisions.decide(store, MARK, "accept", "ann", "known", before(300))
+    decisions.decide(store, [MARK], "mute", "ann", "known", before(300))
     audit(store, before(366), a_rule_result())
     audit(store, before(1), a_rule_result())
     compact(store, "demo", before(1))

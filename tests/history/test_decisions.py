@@ -18,7 +18,7 @@ from tests.history.conftest import EXAMPLES
 from tests.long_day import BEGUN
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, decision_log, decisions, incidents
-from tsaudit.history.decisions import Acceptance, Baseline, DecidedError, IncidentSelection
+from tsaudit.history.decisions import Baseline, DecidedError, IncidentSelection, Mute
 from tsaudit.history.incidents import Incident
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
@@ -73,8 +73,8 @@ def kind_of(store: Store, target: str = "shop") -> str | None:
     return found.decision and str(found.decision.kind)
 
 
-def acceptance(**changes: object) -> Acceptance:
-    return replace(Acceptance("ann", "baseline", LATER), **changes)  # type: ignore[arg-type]  # its own fields
+def a_mute(**changes: object) -> Mute:
+    return replace(Mute("ann", "baseline", LATER), **changes)  # type: ignore[arg-type]  # its own fields
 
 
 def numbers(found: Sequence[Incident]) -> list[str]:
@@ -87,10 +87,9 @@ def numbers(found: Sequence[Incident]) -> list[str]:
 @pytest.mark.parametrize(
     ("kind", "owner", "reason", "until"),
     [
-        ("accept", "bob", "known", LATER),
-        ("accept", "ann", "another reason", LATER),
-        ("accept", "ann", "known", LATER + timedelta(days=1)),
-        ("snooze", "ann", "known", LATER),
+        ("mute", "bob", "known", LATER),
+        ("mute", "ann", "another reason", LATER),
+        ("mute", "ann", "known", LATER + timedelta(days=1)),
         ("ack", "ann", "known", None),
     ],
 )
@@ -99,41 +98,53 @@ def test_another_decision_is_refused_unless_it_is_to_replace_the_first(
 ) -> None:
     with_findings(store, of_size(10))
     mark = fingerprint_of("shop")
-    decisions.decide(store, mark, "accept", "ann", "known", LATER)
-    with pytest.raises(DecidedError, match=rf"shop CAR001 main/m0 is accepted by ann until {LATER} \(known\)"):
-        decisions.decide(store, mark, kind, owner, reason, until)
-    assert [(e.kind, e.owner) for e in decision_log.entries(store, {mark})] == [("accept", "ann")]
-    decided = decisions.decide(store, mark, kind, owner, reason, until, replace=True)
+    decisions.decide(store, [mark], "mute", "ann", "known", LATER)
+    with pytest.raises(DecidedError, match=rf"shop CAR001 main/m0 is muted by ann until {LATER} \(known\)"):
+        decisions.decide(store, [mark], kind, owner, reason, until)
+    assert [(e.kind, e.owner) for e in decision_log.entries(store, {mark})] == [("mute", "ann")]
+    (decided,) = decisions.decide(store, [mark], kind, owner, reason, until, replace=True)
     assert decided.decision is not None
     assert (decided.decision.kind, decided.decision.owner, decided.decision.reason) == (kind, owner, reason)
-    assert [e.kind for e in decision_log.entries(store, {mark})] == ["accept", kind], "the first one is kept"
+    assert [e.kind for e in decision_log.entries(store, {mark})] == ["mute", kind], "the first one is kept"
+
+
+def test_of_several_incidents_all_are_decided_about_or_none(store: Store) -> None:
+    with_findings(store, *(of_size(10, n) for n in range(3)))
+    marks = [fingerprint_of("shop", n) for n in range(3)]
+    decisions.decide(store, marks[1:2], "ack", "bob", "on it")
+    with pytest.raises(DecidedError, match="main/m1 is acknowledged by bob"):
+        decisions.decide(store, marks, "mute", "ann", "known", LATER)
+    assert [i.decision and i.decision.owner for i in standing(store).values()].count("ann") == 0
+    decided = decisions.decide(store, [*marks, *marks], "mute", "ann", "known", LATER, replace=True)
+    assert [i.fingerprint for i in decided] == marks
+    assert len(decision_log.entries(store, marks)) == 4
 
 
 def test_the_same_decision_again_changes_nothing(store: Store) -> None:
     with_findings(store, of_size(10))
     mark = fingerprint_of("shop")
     for _ in range(3):
-        decisions.decide(store, mark, "accept", "ann", "known", LATER)
+        decisions.decide(store, [mark], "mute", "ann", "known", LATER)
     assert len(decision_log.entries(store, {mark})) == 1
 
 
 def test_a_decision_that_has_ended_is_in_nobodys_way(store: Store) -> None:
     before = TODAY - timedelta(days=9)
     with_findings(store, of_size(10), day=before)
-    decisions.decide(store, fingerprint_of("shop"), "snooze", "ann", "on holiday", before + timedelta(days=2))
-    decisions.decide(store, fingerprint_of("shop"), "accept", "bob", "known", LATER)
-    assert kind_of(store) == "accept"
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "on holiday", before + timedelta(days=2))
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "bob", "known", LATER)
+    assert kind_of(store) == "mute"
 
 
 def test_the_log_says_who_decided_what_and_when(store: Store) -> None:
     with_findings(store, of_size(10))
     mark = fingerprint_of("shop")
-    decisions.decide(store, mark, "snooze", " ann ", "moving", LATER)
+    decisions.decide(store, [mark], "mute", " ann ", "moving", LATER)
     decisions.reopen(store, IncidentSelection(), "bob", "moved")
-    snoozed, reopened = decision_log.entries(store, {mark})
-    assert (snoozed.kind, snoozed.owner, snoozed.reason, snoozed.until) == ("snooze", "ann", "moving", LATER)
+    muted, reopened = decision_log.entries(store, {mark})
+    assert (muted.kind, muted.owner, muted.reason, muted.until) == ("mute", "ann", "moving", LATER)
     assert (reopened.kind, reopened.owner, reopened.reason, reopened.until) == ("reopen", "bob", "moved", None)
-    assert snoozed.made_at <= reopened.made_at <= datetime.now(UTC)
+    assert muted.made_at <= reopened.made_at <= datetime.now(UTC)
     assert decision_log.entries(store, {"0" * 16}) == []
 
 
@@ -142,7 +153,6 @@ def test_the_log_says_who_decided_what_and_when(store: Store) -> None:
 LOWER: Final = Limit("a-rule.min_rows", 1000.0, "series", "our default: for the test", "default")
 
 
-@pytest.mark.parametrize("kind", ["snooze", "accept"])
 @pytest.mark.parametrize(
     ("before", "after", "applies"),
     [
@@ -161,12 +171,10 @@ LOWER: Final = Limit("a-rule.min_rows", 1000.0, "series", "our default: for the 
         (of_size(0.4, unit=""), of_size(0.61, unit=""), False),
     ],
 )
-def test_a_decision_covers_what_is_not_much_worse(
-    store: Store, kind: str, before: Finding, after: Finding, applies: bool
-) -> None:
+def test_a_mute_covers_what_is_not_much_worse(store: Store, before: Finding, after: Finding, applies: bool) -> None:
     with_findings(store, before, day=TODAY - timedelta(days=1))
-    decisions.decide(store, fingerprint_of("shop"), kind, "ann", "known", LATER)
-    assert kind_of(store) == kind
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
+    assert kind_of(store) == "mute"
     with_findings(store, after)
     (found,) = incidents.current(store)
     assert (found.decision is not None, found.exceeded is not None) == (applies, not applies)
@@ -175,54 +183,54 @@ def test_a_decision_covers_what_is_not_much_worse(
 
 def test_what_came_back_says_what_was_covered(store: Store) -> None:
     with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
-    decisions.decide(store, fingerprint_of("shop"), "accept", "ann", "known", LATER)
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
     with_findings(store, of_size(1000))
     assert decisions.outgrown(standing(store)["m0"]) == "covers up to 150 series, now 1,000 series"
     with_findings(store, of_size(100))
-    assert kind_of(store) == "accept", "it applies again when that is over"
+    assert kind_of(store) == "mute", "it applies again when that is over"
 
 
-def test_what_came_back_can_be_accepted_again_without_replacing_anything(store: Store) -> None:
+def test_what_came_back_can_be_muted_again_without_replacing_anything(store: Store) -> None:
     with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
-    decisions.decide(store, fingerprint_of("shop"), "accept", "ann", "known", LATER)
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
     with_findings(store, of_size(1000))
-    decisions.decide(store, fingerprint_of("shop"), "accept", "bob", "the new customer", LATER)
-    assert kind_of(store) == "accept"
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "bob", "the new customer", LATER)
+    assert kind_of(store) == "mute"
 
 
 # A baseline
 
 
-def test_baseline_accepts_what_is_open_or_watched_and_only_once(store: Store) -> None:
+def test_baseline_mutes_what_is_open_or_watched_and_only_once(store: Store) -> None:
     with_findings(store, *(of_size(10, n) for n in range(3)), of_size(10, 3, CRITICAL))
     slow = a_result(a_rule_result(of_size(10, 4)), day=TODAY, target="slow")
     incidents.update(store, slow, Incidents(open_after=5), lambda _finding, _rule: "team")
-    assert numbers(decisions.accept_all(store, acceptance(), dry_run=True).accepted) == ["m0", "m1", "m2", "m4"]
+    assert numbers(decisions.mute_all(store, a_mute(), dry_run=True).muted) == ["m0", "m1", "m2", "m4"]
     assert not [i for i in incidents.current(store) if i.decision]
 
-    found = decisions.accept_all(store, acceptance())
-    assert (numbers(found.accepted), numbers(found.too_severe)) == (["m0", "m1", "m2", "m4"], ["m3"])
-    again = decisions.accept_all(store, acceptance(until=LATER + timedelta(days=1)))
-    assert (again.accepted, numbers(again.decided)) == ((), ["m0", "m1", "m2", "m4"])
+    found = decisions.mute_all(store, a_mute())
+    assert (numbers(found.muted), numbers(found.too_severe)) == (["m0", "m1", "m2", "m4"], ["m3"])
+    again = decisions.mute_all(store, a_mute(until=LATER + timedelta(days=1)))
+    assert (again.muted, numbers(again.decided)) == ((), ["m0", "m1", "m2", "m4"])
     assert numbers([i for i in incidents.current(store) if i.decision]) == ["m0", "m1", "m2", "m4"]
 
 
 def test_baseline_with_critical_ones(store: Store) -> None:
     with_findings(store, of_size(10, 0, CRITICAL))
-    assert decisions.accept_all(store, acceptance()).accepted == ()
-    assert numbers(decisions.accept_all(store, acceptance(up_to=CRITICAL)).accepted) == ["m0"]
+    assert decisions.mute_all(store, a_mute()).muted == ()
+    assert numbers(decisions.mute_all(store, a_mute(up_to=CRITICAL)).muted) == ["m0"]
 
 
 def test_baseline_leaves_what_somebody_decided_about_and_replaces_it_on_request(store: Store) -> None:
     with_findings(store, of_size(10, 0), of_size(10, 1), of_size(10, 2))
-    decisions.decide(store, fingerprint_of("shop", 0), "snooze", "bob", "moving", LATER)
-    decisions.decide(store, fingerprint_of("shop", 1), "ack", "cyd", "on it", None)
-    found = decisions.accept_all(store, acceptance())
-    assert (numbers(found.accepted), numbers(found.decided)) == (["m2"], ["m0", "m1"])
-    found = decisions.accept_all(store, acceptance(replace=True))
-    assert (numbers(found.accepted), numbers(found.decided)) == (["m0", "m1"], ["m2"]), "m2 is as asked for"
+    decisions.decide(store, [fingerprint_of("shop", 0)], "mute", "bob", "moving", LATER)
+    decisions.decide(store, [fingerprint_of("shop", 1)], "ack", "cyd", "on it", None)
+    found = decisions.mute_all(store, a_mute())
+    assert (numbers(found.muted), numbers(found.decided)) == (["m2"], ["m0", "m1"])
+    found = decisions.mute_all(store, a_mute(replace=True))
+    assert (numbers(found.muted), numbers(found.decided)) == (["m0", "m1"], ["m2"]), "m2 is as asked for"
     assert {i.decision and i.decision.owner for i in incidents.current(store)} == {"ann"}
-    assert decisions.accept_all(store, acceptance(replace=True)).accepted == ()
+    assert decisions.mute_all(store, a_mute(replace=True)).muted == ()
 
 
 def test_baseline_of_some_targets_and_rules(store: Store) -> None:
@@ -230,20 +238,20 @@ def test_baseline_of_some_targets_and_rules(store: Store) -> None:
     audited(store, "shop", a_rule_result(of_size(10, 0)), other)
     with_findings(store, of_size(10, 1), target="plant")
     only = IncidentSelection(targets=frozenset({"shop"}), codes=frozenset({"CAR001"}))
-    assert numbers(decisions.accept_all(store, acceptance(selection=only)).accepted) == ["m0"]
+    assert numbers(decisions.mute_all(store, a_mute(selection=only)).muted) == ["m0"]
     assert numbers([i for i in incidents.current(store) if i.decision is None]) == ["m1", "m5"]
 
 
 def test_baseline_never_hides_that_something_was_not_audited(store: Store) -> None:
     missed = a_rule_result(a_finding(Subject("other")), code=UNREACHABLE_CODE, outcome=Outcome.ERROR)
     audited(store, "shop", a_rule_result(of_size(10)), missed)
-    found = decisions.accept_all(store, acceptance(up_to=CRITICAL, replace=True))
-    assert (numbers(found.accepted), [i.code for i in found.about_audit]) == (["m0"], [UNREACHABLE_CODE])
+    found = decisions.mute_all(store, a_mute(up_to=CRITICAL, replace=True))
+    assert (numbers(found.muted), [i.code for i in found.about_audit]) == (["m0"], [UNREACHABLE_CODE])
 
 
 def test_new_and_worse_findings_are_open_after_a_baseline(store: Store) -> None:
     with_findings(store, of_size(10, 0), of_size(10, 1), day=TODAY - timedelta(days=1))
-    decisions.accept_all(store, acceptance())
+    decisions.mute_all(store, a_mute())
     with_findings(store, of_size(10, 0), of_size(99, 1), of_size(10, 2))
     assert numbers([i for i in incidents.current(store) if i.decision is None]) == ["m1", "m2"]
 
@@ -259,7 +267,7 @@ def test_baseline_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
     calls = itertools.count()
     monkeypatch.setattr(decision_log, "bound_of", breaks)
     with pytest.raises(RuntimeError):
-        decisions.accept_all(store, acceptance())
+        decisions.mute_all(store, a_mute())
     assert not [i for i in incidents.current(store) if i.decision]
 
 
@@ -274,20 +282,20 @@ def test_baseline_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
 def test_baseline_refuses_what_says_too_little(store: Store, changes: dict[str, object], message: str) -> None:
     with_findings(store, of_size(10))
     with pytest.raises(ValueError, match=message):
-        decisions.accept_all(store, acceptance(**changes))
+        decisions.mute_all(store, a_mute(**changes))
 
 
 # Reopening
 
 
 def test_reopen_ends_every_kind_of_decision_once(store: Store) -> None:
-    with_findings(store, *(of_size(10, n) for n in range(4)), day=TODAY - timedelta(days=1))
-    for number, (kind, until) in enumerate([("ack", None), ("snooze", LATER), ("accept", LATER)]):
-        decisions.decide(store, fingerprint_of("shop", number), kind, "ann", "why", until)
-    assert numbers(decisions.reopen(store, IncidentSelection(), "bob", dry_run=True)) == ["m0", "m1", "m2"]
+    with_findings(store, *(of_size(10, n) for n in range(3)), day=TODAY - timedelta(days=1))
+    for number, (kind, until) in enumerate([("ack", None), ("mute", LATER)]):
+        decisions.decide(store, [fingerprint_of("shop", number)], kind, "ann", "why", until)
+    assert numbers(decisions.reopen(store, IncidentSelection(), "bob", dry_run=True)) == ["m0", "m1"]
     found = decisions.reopen(store, IncidentSelection(), "bob")
-    assert numbers(found) == ["m0", "m1", "m2"]
-    assert [i.decision and str(i.decision.kind) for i in found] == ["ack", "snooze", "accept"]
+    assert numbers(found) == ["m0", "m1"]
+    assert [i.decision and str(i.decision.kind) for i in found] == ["ack", "mute"]
     assert not [i for i in incidents.current(store) if i.decision]
     assert decisions.reopen(store, IncidentSelection(), "bob") == []
     with pytest.raises(ValueError, match="name the person"):
@@ -297,7 +305,7 @@ def test_reopen_ends_every_kind_of_decision_once(store: Store) -> None:
 def test_reopen_of_one_target_or_incident_leaves_the_others_alone(store: Store) -> None:
     for target in ("shop", "plant"):
         with_findings(store, of_size(10, 0), of_size(10, 1), target=target)
-    decisions.accept_all(store, acceptance())
+    decisions.mute_all(store, a_mute())
     one = IncidentSelection(fingerprints=frozenset({fingerprint_of("shop", 1)}))
     assert [(i.target, i.subject.measurement) for i in decisions.reopen(store, one, "bob")] == [("shop", "m1")]
     plant = IncidentSelection(targets=frozenset({"plant"}))
@@ -307,7 +315,7 @@ def test_reopen_of_one_target_or_incident_leaves_the_others_alone(store: Store) 
 
 def test_reopen_also_ends_what_would_apply_again_later(store: Store) -> None:
     with_findings(store, of_size(10), day=TODAY - timedelta(days=1))
-    decisions.accept_all(store, acceptance())
+    decisions.mute_all(store, a_mute())
     with_findings(store, of_size(99))
     assert numbers(decisions.reopen(store, IncidentSelection(), "bob")) == ["m0"]
     with_findings(store, of_size(10))
@@ -333,7 +341,7 @@ def at_once(address: str, *calls: Callable[[Store], object]) -> list[object]:
 
 def deciding(owner: str, number: int = 0, **options: bool) -> Callable[[Store], object]:
     return lambda store: decisions.decide(
-        store, fingerprint_of("shop", number), "snooze", owner, "moving", LATER, **options
+        store, [fingerprint_of("shop", number)], "mute", owner, "moving", LATER, **options
     )
 
 
@@ -341,7 +349,7 @@ def test_of_several_people_at_once_one_decides_and_the_others_hear_who(address: 
     with Store.open(address) as store:
         with_findings(store, of_size(10))
     done = at_once(address, *(deciding(f"p{n}") for n in range(6)))
-    (won,) = [one for one in done if isinstance(one, Incident)]
+    ((won,),) = [one for one in done if isinstance(one, list)]
     assert won.decision is not None
     refused = [one for one in done if isinstance(one, DecidedError)]
     assert len(refused) == 5
@@ -362,17 +370,17 @@ def test_of_several_people_who_replace_at_once_every_decision_is_kept(address: s
         assert found.decision.owner == made[-1].owner
 
 
-def test_baselines_and_snoozes_at_once_decide_about_each_incident_once(address: str) -> None:
+def test_baselines_and_mutes_at_once_decide_about_each_incident_once(address: str) -> None:
     with Store.open(address) as store:
         with_findings(store, *(of_size(10, n) for n in range(8)))
-    baselines = [lambda store, n=n: decisions.accept_all(store, acceptance(owner=f"a{n}")) for n in range(3)]
+    baselines = [lambda store, n=n: decisions.mute_all(store, a_mute(owner=f"a{n}")) for n in range(3)]
     done = at_once(address, *baselines, *(deciding("bob", number) for number in range(0, 8, 3)))
     with Store.open(address) as store:
         made = decision_log.entries(store, {fingerprint_of("shop", n) for n in range(8)})
     assert sorted(e.fingerprint for e in made) == sorted(fingerprint_of("shop", n) for n in range(8))
-    accepted = [i.fingerprint for one in done if isinstance(one, Baseline) for i in one.accepted]
-    assert sorted(accepted) == sorted(e.fingerprint for e in made if e.kind == "accept")
-    assert sum(isinstance(one, Incident) for one in done) == sum(e.kind == "snooze" for e in made)
+    muted = [i.fingerprint for one in done if isinstance(one, Baseline) for i in one.muted]
+    assert sorted(muted) == sorted(e.fingerprint for e in made if e.owner != "bob")
+    assert sum(isinstance(one, list) for one in done) == sum(e.owner == "bob" for e in made)
 
 
 # Any sequence of audits and decisions
@@ -399,7 +407,7 @@ STEPS: Final = st.one_of(
     st.tuples(st.just("audit"), st.sampled_from([5.0, 10.0, 15.0, 16.0, 40.0]), st.sampled_from([1, 2])),
     st.tuples(
         st.just("decide"),
-        st.sampled_from(["ack", "snooze", "accept"]),
+        st.sampled_from(["ack", "mute"]),
         PEOPLE,
         st.sampled_from(["x", "y"]),
         st.integers(0, 3),
@@ -442,21 +450,21 @@ def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
                 same = model.holds(TODAY) and model.made is not None and model.made[:4] == asked
                 if model.holds(TODAY) and not same and not force:
                     with pytest.raises(DecidedError):
-                        decisions.decide(store, mark, kind, owner, reason, until, replace=force)
+                        decisions.decide(store, [mark], kind, owner, reason, until, replace=force)
                 else:
-                    decisions.decide(store, mark, kind, owner, reason, until, replace=force)
+                    decisions.decide(store, [mark], kind, owner, reason, until, replace=force)
                     if not same:
                         model.made, written = (*asked, model.size, model.rank), written + 1
             case ("baseline", str(owner), int(days), bool(force), bool(all_of_them)):
                 until = TODAY + timedelta(days=days)
                 up_to = CRITICAL if all_of_them else WARN
-                wanted = Acceptance(owner, "base", until, up_to, force, only)
-                asked = ("accept", owner, "base", until)
+                wanted = Mute(owner, "base", until, up_to, force, only)
+                asked = ("mute", owner, "base", until)
                 same = model.holds(TODAY) and model.made is not None and model.made[:4] == asked
                 free = not model.holds(TODAY) or (force and not same)
                 expected = free and (all_of_them or model.rank == 1)
-                assert bool(decisions.accept_all(store, wanted, dry_run=True).accepted) == expected
-                assert bool(decisions.accept_all(store, wanted).accepted) == expected
+                assert bool(decisions.mute_all(store, wanted, dry_run=True).muted) == expected
+                assert bool(decisions.mute_all(store, wanted).muted) == expected
                 if expected:
                     model.made, written = (*asked, model.size, model.rank), written + 1
             case ("reopen", str(owner)):
@@ -480,9 +488,9 @@ def test_decisions_are_the_same_however_they_are_read(
     monkeypatch.setattr(decision_log, "_LOOKED_UP", looked_up)
     with_findings(store, *(of_size(10, number) for number in range(2)), target="first")
     with_findings(store, of_size(10), target="second")
-    decisions.decide(store, fingerprint_of("first", 1), "snooze", "ann", "moving", LATER)
-    decisions.decide(store, fingerprint_of("second"), "accept", "bob", "known", LATER)
-    decisions.decide(store, fingerprint_of("second"), "accept", "ann", "known", LATER, replace=True)
+    decisions.decide(store, [fingerprint_of("first", 1)], "mute", "ann", "moving", LATER)
+    decisions.decide(store, [fingerprint_of("second")], "mute", "bob", "known", LATER)
+    decisions.decide(store, [fingerprint_of("second")], "mute", "ann", "known", LATER, replace=True)
     first, second = standing(store, "first"), standing(store, "second")
     assert [first[name].decision is None for name in ("m0", "m1")] == [True, False]
     assert second["m0"].decision is not None

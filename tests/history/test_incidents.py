@@ -330,7 +330,7 @@ def decided(store: Store, days: int, *rules: RuleResult) -> str | None:
 
 def test_ack_holds_until_the_incident_resolves(store: Store) -> None:
     run(store, 0, BAD)
-    found = decisions.decide(store, MARK, "ack", " ann ", " looking into it ", None)
+    (found,) = decisions.decide(store, [MARK], "ack", " ann ", " looking into it ", None)
     assert found.decision is not None
     assert (found.decision.kind, found.decision.owner, found.decision.reason) == (
         DecisionKind.ACK,
@@ -345,67 +345,48 @@ def test_ack_holds_until_the_incident_resolves(store: Store) -> None:
     assert decided(store, 4, BAD) is None
 
 
-@pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_decision_with_a_last_day_lapses_by_itself(store: Store, kind: str) -> None:
+def test_mute_ends_by_itself(store: Store) -> None:
     run(store, 0, BAD)
-    decisions.decide(store, MARK, kind, "ann", "known", on(2))
-    assert decided(store, 1, BAD) == kind
-    assert decided(store, 2, BAD) == kind
+    decisions.decide(store, [MARK], "mute", "ann", "known", on(2))
+    assert decided(store, 1, BAD) == "mute"
+    assert decided(store, 2, BAD) == "mute"
     assert decided(store, 3, BAD) is None
     assert only(store, on(2)).decision is not None
 
 
-@pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_decision_does_not_cover_a_worse_severity(store: Store, kind: str) -> None:
+def test_mute_outlives_a_resolution(store: Store) -> None:
     run(store, 0, BAD)
-    decisions.decide(store, MARK, kind, "ann", "known", on(9))
-    assert decided(store, 1, CRITICAL) is None
-    assert decided(store, 2, BAD) == kind
-    decisions.decide(store, MARK, kind, "ann", "known", on(9))
-    assert decided(store, 3, CRITICAL) is None
-
-
-def test_acceptance_of_a_critical_incident_covers_a_milder_one(store: Store) -> None:
-    run(store, 0, CRITICAL)
-    decisions.decide(store, MARK, "accept", "ann", "known", on(9))
-    assert decided(store, 1, CRITICAL) == "accept"
-    assert decided(store, 2, BAD) == "accept"
-
-
-def test_acceptance_outlives_a_resolution(store: Store) -> None:
-    run(store, 0, BAD)
-    decisions.decide(store, MARK, "accept", "ann", "comes and goes", on(9))
-    assert decided(store, 1, GOOD) == "accept"
-    assert decided(store, 2, BAD) == "accept"
+    decisions.decide(store, [MARK], "mute", "ann", "comes and goes", on(9))
+    assert decided(store, 1, GOOD) == "mute"
+    assert decided(store, 2, BAD) == "mute"
 
 
 def test_only_the_newest_decision_counts(store: Store) -> None:
     run(store, 0, BAD)
-    decisions.decide(store, MARK, "accept", "ann", "known", on(9))
-    decisions.decide(store, MARK, "snooze", "bob", "on holiday", on(1))
-    assert decided(store, 1, BAD) == "snooze"
+    decisions.decide(store, [MARK], "mute", "ann", "known", on(9))
+    decisions.decide(store, [MARK], "mute", "bob", "on holiday", on(1))
+    assert decided(store, 1, BAD) == "mute"
     assert decided(store, 2, BAD) is None, "what was replaced does not come back by itself"
-    decisions.decide(store, MARK, "ack", "cyd", "at it", None)
+    decisions.decide(store, [MARK], "ack", "cyd", "at it", None)
     assert decided(store, 3, BAD) == "ack"
 
 
 def test_decision_about_one_incident_leaves_others_alone(store: Store) -> None:
     other = a_rule_result(a_finding(Subject("main", "disk")), code="TAG001")
     run(store, 0, BAD, other)
-    decisions.decide(store, MARK, "accept", "ann", "known", on(9))
+    decisions.decide(store, [MARK], "mute", "ann", "known", on(9))
     assert [(i.code, i.decision is not None) for i in incidents.current(store)] == [("CAR001", True), ("TAG001", False)]
 
 
 @pytest.mark.parametrize(
     ("kind", "owner", "reason", "until", "message"),
     [
-        ("mute", "ann", "why", None, "`mute` is not a decision; expected ack, snooze, accept"),
+        ("hide", "ann", "why", None, "`hide` is not a decision; expected ack, mute"),
         ("ack", " ", "why", None, "name the person"),
-        ("accept", "ann", " ", DAY, "give a reason"),
-        ("accept", "ann", "why", None, "give an end date: an acceptance expires"),
-        ("snooze", "ann", "why", None, "give an end date: a snooze expires"),
+        ("mute", "ann", " ", DAY, "give a reason"),
+        ("mute", "ann", "why", None, "give an end date: a mute expires"),
         ("ack", "ann", "why", DAY, "takes no day"),
-        ("snooze", "ann", "why", on(-1), "is over"),
+        ("mute", "ann", "why", on(-1), "is over"),
     ],
 )
 def test_decide_refuses_what_says_too_little(
@@ -413,27 +394,27 @@ def test_decide_refuses_what_says_too_little(
 ) -> None:
     run(store, 0, BAD)
     with pytest.raises(ValueError, match=message):
-        decisions.decide(store, MARK, kind, owner, reason, until)
+        decisions.decide(store, [MARK], kind, owner, reason, until)
     assert only(store).decision is None
 
 
 def test_decide_refuses_an_incident_it_does_not_know(store: Store) -> None:
     with pytest.raises(LookupError, match="no incident has the fingerprint 0123"):
-        decisions.decide(store, "0123", "ack", "ann", "why", None)
+        decisions.decide(store, ["0123"], "ack", "ann", "why", None)
     policy = Incidents(open_after=2)
     run(store, 0, BAD, policy=policy)
     run(store, 1, GOOD, policy=policy)
     with pytest.raises(LookupError):
-        decisions.decide(store, MARK, "accept", "ann", "never opened", on(9))
+        decisions.decide(store, [MARK], "mute", "ann", "never opened", on(9))
 
 
 def test_ack_needs_an_open_incident(store: Store) -> None:
     run(store, 0, BAD, policy=Incidents(open_after=2))
     with pytest.raises(ValueError, match="is watching; only an open one can be acknowledged"):
-        decisions.decide(store, MARK, "ack", "ann", "why", None)
-    decisions.decide(store, MARK, "accept", "ann", "known before it opened", on(9))
+        decisions.decide(store, [MARK], "ack", "ann", "why", None)
+    decisions.decide(store, [MARK], "mute", "ann", "known before it opened", on(9))
     assert replace(only(store), decision=None).state is IncidentState.WATCHING
-    assert decided(store, 1, BAD) == "accept"
+    assert decided(store, 1, BAD) == "mute"
 
 
 def test_timeline_has_the_incidents_that_are_over_with_the_day_they_began(store: Store) -> None:
@@ -462,12 +443,11 @@ def test_timeline_takes_the_opening_for_the_beginning_where_the_finding_cannot_b
     assert store.timeline("demo", before=on(5)).episodes == (Episode("CAR001", HOST, DAY, on(1)),)
 
 
-@pytest.mark.parametrize("kind", ["snooze", "accept"])
-def test_a_decision_holds_from_the_day_of_the_last_audit_at_the_earliest(store: Store, kind: str) -> None:
+def test_mute_ends_on_the_day_of_the_last_audit_at_the_earliest(store: Store) -> None:
     """Until the day it was evaluated on is a day that it holds; the day before is over."""
     run(store, 3, BAD)
     with pytest.raises(ValueError, match=f"{on(2)} is over: incident {MARK} was evaluated on {on(3)}"):
-        decisions.decide(store, MARK, kind, "ada", "moving", on(2))
-    decided = decisions.decide(store, MARK, kind, "ada", "moving", on(3))
+        decisions.decide(store, [MARK], "mute", "ada", "moving", on(2))
+    (decided,) = decisions.decide(store, [MARK], "mute", "ada", "moving", on(3))
     assert decided.decision is not None
     assert decided.decision.until == on(3)

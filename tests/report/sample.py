@@ -376,8 +376,8 @@ def the_previous() -> AuditResult:
 
 def the_incidents() -> Sequence[Incident]:
     findings = the_findings()
-    accepted = Decision(
-        DecisionKind.ACCEPT, "dana", "billing needs <b>it</b> until the move", NOW, date(2026, 6, 30), Severity.CRITICAL
+    muted = Decision(
+        DecisionKind.MUTE, "dana", "billing needs <b>it</b> until the move", NOW, date(2026, 6, 30), Severity.CRITICAL
     )
     return (
         an_incident("CAR001", HTTP, findings["CAR001"]),
@@ -390,7 +390,7 @@ def the_incidents() -> Sequence[Incident]:
             findings["FLD001"],
             decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None, Severity.WARNING),
         ),
-        an_incident("NAM001", findings["NAM001"].subject, findings["NAM001"], decision=accepted),
+        an_incident("NAM001", findings["NAM001"].subject, findings["NAM001"], decision=muted),
     )
 
 

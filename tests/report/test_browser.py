@@ -117,7 +117,7 @@ def test_page_without_javascript_shows_every_finding(browser: Browser, reports: 
     for code, finding in sample.the_findings().items():
         article = page.locator(f"[id='f-{fingerprint(sample.TARGET, code, finding.subject)}']")
         assert article.count() == 1
-        # Notes and what is accepted are folded: a click, no script, opens them.
+        # Notes and what is muted are folded: a click, no script, opens them.
         assert article.is_visible() or page.locator("details.muted, details.notes", has=article).is_visible()
     assert not page.locator("form.filter").is_visible()
     context.close()
@@ -150,8 +150,8 @@ def test_table_when_its_heading_is_clicked_is_sorted(page: Page, reports: Path) 
 
 
 def test_link_into_a_closed_fold_opens_it(page: Page, reports: Path) -> None:
-    accepted = sample.the_findings()["NAM001"]
-    mark = fingerprint(sample.TARGET, "NAM001", accepted.subject)
+    muted = sample.the_findings()["NAM001"]
+    mark = fingerprint(sample.TARGET, "NAM001", muted.subject)
     page.goto((reports / PAGES[0]).as_uri() + f"#f-{mark}")
     assert page.locator(f"#f-{mark}").is_visible()
 
@@ -238,11 +238,11 @@ def test_copy_button_copies_exactly_the_statement(browser: Browser, reports: Pat
     page.goto((reports / PAGES[0]).as_uri())
     mark = fingerprint(sample.TARGET, "CAR001", sample.HTTP)
     card = page.locator(f"#f-{mark}")
-    card.locator("summary", has_text="Acknowledge, snooze, or accept").click()
-    card.get_by_role("button", name="Copy: Snooze for a week").click()
-    expect(card.get_by_role("button", name="Copy: Snooze for a week")).to_have_text("Copied")
+    card.locator("summary", has_text="Acknowledge or mute").click()
+    card.get_by_role("button", name="Copy: Mute for a week").click()
+    expect(card.get_by_role("button", name="Copy: Mute for a week")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == f"tsaudit snooze {mark[:8]} --until 7d --reason 'planned for later'"
+    assert copied == f"tsaudit mute {mark[:8]} --for 1w --reason 'planned for later'"
     context.close()
 
 
@@ -254,11 +254,11 @@ def test_copy_button_without_a_clipboard_selects_the_statement(page: Page, repor
     page.goto((reports / PAGES[0]).as_uri())
     mark = fingerprint(sample.TARGET, "CAR001", sample.HTTP)
     card = page.locator(f"#f-{mark}")
-    card.locator("summary", has_text="Acknowledge, snooze, or accept").click()
-    button = card.get_by_role("button", name="Copy: Accept for 90 days")
+    card.locator("summary", has_text="Acknowledge or mute").click()
+    button = card.get_by_role("button", name="Copy: Mute for a week")
     button.click()
     expect(button).to_have_text("Selected")
-    assert page.evaluate("getSelection().toString()").startswith(f"tsaudit accept {mark[:8]} --until 90d")
+    assert page.evaluate("getSelection().toString()").startswith(f"tsaudit mute {mark[:8]} --for 1w")
 
 
 def test_paper_shows_no_button_that_nobody_can_press(page: Page, reports: Path) -> None:
@@ -274,7 +274,7 @@ def test_statement_without_javascript_is_selected_whole_by_one_click(browser: Br
     page = context.new_page()
     page.goto((reports / PAGES[0]).as_uri())
     card = page.locator(f"#f-{fingerprint(sample.TARGET, 'CAR001', sample.HTTP)}")
-    card.locator("summary", has_text="Acknowledge, snooze, or accept").click()
+    card.locator("summary", has_text="Acknowledge or mute").click()
     assert card.get_by_role("button").count() == 0
     statement = card.locator(".copyable pre").first
     assert statement.evaluate("element => getComputedStyle(element).userSelect") == "all"

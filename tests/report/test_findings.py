@@ -107,21 +107,22 @@ def commands(**changes: object) -> list[str]:
 
 def test_commands_are_those_that_tsaudit_takes() -> None:
     """Parsed by the command itself, which would reject an unknown option and a missing one."""
-    from tsaudit.cli.decisions import accept, ack, reopen, snooze
+    from tsaudit.cli.decisions import ack, mute, reopen
 
-    known = {"ack": ack, "snooze": snooze, "accept": accept, "reopen": reopen}
+    known = {"ack": ack, "mute": mute, "reopen": reopen}
     decided = {"decision": sample.the_incidents()[2].decision}
     for text in (*commands(), *commands(**decided)):
         program, name, mark, *options = shlex.split(text)
         assert program == "tsaudit"
         parsed = known[name].make_context(name, [mark, *options]).params
-        assert parsed["fingerprint"] == fingerprint(sample.TARGET, "CAR001", Subject("main", "cpu", "host"))[:8]
+        whole = fingerprint(sample.TARGET, "CAR001", Subject("main", "cpu", "host"))
+        assert parsed["fingerprints"] == (whole[:8],)
 
 
 def test_commands_fit_the_state() -> None:
-    assert [text.split()[1] for text in commands()] == ["ack", "snooze", "accept"]
+    assert [text.split()[1] for text in commands()] == ["ack", "mute"]
     acknowledged = commands(decision=sample.the_incidents()[2].decision)
-    assert [text.split()[1] for text in acknowledged] == ["reopen", "snooze", "accept"]
-    assert [text.endswith("--replace") for text in acknowledged] == [False, True, True]
+    assert [text.split()[1] for text in acknowledged] == ["reopen", "mute"]
+    assert [text.endswith("--replace") for text in acknowledged] == [False, True]
     assert commands(state=IncidentState.RESOLVED) == []
     assert findings.items_of(a_result(a_rule_result(a_finding())), None, ())[0].commands == ()

@@ -417,7 +417,7 @@ def test_ten_thousand_findings_with_everything_stay_below_a_megabyte(name: str, 
 
 
 def test_first_report_of_a_target_proposes_the_baseline() -> None:
-    offer = "accept --all --target"
+    offer = "baseline --target"
     assert offer in html.page(sample.the_contents(timeline=Timeline()))
     assert offer not in html.page(sample.the_contents())
     assert offer not in html.page(sample.the_contents(timeline=Timeline(), profile=None))

@@ -95,7 +95,7 @@ def test_most_urgent_come_first_by_verdict_then_time_left_then_series() -> None:
 
 
 def test_entry_takes_its_urgency_from_what_decides_the_verdict() -> None:
-    """Neither from a milder finding, nor from one that somebody has accepted."""
+    """Neither from a milder finding, nor from one that somebody has muted."""
 
     def entry(**changes: Any) -> index.IndexEntry:
         return index.entry_of(sample.the_contents(**changes), "platform")
@@ -103,10 +103,10 @@ def test_entry_takes_its_urgency_from_what_decides_the_verdict() -> None:
     rich = entry()
     assert (rich.days_left, rich.affected) == (9.2, pytest.approx(81_412 * 0.977))
     assert rich.owners == ("web-platform", "platform")
-    accepted = sample.an_incident(
+    muted = sample.an_incident(
         "CAR001", sample.HTTP, sample.the_findings()["CAR001"], decision=sample.the_incidents()[3].decision
     )
-    assert entry(incidents=(accepted,)).days_left is None
+    assert entry(incidents=(muted,)).days_left is None
     lost = index.entry_of(sample.the_contents(result=sample.unreachable(), profile=None, incidents=()), "platform")
     assert (lost.owner, lost.days_left, lost.affected) == ("platform", None, None)
 

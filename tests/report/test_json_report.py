@@ -31,7 +31,7 @@ def test_twin_holds_result_figures_gaps_costs_and_incidents(tmp_path: Any) -> No
             "how": "exact", "standard_error": None} in twin["figures"]  # fmt: skip
     assert [g["reason"] for g in twin["gaps"]] == ["timed out", "timed out", "denied"]
     assert sum(c["statements"] for c in twin["costs"]) == 14
-    assert [i["decision"]["kind"] for i in twin["incidents"] if i["decision"]] == ["accept", "ack"]
+    assert [i["decision"]["kind"] for i in twin["incidents"] if i["decision"]] == ["mute", "ack"]
     assert twin["changes"]["day_before"] == "2026-03-30"
     assert len(twin["changes"]["new"]) == 3
     assert set(twin["fingerprints"]) == set(sample.the_findings())

@@ -15,7 +15,7 @@ from tsaudit.model.finding import worst_first
 from tsaudit.summary import Summary
 from tsaudit.text.headline import is_shortened
 
-SLACK_ID: Final = re.compile(r"[UW][A-Z0-9]{2,30}")
+_SLACK_ID: Final = re.compile(r"[UW][A-Z0-9]{2,30}")
 """Of a person, as whoever decided by a reaction is known."""
 _BY_REACTION: Final = re.compile(r"reaction :([a-z0-9_+'-]{1,100}): in Slack")
 _SAMPLES: Final = 3
@@ -72,11 +72,11 @@ def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
     elif kinds := describe_kinds(samples):
         yield _line("Kind of values: " + ", ".join(kinds))
     if incident.decision is not None:
-        # Only acknowledged incidents are shown; snoozed and accepted ones are not.
+        # Muted incidents are not shown.
         who = incident.decision.owner
         yield _line("Acknowledged by")
         yield Run(" ")
-        yield Run(who, "person") if SLACK_ID.fullmatch(who) else Run(cut(who, _WHO))
+        yield Run(who, "person") if _SLACK_ID.fullmatch(who) else Run(cut(who, _WHO))
         if reaction := _BY_REACTION.fullmatch(incident.decision.reason):
             yield Run(" with ")
             yield Run(reaction[1], "emoji")

@@ -21,7 +21,7 @@ from tsaudit.alerts.blocks import (
     small,
 )
 from tsaudit.alerts.escape import code, inert, link, plain, size
-from tsaudit.alerts.figures import SLACK_ID, by_badness, summary_block
+from tsaudit.alerts.figures import by_badness, summary_block
 from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Incident, IncidentState
 from tsaudit.model.finding import Verdict
@@ -60,7 +60,7 @@ class Closed:
 
     incident: Incident
     how: str
-    """`resolved`, `accepted by <owner>`, `snoozed until <day>`, `now with <owner>`."""
+    """`resolved`, `muted until <day>`, `now with <owner>`."""
 
 
 def alert(
@@ -164,11 +164,7 @@ def _hint(reactions: Reactions | None) -> Block | None:
     """Which reaction does what: the names are configured, and checked there."""
     if reactions is None or not reactions.kinds:
         return None
-    does = {
-        "ack": "acknowledges",
-        "snooze": f"snoozes for {many(reactions.days('snooze'), 'day')}",
-        "accept": f"accepts for {many(reactions.days('accept'), 'day')}",
-    }
+    does = {"ack": "acknowledges", "mute": f"mutes for {many(reactions.mute_days, 'day')}"}
     said = ", ".join(f":{name}: {does[kind]}" for name, kind in reactions.kinds.items())
     return small(f"React to act on all of this: {said}")
 
@@ -217,19 +213,12 @@ def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Cl
         some = f"{number(len(hidden))} more ({kinds})" if "," in kinds else kinds.replace(" ", " more ", 1)
         blocks.append(small(f"and {some}: {where}"))
     if closed:
-        named = [f"{code(str(c.incident.subject), 60)} {_ended(c.how)}" for c in closed[:_CLOSED_SHOWN]]
+        named = [f"{code(str(c.incident.subject), 60)} {plain(c.how, 40)}" for c in closed[:_CLOSED_SHOWN]]
         more = f" and {number(len(closed) - len(named))} more" if len(closed) > len(named) else ""
         blocks.append(small(f"No longer open: {', '.join(named)}{more}"))
     return blocks
 
 
-def _ended(how: str) -> str:
-    """How an incident ended; who accepted it by a reaction, with the name that Slack knows."""
-    done, _, who = how.rpartition(" ")
-    return f"{done} {address(who)}" if done == "accepted by" and SLACK_ID.fullmatch(who) else plain(how, 40)
-
-
 def is_active(incident: Incident) -> bool:
     """Whether it is open and not muted."""
-    muted = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
-    return incident.state == IncidentState.OPEN and not muted
+    return incident.state == IncidentState.OPEN and not incident.is_muted

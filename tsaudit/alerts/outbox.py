@@ -1,7 +1,7 @@
 """Decides what to send, and stores it before anything is sent.
 
 It compares the incidents open now with what an owner was sent before, not only with the changes of this run. So a
-second audit of the same day repeats nothing, and an incident that was snoozed, or had another owner, is reported in
+second audit of the same day repeats nothing, and an incident that was muted, or had another owner, is reported in
 time.
 """
 
@@ -217,9 +217,7 @@ def _how(incident: Incident, owner: str) -> str:
         return "resolved"
     if incident.owner != owner:
         return f"now with {incident.owner}"
-    if incident.decision is not None and incident.decision.kind == "accept":
-        return f"accepted by {incident.decision.owner}"
-    return f"snoozed until {incident.decision.until}" if incident.decision else "resolved"
+    return f"muted until {incident.decision.until}" if incident.decision else "resolved"
 
 
 def record_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:

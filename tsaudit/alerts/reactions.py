@@ -1,4 +1,4 @@
-"""Reads the reactions on messages in Slack, and acts on them: acknowledge, snooze, accept, and undo.
+"""Reads the reactions on messages in Slack, and acts on them: acknowledge, mute, and undo.
 
 What a reaction does, and the reply that confirms it, are stored in one transaction. So a process that dies in between
 leaves a reaction that the next one reads, or a decision with its reply still to be sent.
@@ -35,7 +35,6 @@ from tsaudit.history.database import lock
 from tsaudit.history.deliveries import Delivery, DeliveryKind, MessageDraft
 from tsaudit.history.incidents import DecisionKind, Incident, IncidentState
 from tsaudit.history.reaction_log import StoredReaction
-from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import many, number, plural, short_fingerprint
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ _CLOSED_FOR: Final = timedelta(days=14)
 """How long after its last incident a message is still asked about, to say that nothing is left to do."""
 _NAMED: Final = 5
 _OTHERS: Final = 3
-_DONE: Final = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class ReactionReport:
     asked: int = 0
     """Messages."""
     decided: int = 0
-    """Incidents that were acknowledged, snoozed, or accepted."""
+    """Incidents that were acknowledged or muted."""
     undone: int = 0
     """Incidents whose decision was undone."""
     problems: tuple[str, ...] = ()
@@ -185,8 +183,6 @@ class ReactionOutcome:
     """The same was already decided."""
     other: list[Incident] = field(default_factory=list)
     """Somebody decided something else with a command."""
-    by_name_only: list[Incident] = field(default_factory=list)
-    """Critical, or about the audit itself: accepted only one by one."""
     over: list[Incident] = field(default_factory=list)
     """No longer open."""
 
@@ -215,8 +211,8 @@ class Reacting:
     def act(self, before: Sequence[StoredReaction], people: Mapping[str, Sequence[str]]) -> Reacted:
         """`before`: those that were acted upon. `people`: what is there now: kind of decision to Slack IDs, not empty.
 
-        What is gone is undone first, so that what remains applies again. Of several new ones, the last of ack, snooze,
-        accept applies.
+        What is gone is undone first, so that what remains applies again. Of several new ones, the last of ack and mute
+        applies.
         """
         gone = [one for one in before if one.kind not in people]
         there = {one.kind: one for one in before if one.kind in people}
@@ -294,17 +290,12 @@ class Reacting:
             # What somebody decided with a command and a reason stays; an ack only says that somebody is working on it.
             if behind is None and made.kind is not DecisionKind.ACK:
                 return outcome.other
-        # As `tsaudit accept --all` does.
-        if one.kind == DecisionKind.ACCEPT and (
-            incident.severity is Severity.CRITICAL or incident.code in RULELESS_CODES
-        ):
-            return outcome.by_name_only
         return outcome.decided
 
     def _until(self, kind: str) -> date | None:
         if kind == DecisionKind.ACK:
             return None
-        return clock.today() + timedelta(days=self.settings.slack.reactions.days(kind))
+        return clock.today() + timedelta(days=self.settings.slack.reactions.mute_days)
 
     def _name(self, kind: str) -> str:
         """The reaction that does it now; the configuration may have changed since."""
@@ -333,29 +324,26 @@ def confirm_decided(
     if outcome.decided:
         it = plural(len(outcome.decided), "it is", "they are"), plural(len(outcome.decided), "it gets", "they get")
         ends = f"until {until}, or until {it[1]} worse" if until else f"until {it[0]} resolved"
-        title = f"<@{reaction.person}> {_DONE[reaction.kind]} {many(len(outcome.decided), 'incident')}, {ends}."
-        undo = f"Take :{name}: back to undo it, or run {code(_command('reopen', outcome.decided), 100)}."
+        done, what = decisions.DONE[reaction.kind], many(len(outcome.decided), "incident")
+        title = f"<@{reaction.person}> {done} {what}, {ends}."
+        named = [short_fingerprint(i.fingerprint) for i in outcome.decided]
+        marks = " ".join(named) if len(named) <= _NAMED else "FINGERPRINT..."
+        undo = f"Take :{name}: back to undo it, or run {code(f'tsaudit reopen {marks}', 100)}."
         groups.append([title, *_listed(outcome.decided), undo])
-    if outcome.by_name_only:
-        what = many(len(outcome.by_name_only), "incident")
-        command = code(_command("accept", outcome.by_name_only, " --reason '...'"), 100)
-        them = plural(len(outcome.by_name_only), "it by name", "them one by one")
-        title = f"Not accepted: {what}, critical or about the audit itself. Accept {them}: {command}"
-        groups.append([title, *_listed(outcome.by_name_only)])
     groups += [
         [f"Unchanged: {_name(incident)} is {inert(decisions.describe(incident.decision), 200)}"]
         for incident in outcome.other[:_OTHERS]
         if incident.decision is not None
     ]
-    if outcome.over and not any((outcome.decided, outcome.same, outcome.other, outcome.by_name_only)):
+    if outcome.over and not any((outcome.decided, outcome.same, outcome.other)):
         groups.append([f"The incidents of this message are resolved, so :{name}: changes nothing."])
     return _in_paragraphs(groups) if groups else None
 
 
 def confirm_undone(reaction: StoredReaction, name: str, some: Sequence[Incident]) -> Message:
     """The reply to a reaction that was taken back."""
-    what = many(len(some), "incident")
-    return _in_paragraphs([[f":{name}: was taken back. No longer {_DONE[reaction.kind]}: {what}.", *_listed(some)]])
+    title = f":{name}: was taken back. No longer {decisions.DONE[reaction.kind]}: {many(len(some), 'incident')}."
+    return _in_paragraphs([[title, *_listed(some)]])
 
 
 def _in_paragraphs(groups: Sequence[Sequence[str]]) -> Message:
@@ -371,8 +359,3 @@ def _listed(some: Sequence[Incident]) -> list[str]:
 
 def _name(incident: Incident) -> str:
     return f"{code(short_fingerprint(incident.fingerprint), 40)} {incident.code} {code(str(incident.subject), 80)}"
-
-
-def _command(word: str, some: Sequence[Incident], rest: str = "") -> str:
-    one = short_fingerprint(some[0].fingerprint) if len(some) == 1 else "FINGERPRINT"
-    return f"tsaudit {word} {one}{rest}"

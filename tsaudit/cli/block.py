@@ -30,7 +30,7 @@ class Rest:
 
     listed: Sequence[dict[str, Any]]
     left_out: str
-    """`3 more, 12 notes, 2 accepted or snoozed`; empty if nothing is left out."""
+    """`3 more, 12 notes, 2 muted`; empty if nothing is left out."""
 
 
 def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True) -> None:
@@ -51,7 +51,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
 
 
 def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
-    """The findings that the summary is not about. `everything`: also notes, and those that are accepted or snoozed."""
+    """The findings that the summary is not about. `everything`: also notes, and muted ones."""
     worst = summarized(found)
     others = [one for one in found["findings"] if one is not worst]
     if everything:
@@ -59,7 +59,7 @@ def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
     muted = sum(one["muted"] for one in others)
     notes = sum(one["severity"] == "note" and not one["muted"] for one in others)
     bad = [one for one in others if one["severity"] != "note" and not one["muted"]]
-    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (muted, "accepted or snoozed"))
+    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (muted, "muted"))
     return Rest(bad[:most], ", ".join(f"{number(count)} {word}" for count, word in counts if count > 0))
 
 
@@ -132,7 +132,7 @@ def brief(summary: Summary) -> Iterator[str]:
 
 def _other(one: dict[str, Any]) -> str:
     said = f"{one['severity']:8}  {one['code']}  {short_fingerprint(one['fingerprint'])}  {one['headline']}"
-    return f"{said} (accepted or snoozed)" if one["muted"] else said
+    return f"{said} (muted)" if one["muted"] else said
 
 
 def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         yield f"  cost    {_charged(cost)}"
     if found["first"] and any(one["severity"] != "note" for one in found["findings"]):
-        offer = f"`tsaudit accept --all --target {found['target']} --dry-run` shows what a baseline would cover"
+        offer = f"`tsaudit baseline --target {found['target']} --dry-run` shows what a baseline would cover"
         yield from show.wrapped(f"first audit: {offer}", "  ")
     if worst := summarized(found):
         what = f"({worst['code']} {worst['name']}, {worst['severity']})"

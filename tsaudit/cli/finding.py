@@ -262,7 +262,6 @@ def _commands(one: Shown) -> Iterator[str]:
             yield f"tsaudit reopen {key}"
         else:
             yield f'tsaudit ack {key} --reason "..."'
-            yield f'tsaudit snooze {key} --until 7d --reason "..."'
-            yield f'tsaudit accept {key} --until 90d --reason "..."'
+            yield f'tsaudit mute {key} --for 1w --reason "..."'
     yield f"tsaudit explain {item.rule.code}"
     yield f"tsaudit backtest {item.rule.code} {target}"

@@ -24,8 +24,8 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     """List incidents: open ones first, then those being watched.
 
     A finding is watched until it has lasted for `incidents.open_after` audits. The second column is the fingerprint:
-    `tsaudit show FINGERPRINT` prints the whole finding, with what to do about it; `ack`, `snooze`, `accept`, and
-    `reopen` take it, too.
+    `tsaudit show FINGERPRINT` prints the whole finding, with what to do about it; `ack`, `mute`, and `reopen`
+    take it, too.
     """
     settings = options.load_settings(config)
 

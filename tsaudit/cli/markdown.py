@@ -53,7 +53,7 @@ def _list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[
 
 
 def _finding(one: dict[str, Any]) -> str:
-    muted = " (accepted or snoozed)" if one["muted"] else ""
+    muted = " (muted)" if one["muted"] else ""
     severity, short = one["severity"], short_fingerprint(one["fingerprint"])
     return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{muted}"
 

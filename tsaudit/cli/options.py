@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -47,26 +48,18 @@ class Day(_DateType):
         return day
 
 
-class Until(_DateType):
-    """A future day, written as a date or as a number of days or weeks from today: `7d`, `2w`."""
+class Period(_DateType):
+    """A number of days or weeks from today, `7d` or `2w`: its last day."""
 
-    name = "until"
+    name = "period"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
         if isinstance(value, date):
             return value
-        now = today()
-        number, unit = value[:-1], value[-1:]
-        try:
-            if unit in ("d", "w") and number.isascii() and number.isdigit():
-                until = now + timedelta(days=int(number) * (7 if unit == "w" else 1))
-            else:
-                until = date.fromisoformat(value)
-        except (ValueError, OverflowError):
-            self.fail(f"`{value}` is not a day; write {DAY_FORMAT}, 7d, or 2w", param, ctx)
-        if until < now:
-            self.fail(f"{until} is in the past", param, ctx)
-        return until
+        written = re.fullmatch("([0-9]{1,4})([dw])", value)
+        if written is None:
+            self.fail(f"`{value}` is not a period of days or weeks; write 7d or 2w", param, ctx)
+        return today() + timedelta(days=int(written[1]) * (7 if written[2] == "w" else 1))
 
 
 def page(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -44,7 +44,7 @@ def of_run(run: AuditRun) -> dict[str, Any]:
 def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> dict[str, Any]:
     """The same for a result alone, with its profile: no report, no changes.
 
-    `muted`: fingerprints of accepted and snoozed findings, which the summary leaves out.
+    `muted`: fingerprints of the findings that the summary leaves out.
     """
     from tsaudit import summary
     from tsaudit.model.finding import fingerprint
@@ -119,7 +119,7 @@ def _cost(profile: Profile) -> dict[str, Any]:
 
 
 def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: bool) -> dict[str, Any]:
-    """One finding of the result. `muted`: it is accepted or snoozed."""
+    """One finding of the result."""
     from tsaudit.model.finding import fingerprint
     from tsaudit.text.headline import headline
 

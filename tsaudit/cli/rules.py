@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: int, config: str | None) -> None:
     """List the rules: code, name, severity, and the problem each finds.
 
-    With --unactioned, list the rules whose incidents opened in the period: how many were accepted, snoozed, or closed
-    by themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits`
+    With --unactioned, list the rules whose incidents opened in the period: how many were muted or closed by
+    themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits`
     in tsaudit.yaml.
     """
     if plans:
@@ -88,14 +88,14 @@ def _unactioned(form: str, target: str | None, days: int, config: str | None) ->
     if form == "json":
         show.as_json([asdict(one) for one in found])
         return
-    heads = ("code", "name", "opened", "unactioned", "accepted", "snoozed", "closed by itself", "acknowledged", "open")
+    heads = ("code", "name", "opened", "unactioned", "muted", "closed by itself", "acknowledged", "open")
     rows = [
         (
             one.code,
             one.rule,
             str(one.opened),
             percent(one.unactioned / one.opened),
-            *map(str, (one.accepted, one.snoozed, one.closed_by_itself, one.acknowledged, one.still_open)),
+            *map(str, (one.muted, one.closed_by_itself, one.acknowledged, one.still_open)),
         )
         for one in found
     ]

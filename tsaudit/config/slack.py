@@ -18,33 +18,27 @@ class Reactions(Model):
     """Whether reactions are read, at each audit."""
     ack: Reaction = "eyes"
     """The reaction that acknowledges the open incidents of a message; "" for none."""
-    snooze: Reaction = "zzz"
-    """The reaction that snoozes them."""
-    snooze_for: Duration = timedelta(days=7)
-    """For how long."""
-    accept: Reaction = "white_check_mark"
-    """The reaction that accepts them, except for critical ones."""
-    accept_for: Duration = timedelta(days=90)
+    mute: Reaction = "zzz"
+    """The reaction that mutes them."""
+    mute_for: Duration = timedelta(days=7)
     """For how long."""
     most_asked: int = Field(50, ge=1, le=1000)
     """Messages that are asked at a time; Slack allows about 50 such calls a minute."""
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Name of each reaction that does something to what it does: `ack`, `snooze`, or `accept`."""
-        named = {self.ack: "ack", self.snooze: "snooze", self.accept: "accept"}
-        return {name: kind for name, kind in named.items() if name}
+        """Name of each reaction that does something to what it does: `ack` or `mute`."""
+        return {name: kind for name, kind in ((self.ack, "ack"), (self.mute, "mute")) if name}
 
-    def days(self, kind: str) -> int:
-        """For how many days a `snooze` or `accept` applies; part of a day counts as a day."""
-        span = {"snooze": self.snooze_for, "accept": self.accept_for}[kind]
-        return -(-span // timedelta(days=1))
+    @property
+    def mute_days(self) -> int:
+        """For how many days a reaction mutes; part of a day counts as a day."""
+        return -(-self.mute_for // timedelta(days=1))
 
     @model_validator(mode="after")
     def _different(self) -> Reactions:
-        names = [name for name in (self.ack, self.snooze, self.accept) if name]
-        if len(set(names)) < len(names):
-            raise ValueError("ack, snooze, and accept must be three different reactions")
+        if self.ack and self.ack == self.mute:
+            raise ValueError("ack and mute must be two different reactions")
         return self
 
 

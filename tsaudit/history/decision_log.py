@@ -27,10 +27,10 @@ _LOOKED_UP: Final = 500
 """Most incidents whose decisions are looked up one by one; for more, all are read, those of other targets included."""
 
 GROWTH: Final = 1.5
-"""A snooze or an acceptance covers the finding's figure up to this many times what it was.
+"""A mute covers the finding's figure up to this many times what it was.
 
 Counts of live databases vary by some percent from day to day, and a finding that doubles is another problem than the
-one that was accepted.
+one that was muted.
 """
 
 
@@ -130,7 +130,7 @@ def bound_of(finding: Finding) -> float | None:
 def _newest(connection: Connection, of: Collection[str] | None = None) -> dict[str, Row[Any]]:
     """The newest row of each fingerprint, of these at least; None: of all.
 
-    A decision made while the clock was ahead does not count: nobody wants a snooze of two weeks to last for years.
+    A decision made while the clock was ahead does not count: nobody wants a mute of two weeks to last for years.
     """
     # By number, because the timestamps depend on whatever clock there was.
     query = select(decision).order_by(decision.c.id.desc())

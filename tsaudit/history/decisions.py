@@ -1,4 +1,4 @@
-"""People's decisions about incidents: acknowledge, snooze, accept, and reopen.
+"""People's decisions about incidents: acknowledge, mute, and reopen.
 
 They are made one at a time across all processes, so that no two people overwrite each other's.
 """
@@ -20,7 +20,10 @@ from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import quantity
 
 BASELINE_DAYS: Final = 90
-"""Days for which findings are accepted if nobody says otherwise: our default, a quarter to fix what is there."""
+"""Days for which findings are muted if nobody says otherwise: our default, a quarter to fix what is there."""
+
+DONE: Final = {"ack": "acknowledged", "mute": "muted"}
+"""Kind of a decision to what has become of the incident."""
 
 LOCK: Final = "decisions"
 """Held by whoever decides."""
@@ -55,20 +58,20 @@ class IncidentSelection:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a baseline accepts, and what it leaves as it is, each worst first."""
+    """What a baseline mutes, and what it leaves as it is, each worst first."""
 
-    accepted: tuple[Incident, ...] = ()
+    muted: tuple[Incident, ...] = ()
     """Before the decision: `decision` is the one that is replaced."""
     decided: tuple[Incident, ...] = ()
     """Another decision applies to them."""
     too_severe: tuple[Incident, ...] = ()
     about_audit: tuple[Incident, ...] = ()
-    """What could not be audited. Accepting that together with findings would hide that nobody is watching."""
+    """What could not be audited. Muting that together with findings would hide that nobody is watching."""
 
 
 @dataclass(frozen=True, slots=True)
-class Acceptance:
-    """A decision to accept several incidents."""
+class Mute:
+    """A decision to mute several incidents."""
 
     owner: str
     reason: str
@@ -81,59 +84,68 @@ class Acceptance:
 
 def decide(
     store: Store,
-    fingerprint: str,
+    fingerprints: Iterable[str],
     kind: str,
     owner: str,
     reason: str,
     until: date | None = None,
     *,
     replace: bool = False,
-) -> Incident:
-    """Store a person's decision on an incident (`ack`, `snooze`, or `accept`) and return the incident with it.
+) -> list[Incident]:
+    """Store a person's decision on incidents (`ack` or `mute`), and return the incidents with it. All or nothing.
 
-    A snooze or an acceptance needs its last day, and covers the current severity and figure (`decision_log.GROWTH`): it
-    does not apply while the incident is worse. An ack takes no day. The same decision again changes nothing. Raises
-    LookupError for an unknown fingerprint, DecidedError if another decision applies and `replace` is not set,
-    ValueError for a decision that is incomplete or could never apply.
+    A mute needs its last day, and covers the current severity and figure (`decision_log.GROWTH`): it does not apply
+    while the incident is worse. An ack takes no day. The same decision again changes nothing. Raises LookupError for an
+    unknown fingerprint, DecidedError if another decision applies and `replace` is not set, ValueError for a decision
+    that is incomplete or could never apply.
     """
     chosen = _checked(kind, owner, reason, until)
     with store.writing(LOCK) as connection:
-        incident = incidents.known(connection, fingerprint)
-        if incident is None:
-            raise LookupError(f"no incident has the fingerprint {fingerprint}")
-        if chosen is DecisionKind.ACK and incident.state is not IncidentState.OPEN:
-            raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
-        if until is not None and until < incident.day:
-            raise ValueError(f"{until} is over: incident {fingerprint} was evaluated on {incident.day}")
-        (now,) = decided_today(connection, [incident])
-        is_same = now.decision is not None and _is_same(now.decision, chosen, owner, reason, until)
-        if now.decision is not None and not is_same and not replace:
-            raise DecidedError(incident, now.decision)
-        if not is_same:
-            decision_log.write(connection, [incident], str(chosen), owner, reason, until)
-        return decision_log.with_decisions(connection, [incident], None)[0]
+        found = [_applicable(connection, one, chosen, until) for one in dict.fromkeys(fingerprints)]
+        new = []
+        for incident in decided_today(connection, found):
+            made = incident.decision
+            if made is not None and _is_same(made, chosen, owner, reason, until):
+                continue
+            if made is not None and not replace:
+                raise DecidedError(incident, made)
+            new.append(incident)
+        decision_log.write(connection, new, str(chosen), owner, reason, until)
+        return decision_log.with_decisions(connection, found, None)
 
 
-def accept_all(store: Store, wanted: Acceptance, *, dry_run: bool = False) -> Baseline:
-    """Accept all selected incidents that are open or watched, in one transaction; the same again accepts none.
+def _applicable(connection: Connection, fingerprint: str, kind: DecisionKind, until: date | None) -> Incident:
+    """The incident, if the decision can apply to it."""
+    incident = incidents.known(connection, fingerprint)
+    if incident is None:
+        raise LookupError(f"no incident has the fingerprint {fingerprint}")
+    if kind is DecisionKind.ACK and incident.state is not IncidentState.OPEN:
+        raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
+    if until is not None and until < incident.day:
+        raise ValueError(f"{until} is over: incident {fingerprint} was evaluated on {incident.day}")
+    return incident
+
+
+def mute_all(store: Store, wanted: Mute, *, dry_run: bool = False) -> Baseline:
+    """Mute all selected incidents that are open or watched, in one transaction; the same again mutes none.
 
     `dry_run`: only say which. Raises ValueError for a decision that is incomplete or could never apply.
     """
-    _checked(DecisionKind.ACCEPT, wanted.owner, wanted.reason, wanted.until)
+    _checked(DecisionKind.MUTE, wanted.owner, wanted.reason, wanted.until)
     with store.reading() if dry_run else store.writing(LOCK) as connection:
         found = baseline(decided_today(connection, incidents.standing(connection, None, None)), wanted)
-        late = next((i for i in found.accepted if wanted.until < i.day), None)
+        late = next((i for i in found.muted if wanted.until < i.day), None)
         if late is not None:
             raise ValueError(f"{wanted.until} is over: {late.target} was audited on {late.day}")
         if not dry_run:
-            kind = str(DecisionKind.ACCEPT)
-            decision_log.write(connection, found.accepted, kind, wanted.owner, wanted.reason, wanted.until)
+            kind = str(DecisionKind.MUTE)
+            decision_log.write(connection, found.muted, kind, wanted.owner, wanted.reason, wanted.until)
     return found
 
 
-def baseline(found: Iterable[Incident], wanted: Acceptance) -> Baseline:
-    """What accepting them would do."""
-    accepted, decided, too_severe, about_audit = [], [], [], []
+def baseline(found: Iterable[Incident], wanted: Mute) -> Baseline:
+    """What muting them would do."""
+    muted, decided, too_severe, about_audit = [], [], [], []
     for incident in found:
         if incident.state is IncidentState.RESOLVED or not wanted.selection.has(incident):
             continue
@@ -144,8 +156,8 @@ def baseline(found: Iterable[Incident], wanted: Acceptance) -> Baseline:
         elif incident.severity.rank > wanted.up_to.rank:
             too_severe.append(incident)
         else:
-            accepted.append(incident)
-    return Baseline(tuple(accepted), tuple(decided), tuple(too_severe), tuple(about_audit))
+            muted.append(incident)
+    return Baseline(tuple(muted), tuple(decided), tuple(too_severe), tuple(about_audit))
 
 
 def reopen(
@@ -166,10 +178,9 @@ def reopen(
 
 
 def describe(decision: Decision) -> str:
-    """`snoozed by ada until 2026-12-01 (moving)`."""
-    done = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"}[decision.kind]
+    """`muted by ada until 2026-12-01 (moving)`."""
     until = f" until {decision.until}" if decision.until else ""
-    return f"{done} by {decision.owner}{until} ({decision.reason})"
+    return f"{DONE[decision.kind]} by {decision.owner}{until} ({decision.reason})"
 
 
 def outgrown(incident: Incident) -> str:
@@ -190,8 +201,8 @@ def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Inc
     return decision_log.with_decisions(connection, found, clock.today())
 
 
-def _may_replace(decision: Decision, wanted: Acceptance) -> bool:
-    same = _is_same(decision, DecisionKind.ACCEPT, wanted.owner, wanted.reason, wanted.until)
+def _may_replace(decision: Decision, wanted: Mute) -> bool:
+    same = _is_same(decision, DecisionKind.MUTE, wanted.owner, wanted.reason, wanted.until)
     return wanted.replace and not same
 
 
@@ -210,8 +221,6 @@ def _checked(kind: str, owner: str, reason: str, until: date | None) -> Decision
     chosen = DecisionKind(kind)
     if chosen is DecisionKind.ACK and until is not None:
         raise ValueError("an ack applies until the incident is resolved; it takes no day")
-    if chosen is not DecisionKind.ACK and until is None:
-        raise ValueError(
-            f"give an end date: {'an acceptance' if chosen is DecisionKind.ACCEPT else 'a snooze'} expires"
-        )
+    if chosen is DecisionKind.MUTE and until is None:
+        raise ValueError("give an end date: a mute expires")
     return chosen

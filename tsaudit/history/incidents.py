@@ -94,9 +94,8 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
 
 
 def muted(store: Store, target: str, day: date) -> frozenset[str]:
-    """Fingerprints of the target's incidents that are accepted or snoozed on that day."""
-    muted = (DecisionKind.ACCEPT, DecisionKind.SNOOZE)
-    return frozenset(i.fingerprint for i in current(store, target, day) if i.decision and i.decision.kind in muted)
+    """Fingerprints of the target's incidents that are muted on that day."""
+    return frozenset(i.fingerprint for i in current(store, target, day) if i.is_muted)
 
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:

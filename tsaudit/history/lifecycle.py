@@ -53,10 +53,8 @@ class DecisionKind(enum.StrEnum):
 
     ACK = "ack"
     """Somebody is working on it; applies until it is resolved."""
-    SNOOZE = "snooze"
-    """Muted until a day, unless it gets worse."""
-    ACCEPT = "accept"
-    """Known and accepted until a day, unless it gets worse."""
+    MUTE = "mute"
+    """It fails nothing and notifies nobody until a day, unless it gets worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +68,10 @@ class Decision:
     until: date | None
     """The last day it applies; None only for an ack."""
     severity: Severity
-    """Of the incident when it was made. A snooze and an acceptance cover nothing more severe."""
+    """Of the incident when it was made. A mute covers nothing more severe."""
     bound: float | None = None
-    """How far the finding's figure may grow before a snooze or an acceptance no longer covers it, in `unit`; None:
-    without a figure, only the severity counts."""
+    """How far the finding's figure may grow before a mute no longer covers it, in `unit`; None: without a
+    figure, only the severity counts."""
     unit: str = ""
 
 
@@ -102,6 +100,11 @@ class Incident:
     """The newest decision, if it applies on the day."""
     exceeded: Decision | None = None
     """The newest decision, if it would apply on the day but the incident is now worse than what it covers."""
+
+    @property
+    def is_muted(self) -> bool:
+        """Whether nobody wants to hear of it for now."""
+        return self.decision is not None and self.decision.kind is DecisionKind.MUTE
 
     @property
     def state_description(self) -> str:

@@ -25,21 +25,20 @@ class Unactioned:
     opened: int
     """Incidents, each time they opened."""
     still_open: int
-    """Of these, without an acceptance or a snooze: nobody has decided."""
+    """Of these, never muted: nobody has decided."""
     acknowledged: int
-    accepted: int
-    snoozed: int
+    muted: int
     closed_by_itself: int
-    """Resolved although nobody had acknowledged, accepted, or snoozed them. It may also have been mended unseen."""
+    """Resolved although nobody had acknowledged or muted them. It may also have been mended unseen."""
 
     unactioned: int
-    """Incidents that were accepted, snoozed, or closed by themselves."""
+    """Incidents that were muted or closed by themselves."""
 
 
 def unactioned(store: Store, since: date, targets: Collection[str] = ()) -> list[Unactioned]:
     """The rules whose incidents opened on or after the day, those with the most unactioned incidents first.
 
-    `targets`: empty for all. An incident that was first snoozed and then accepted counts in both.
+    `targets`: empty for all. An incident that was acknowledged and then muted counts in both.
     """
     with store.reading() as connection:
         openings = _openings(connection, since, targets)
@@ -52,17 +51,15 @@ def unactioned(store: Store, since: date, targets: Collection[str] = ()) -> list
 
 
 def _of_rule(code: str, rule: str, openings: list[tuple[bool, frozenset[str]]]) -> Unactioned:
-    covers = {DecisionKind.ACCEPT, DecisionKind.SNOOZE}
     return Unactioned(
         code=code,
         rule=rule,
         opened=len(openings),
-        still_open=sum(not resolved and not covers & kinds for resolved, kinds in openings),
+        still_open=sum(not resolved and DecisionKind.MUTE not in kinds for resolved, kinds in openings),
         acknowledged=sum(DecisionKind.ACK in kinds for _, kinds in openings),
-        accepted=sum(DecisionKind.ACCEPT in kinds for _, kinds in openings),
-        snoozed=sum(DecisionKind.SNOOZE in kinds for _, kinds in openings),
+        muted=sum(DecisionKind.MUTE in kinds for _, kinds in openings),
         closed_by_itself=sum(resolved and not kinds for resolved, kinds in openings),
-        unactioned=sum(bool(covers & kinds) or (resolved and not kinds) for resolved, kinds in openings),
+        unactioned=sum(DecisionKind.MUTE in kinds or (resolved and not kinds) for resolved, kinds in openings),
     )
 
 

@@ -27,14 +27,12 @@ LONGEST_TEXT: Final = 1_500
 """Maximum number of characters of a fix or a statement."""
 _DECISIONS: Final = {
     "ack": "Acknowledge: you are working on it",
-    "snooze": "Snooze for a week",
-    "accept": "Accept for 90 days",
+    "mute": "Mute for a week",
 }
 """What can be decided about an open finding."""
 _OPTIONS: Final = {
     "ack": "--reason 'working on it'",
-    "snooze": "--until 7d --reason 'planned for later'",
-    "accept": "--until 90d --reason 'known and accepted'",
+    "mute": "--for 1w --reason 'planned for later'",
 }
 LONGEST_NAME: Final = 80
 LEAST_NAME: Final = 14
@@ -56,14 +54,14 @@ class Item:
     """Its ID on the page: `f-<fingerprint>`, with a number for further findings of one rule at one place."""
     incident: Incident | None
     decision: Decision | None
-    """Why nobody is notified (accepted, snoozed) or who works on it (ack), while that applies."""
+    """Why nobody is notified (muted) or who works on it (ack), while that applies."""
     measurement: Measurement | None
     """The measurement it is about, where the profile has it."""
 
     @property
     def muted(self) -> bool:
-        """Accepted or snoozed: known, and nobody is notified."""
-        return self.decision is not None and self.decision.kind != "ack"
+        """Known, and nobody is notified."""
+        return self.decision is not None and self.decision.kind == "mute"
 
     @property
     def state(self) -> str:
@@ -185,7 +183,7 @@ def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[I
 
 
 def arrange(items: Sequence[Item]) -> FindingsView:
-    """Which findings are shown in full, which in compact form, and which are accepted or snoozed."""
+    """Which findings are shown in full, which in compact form, and which are muted."""
     open_items = [item for item in items if not item.muted]
     muted = [item for item in items if item.muted]
     # As many characters of each name as there is room for, if all findings are shown in short.

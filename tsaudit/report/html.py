@@ -47,18 +47,18 @@ class ReportContents:
     """What moved since the previous snapshot; None without one, or if nothing was measured today."""
     run_url: str | None
     verdict: Verdict
-    """Of what is neither accepted nor snoozed."""
+    """Of what is not muted."""
     full_values: bool
     warning: str
     """A problem that makes the audit itself doubtful, in one line; empty for none."""
     usual_scope: str
     """What most exact counts cover: the window, as the engine's collector words it; empty for everything."""
     summary: brief.Summary
-    """The worst finding that is neither accepted nor snoozed, in brief; else what was evaluated."""
+    """The worst finding that is not muted, in brief; else what was evaluated."""
 
     @property
     def counts(self) -> dict[Severity, int]:
-        """Findings by severity, worst first; without accepted and snoozed ones."""
+        """Findings by severity, worst first; without muted ones."""
         found = Counter(i.finding.severity for i in self.items if not i.muted)
         return {severity: found[severity] for severity in reversed(Severity)}
 

@@ -6,7 +6,7 @@ time.
     schema_version  1
     tsaudit_version, target, engine, server_version, day, audited_at, verdict
     complete        whether all that was needed was measured
-    counts          findings by severity, of those that are neither accepted nor snoozed
+    counts          findings by severity, of those that are not muted
     report          file name of the page
     summary         what every output shows first: headline, figures (label, value, note), first_step, statement
                     (empty where there is none to be used as it is), fingerprint (empty if it is about no finding)

@@ -52,7 +52,7 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     ## Fix
 
     Use one measurement such as `vitals` with the fields blood_oxygen, heart_rate, and body_temperature. Values that are
-    never queried together can stay separate: accept the finding.
+    never queried together can stay separate: mute the finding.
 
     ## References
 

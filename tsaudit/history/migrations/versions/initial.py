@@ -30,7 +30,7 @@ def upgrade() -> None:
         "decision",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("fingerprint", sa.String(length=16), nullable=False),
-        sa.Column("kind", sa.String(length=10), nullable=False, comment="ack, snooze, accept, reopen"),
+        sa.Column("kind", sa.String(length=10), nullable=False, comment="ack, mute, reopen"),
         sa.Column("owner", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("made_at", sa.DateTime(), nullable=False),
@@ -149,7 +149,7 @@ def upgrade() -> None:
         "reaction",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("delivery_id", sa.String(length=36), nullable=False, comment="the message that it is on"),
-        sa.Column("kind", sa.String(length=10), nullable=False, comment="ack, snooze, accept"),
+        sa.Column("kind", sa.String(length=10), nullable=False, comment="ack, mute"),
         sa.Column("person", sa.Text(), nullable=False, comment="Slack ID of who decided; the others only agree"),
         sa.Column("seen_at", sa.DateTime(), nullable=False),
         sa.Column(
