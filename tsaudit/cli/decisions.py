@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import fnmatch
 import getpass
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace as changed
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from tsaudit.cli import many_incidents, options, show
-from tsaudit.text import many, short_fingerprint
+from tsaudit.cli import options, show
+from tsaudit.text import many, number, short_fingerprint
 
 if TYPE_CHECKING:
-    from tsaudit.history.decisions import Baseline, Mute
+    from tsaudit.history.decisions import Baseline, IncidentSelection, Mute
     from tsaudit.history.incidents import Incident
     from tsaudit.history.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_EXAMPLES: Final = 3
 
 _owner_option = click.option("--owner", help="Who decided; default: git's user.name, or the login name.")
 _replace_option = click.option("--replace", is_flag=True, help="Replace another decision that applies.")
@@ -48,6 +52,16 @@ def _end_options(default: str = "") -> Callable[[F], F]:
         "--until", type=options.Day(may_be_ahead=True), metavar="DAY", help="The last day, instead of --for."
     )
     return lambda command: period(until(command))
+
+
+def _selection_options(command: F) -> F:
+    """--target and --rule, each any number of times."""
+    for option in (
+        click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only of this rule: CAR001, 'CAR*', name."),
+        click.option("--target", "targets", multiple=True, metavar="NAME", help="Only of this target."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -85,7 +99,7 @@ def mute(
 
 @click.command()
 @options.config_option
-@many_incidents.selection_options
+@_selection_options
 @click.option(
     "--up-to",
     type=click.Choice(("warning", "critical")),
@@ -124,7 +138,7 @@ def baseline(
     last = _last_day(period, until) or options.today() + timedelta(days=decisions.BASELINE_DAYS)
     settings = options.load_settings(config)
     with options.open_store(settings) as store:
-        selection = many_incidents.selected(store, targets, rules)
+        selection = _selected(store, targets, rules)
         wanted = decisions.Mute(owner or _somebody(), reason, last, Severity(up_to), replace, selection)
         try:
             found = decisions.mute_all(store, wanted, dry_run=dry_run)
@@ -137,7 +151,7 @@ def baseline(
 @click.argument("fingerprints", nargs=-1, metavar="[FINGERPRINT]...")
 @options.config_option
 @click.option("--all", "everything", is_flag=True, help="Reopen all incidents that somebody has decided about.")
-@many_incidents.selection_options
+@_selection_options
 @click.option("--dry-run", is_flag=True, help="Show what would be reopened, and save nothing.")
 @_owner_option
 @click.option("--reason", default="", help="Why, for `tsaudit history decisions`.")
@@ -165,20 +179,20 @@ def reopen(
     from tsaudit.history import decisions
 
     with options.open_store(settings) as store:
-        selection = many_incidents.selected(store, targets, rules)
-        selection = changed(selection, fingerprints=frozenset(_incidents_of(store, fingerprints)))
+        selection = _selected(store, targets, rules)
+        selection = changed(selection, fingerprints=frozenset(_fingerprints_of(store, fingerprints)))
         try:
             found = decisions.reopen(store, selection, owner or _somebody(), reason, dry_run=dry_run)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-    many_incidents.print_groups(found)
+    _print_groups(found)
     if not found:
         show.line("nothing to reopen: no decision applies")
         return
     show.line(f"{'would reopen' if dry_run else 'reopened'} {many(len(found), 'incident')}")
     ended = Counter(decisions.describe(made) for i in found if (made := i.decision or i.exceeded))
-    for what, number in sorted(ended.items()):
-        show.line(f"{'is' if dry_run else 'was'} {what}: {many(number, 'incident')}")
+    for what, count in sorted(ended.items()):
+        show.line(f"{'is' if dry_run else 'was'} {what}: {many(count, 'incident')}")
 
 
 def _last_day(period: date | None, until: date | None) -> date | None:
@@ -207,7 +221,7 @@ def _decide(
     from tsaudit.history import decisions
 
     with options.open_store(settings) as store:
-        named = _incidents_of(store, prefixes)
+        named = _fingerprints_of(store, prefixes)
         try:
             decided = decisions.decide(store, named, kind, owner or _somebody(), reason, until, replace=replace)
         except decisions.DecidedError as error:
@@ -220,7 +234,37 @@ def _decide(
         show.line(f"{decisions.DONE[kind]} {mark}{end}: {one.target} {one.code} {one.subject}")
 
 
-def _incidents_of(store: Store, prefixes: Sequence[str]) -> list[str]:
+def _selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> IncidentSelection:
+    """The selection that the options name. A name that selects nothing anywhere is a usage error."""
+    from tsaudit.history.decisions import IncidentSelection
+
+    known = store.targets()
+    for name in targets:
+        if name not in known:
+            raise click.BadParameter(f"`{name}` was never audited", param_hint="--target")
+    return IncidentSelection(frozenset(targets), frozenset(_codes(store, rules)))
+
+
+def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
+    """The codes of the named rules, also of those that only the history still has."""
+    if not rules:
+        return ()
+    from tsaudit.cli.near_rules import near
+    from tsaudit.history import incidents
+    from tsaudit.rules import all_rules
+
+    names = {rule.code: rule.name for rule in all_rules()} | {i.code: i.rule for i in incidents.current(store)}
+    found: set[str] = set()
+    for asked in rules:
+        pattern = asked.lower().replace("_", "-")
+        codes = {c for c, name in names.items() if any(fnmatch.fnmatchcase(n, pattern) for n in (c.lower(), name))}
+        if not codes:
+            raise click.BadParameter(f"no rule is called `{asked}`{near(asked, names)}", param_hint="--rule")
+        found |= codes
+    return found
+
+
+def _fingerprints_of(store: Store, prefixes: Sequence[str]) -> list[str]:
     """The fingerprints that start with the prefixes, one with each."""
     from tsaudit.history import incidents
 
@@ -256,25 +300,40 @@ def _somebody() -> str:
         raise click.UsageError("cannot determine who you are; pass `--owner`") from None
 
 
+def _print_groups(found: Iterable[Incident]) -> None:
+    """One line per target, severity, and rule, with some of the places."""
+
+    def group(incident: Incident) -> tuple[str, int, str, str]:
+        return incident.target, -incident.severity.rank, incident.code, incident.rule
+
+    rows = []
+    for (target, _, code, rule), members in groupby(sorted(found, key=group), key=group):
+        listed = list(members)
+        places = ", ".join(str(i.subject) for i in listed[:_EXAMPLES])
+        more = f", and {number(len(listed) - _EXAMPLES)} more" if len(listed) > _EXAMPLES else ""
+        rows.append((target, listed[0].severity, code, rule, number(len(listed)), places + more))
+    show.table(rows, ("target", "severity", "rule", "name", "findings", "where"))
+
+
 def _print(found: Baseline, wanted: Mute, *, dry_run: bool) -> None:
     """What was muted, then what was left and how to mute it, too."""
     from tsaudit.history.decisions import describe
 
-    many_incidents.print_groups(found.muted)
+    _print_groups(found.muted)
     if found.muted:
         done = "would mute" if dry_run else "muted"
         where = many(len({i.target for i in found.muted}), "target")
         show.line(f"{done} {many(len(found.muted), 'finding')} of {where} until {wanted.until}: {wanted.reason}")
         replaced = Counter(describe(i.decision) for i in found.muted if i.decision)
-        for what, number in sorted(replaced.items()):
-            show.line(f"{'would replace' if dry_run else 'replaced'} {many(number, 'decision')}: {what}")
+        for what, count in sorted(replaced.items()):
+            show.line(f"{'would replace' if dry_run else 'replaced'} {many(count, 'decision')}: {what}")
     else:
         show.line("nothing to mute")
     if found.too_severe:
         show.line(f"left {len(found.too_severe)} critical; pass --up-to critical to mute what is critical, too")
     left = Counter(describe(i.decision) for i in found.decided if i.decision)
-    for what, number in sorted(left.items()):
-        show.line(f"left {number} {what}" + ("" if wanted.replace else "; pass --replace to replace that"))
+    for what, count in sorted(left.items()):
+        show.line(f"left {count} {what}" + ("" if wanted.replace else "; pass --replace to replace that"))
     if found.about_audit:
         codes = ", ".join(sorted({i.code for i in found.about_audit}))
         show.line(f"left {len(found.about_audit)} about the audit itself ({codes}); mute these by their fingerprints")
