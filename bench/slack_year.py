@@ -159,7 +159,7 @@ def react(double: SlackDouble, chance: random.Random) -> None:
             if message.reactions and chance.random() < TAKES_BACK:
                 message.reactions.clear()
             elif not message.reactions and chance.random() < REACTS:
-                message.react(chance.choices(["eyes", "zzz", "white_check_mark"], [60, 25, 15])[0], "U0ANN")
+                message.react(chance.choices(["eyes", "zzz"], [60, 40])[0], "U0ANN")
 
 
 def simulate(*, by_rule: bool, reactions: bool) -> dict[str, list[float]]:
