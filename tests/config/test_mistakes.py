@@ -1,0 +1,54 @@
+"""Each typical mistake in tsaudit.yaml is answered by one line with the place, the cause, and the correction."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.command import CliRunner
+from tests.config.mistakes import FORESEEN, HARMLESS, LIBRARY_WORDS, MET, MISTAKES
+from tsaudit.cli import main
+from tsaudit.cli.errors import Exit
+from tsaudit.config.file import ConfigError, load
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    file = folder / "tsaudit.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake_is_answered_in_one_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TSAUDIT_NOT_SET", raising=False)
+    mistake = MISTAKES[name]
+    file = written(tmp_path, mistake.text)
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    (line,) = caught.value.problems
+    assert line.startswith(f"{file}:{mistake.place}: ")
+    said = line.removeprefix(f"{file}:")
+    assert re.search(mistake.cause, said)
+    assert mistake.correction in said
+    assert not re.findall(LIBRARY_WORDS, said, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_clear_is_read(name: str, tmp_path: Path) -> None:
+    assert load(written(tmp_path, HARMLESS[name])).targets
+
+
+def test_command_answers_a_mistake_with_its_exit_code(tmp_path: Path) -> None:
+    mistake = MET["a severity cut short"]
+    file = written(tmp_path, mistake.text)
+    done = CliRunner().invoke(main, ["check", "-c", str(file)])
+    assert done.exit_code == Exit.USAGE
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {file}:{mistake.place}: ")
+
+
+def test_there_are_thirty_of_each() -> None:
+    assert (len(MET), len(FORESEEN), len(MISTAKES)) == (30, 30, 60)
