@@ -249,9 +249,9 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
     """The codes of the named rules, also of those that only the history still has."""
     if not rules:
         return ()
-    from tsaudit.cli.near_rules import near
     from tsaudit.history import incidents
     from tsaudit.rules import all_rules
+    from tsaudit.text.near_rules import near
 
     names = {rule.code: rule.name for rule in all_rules()} | {i.code: i.rule for i in incidents.current(store)}
     found: set[str] = set()

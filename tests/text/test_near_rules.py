@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.command import CliRunner
 from tsaudit.cli import main
-from tsaudit.cli.near_rules import near
 from tsaudit.cli.rule_texts import rule_texts
+from tsaudit.text.near_rules import near
 
 RULES = {
     "CAR001": "high-series-cardinality",

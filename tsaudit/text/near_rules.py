@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tsaudit.text import listed, nearest
+from tsaudit.text.names import listed, nearest
 
 _CODE: Final = re.compile(r"([A-Za-z]+)[-_ ]?(\d+)")
 _LETTERS: Final = re.compile(r"[A-Za-z]{2,4}")
