@@ -42,7 +42,7 @@ MET: Final[dict[str, Mistake]] = {
     "a severity that is a level": Mistake(
         TARGET + "    rules: {CAR001: high}\n", "5: targets[0].rules.CAR001", "`high`", "critical"
     ),
-    "a pattern without quotes": Mistake(TARGET + "    exclude: [*_tmp]\n", "5", r"`\*_tmp`", '"*_tmp"'),
+    "a pattern without quotes": Mistake(TARGET + "    exclude: [*_tmp]\n", "5", r"begins with `\*`", '"*_tmp"'),
     "a misspelled key": Mistake(
         TARGET + "    databses: [shop]\n", "5: targets[0].databses", "unknown key", "did you mean databases?"
     ),
@@ -112,7 +112,7 @@ MET: Final[dict[str, Mistake]] = {
         TARGET + "rules: {CAR999: off}\n", "5: rules.CAR999", "no rule", "tsaudit rules"
     ),
     "an address with an @ in its password": Mistake(
-        INFLUX.replace("db7", "me:p@ss@db7"), "4: targets[0].url", "credentials", "%40"
+        INFLUX.replace("db7", "me:p@ss@db7"), "4: targets[0].url", "password", "%40"
     ),
     "an empty file": Mistake("", "1", "empty", "targets:"),
     "a file in Latin-1": Mistake(

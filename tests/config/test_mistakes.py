@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import CliRunner
-from tests.config.mistakes import FORESEEN, HARMLESS, LIBRARY_WORDS, MET, MISTAKES
+from tests.config.mistakes import FORESEEN, HARMLESS, INFLUX, LIBRARY_WORDS, MET, MISTAKES
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import ConfigError, load
@@ -33,6 +33,23 @@ def test_mistake_is_answered_in_one_line(name: str, tmp_path: Path, monkeypatch:
     assert re.search(mistake.cause, said)
     assert mistake.correction in said
     assert not re.findall(LIBRARY_WORDS, said, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("form", ["@{}", "%{}", "|{}", "'{}'s'", "{{{}", "[{}", "#{}", "*{}", "!{}", "a: {}", '"{}'])
+def test_secret_that_cannot_be_read_stays_out_of_the_message(form: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, f"{INFLUX}    password: {form.format('hunter2')}\n"))
+    (line,) = caught.value.problems
+    assert ":5: " in line
+    assert "hunter2" not in line
+
+
+@pytest.mark.parametrize("key", ["slack", "targets", "owners"])
+def test_secret_in_place_of_keys_stays_out_of_the_message(key: str, tmp_path: Path) -> None:
+    """Somebody may write a token where `token:` and the token belong; an owner has nothing secret."""
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, f"{'' if key == 'targets' else INFLUX}{key}: https://u:hunter2@x/\n"))
+    assert ("hunter2" in str(caught.value)) == (key == "owners")
 
 
 @pytest.mark.parametrize("name", HARMLESS)

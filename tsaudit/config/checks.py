@@ -13,6 +13,7 @@ from tsaudit.policy import limit_plans
 from tsaudit.rule import plain, takes_in
 from tsaudit.rules import all_rules, unusable
 from tsaudit.text import nearest
+from tsaudit.text.near_rules import near
 
 SLACK: Final = "slack"
 """The built-in way to notify owners, which is not a plug-in."""
@@ -92,7 +93,7 @@ def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         if any(plain(name) in (code.lower(), word) for code, word in RULELESS_CODES.items()):
             yield place, "cannot be switched off: it reports what was not audited"
         elif not _is_pattern(name) and plain(name) not in map(str.lower, known) and not unusable():
-            yield place, f"there is no rule `{name}`{_near(name, known)}"
+            yield place, f"there is no rule `{name}`{near(name, {rule.code: rule.name for rule in all_rules()})}"
 
 
 def _rule_places(data: Mapping[str, Any]) -> Iterator[Path]:

@@ -35,8 +35,9 @@ def check(line: str) -> str:
         return line
     parts = line.split()
     if len(parts) != len(_FIELDS):
+        fields = "minute, hour, day of the month, month, day of the week, such as `0 6 * * *`, in UTC"
         raise ValueError(
-            "expected a cron expression: minute, hour, day of the month, month, day of the week, such as `0 6 * * *`"
+            f"expected a cron expression: {fields}{f'; not {len(parts)} fields' if len(parts) > 1 else ''}"
         )
     for part, (field, lowest, highest, names) in zip(parts, _FIELDS, strict=True):
         for item in part.split(","):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from tsaudit import secrets
-from tsaudit.config import problem_messages
+from tsaudit.config import keys, problem_messages
 from tsaudit.config.checks import contradictions, unused
 from tsaudit.config.settings import Path as Place
 from tsaudit.config.settings import Settings
@@ -133,8 +133,8 @@ def _read(file: Path) -> Document:
         document = parse(text)
     except DocumentError as error:
         raise ConfigError(f"{label}:{error.line}: {printable(error.problem, 300)}") from error
-    if document.root.value is None:
-        document.root.value = {}
+    if not document.root.value and not isinstance(document.root.value, list | str):
+        raise ConfigError(f"{label}:1: is empty; begin it with `targets:`, or let `tsaudit init` write it")
     if not isinstance(document.root.value, dict):
         raise ConfigError(f"{label}:{document.root.line}: expected `key: value` lines, such as `targets:`")
     return document
@@ -153,6 +153,8 @@ class _Reader:
         self._missing = problem_messages.unset if variables is None else problem_messages.not_passed
         self._unset: dict[Place, str] = {}
         """Places where a reference stays because its variable is not set, with the variable."""
+        self._reported: set[Place] = set()
+        """Places with a problem."""
         self._built: dict[int, Any] = {}
         self.problems = set(document.problems)
 
@@ -165,8 +167,7 @@ class _Reader:
         try:
             return Settings.model_validate(data)
         except ValidationError as error:
-            for item in error.errors(include_url=False):
-                self._explain(item, known.keys())
+            self._explain_all(error.errors(include_url=False), is_consistent=not known)
             return None
 
     def data(self) -> Any:
@@ -181,11 +182,14 @@ class _Reader:
 
     def _add(self, place: Place, problem: str) -> None:
         name = problem_messages.place(place)
+        self._reported.add(place)
         self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
 
     def _value(self, node: Node, place: Place) -> Any:
         """Plain Python of a node, with references filled in. A value shared by several aliases is built once."""
         if node.value is None:
+            if node.comment and (problem := problem_messages.comment(node.comment, keys.at(place))):
+                self._add(place, problem)
             return None
         if isinstance(node.value, str):
             return self._filled(node.value, place)
@@ -204,7 +208,8 @@ class _Reader:
             name = match[1]
             if not match[0].endswith("}") or not _NAME.fullmatch(name):
                 self._add(
-                    place, ("write a reference as ${NAME}, with letters, digits, and _; for a literal ${ write $${")
+                    place,
+                    ("write a reference as ${NAME}, with letters, digits, and _; for the text ${ itself write $${"),
                 )
                 return match[0]
             if not self._resolve_env and (_is_secret(place) or _is_of_notifier(place)):
@@ -242,13 +247,34 @@ class _Reader:
             hint = addresses.TARGET_HINT if place[-1] == "url" else addresses.OTHER_HINT
             self._add(place, f"the address {addresses.AMBIGUOUS}{hint}")
 
-    def _explain(self, item: Mapping[str, Any], known: Collection[Place]) -> None:
-        place = tuple(part for part in item["loc"] if part != "[key]")
+    def _explain_all(self, items: Sequence[Mapping[str, Any]], *, is_consistent: bool) -> None:
+        """A problem for each item that is not the consequence of another one."""
+        missing: dict[Place, list[str]] = {}
+        for item in items:
+            if item["type"] == "missing":
+                missing.setdefault(item["loc"][:-1], []).append(str(item["loc"][-1]))
+        answered: set[Place] = set()
+        unknown: set[int | str] = set()
+        for item in items:
+            if item["type"] == "extra_forbidden":
+                place = item["loc"]
+                problem, key = problem_messages.unknown_key(place, missing.get(place[:-1], ()))
+                self._add(place, problem)
+                answered.add((*place[:-1], key))
+                unknown.add(place[-1])
+        unreadable = {line for line, _ in self._document.problems if line}
+        for item in items:
+            place = tuple(part for part in item["loc"] if part != "[key]")
+            is_elsewhere = item["type"] == "missing" and (place in answered or place[-1] in unknown)
+            if not (place in self._reported or is_elsewhere or self._document.line(place) in unreadable):
+                self._explain(item, place, is_consistent=is_consistent)
+
+    def _explain(self, item: Mapping[str, Any], place: Place, *, is_consistent: bool) -> None:
         if place in self._unset:
             self._add(place, self._missing(self._unset[place]))
         elif item["type"] == "too_short" and item["input"]:
             return  # Its entries are invalid, and pydantic only counts valid ones.
-        elif not (known and place == ()) and place not in known:
+        elif place != () or is_consistent:
             written = None if _is_secret(place) or _is_of_notifier(place) else self._document.text(place)
             self._add(place, problem_messages.problem(item, place, written))
 

@@ -1,32 +1,53 @@
-"""Plain error messages for a configuration file, in place of pydantic's."""
+"""Plain error messages for a configuration file, in place of pydantic's: what is wrong, and what to write instead."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from types import UnionType
-from typing import Any, Final, Union, get_args, get_origin
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
 
-from pydantic import BaseModel
+import yaml
 
-from tsaudit.config.settings import Path, Settings
+from tsaudit.config import keys, meant, unreadable
+from tsaudit.config.settings import Path
+from tsaudit.engines.registry import ENGINES
 from tsaudit.text import nearest, printable
 
 _EXPECTED: Final = {
-    "string_type": "expected text",
-    "tuple_type": "expected a list: lines that start with `- `, or [a, b]",
-    "dict_type": "expected `key: value` lines",
-    "model_type": "expected `key: value` lines",
-    "model_attributes_type": "expected `key: value` lines",
-    "int_type": "expected a whole number",
-    "int_parsing": "expected a whole number",
     "int_parsing_size": "expected a whole number of fewer digits",
-    "int_from_float": "expected a whole number",
-    "float_type": "expected a number",
-    "float_parsing": "expected a number",
     "finite_number": "expected a number, not infinity",
-    "time_delta_type": "expected a duration such as 30d, 12h, 15m, 90s, or 2w",
     "string_pattern_mismatch": "expected letters, digits, `_`, `.`, and `-`, with a letter or digit first",
 }
+"""What the kind of the value does not say."""
+_FORMS: Final[Mapping[str, Callable[[str], str]]] = {
+    "duration": meant.duration,
+    "size": meant.size,
+    "schedule": meant.schedule,
+    "web_address": meant.web_address,
+    "string_pattern_mismatch": meant.name,
+}
+"""What a text in another form may mean, by the kind of problem."""
+_OTHER_NAMES: Final = {
+    name: key
+    for key, names in {
+        "engine": ("type", "kind", "driver", "dialect", "database_type", "db_type", "product"),
+        "url": ("host", "hostname", "server", "address", "uri", "dsn", "endpoint", "port", "path", "connection"),
+        "username": ("user", "login"),
+        "password": ("pass", "secret", "token", "api_key"),
+        "databases": ("db", "database", "dbname", "bucket", "buckets", "schema", "schemas"),
+        "include": ("tables", "only"),
+        "exclude": ("ignore", "skip"),
+        "schedule": ("cron", "crontab", "interval", "every", "timezone", "time_zone", "tz"),
+        "limits": ("thresholds",),
+        "rules": ("checks", "severity", "severities"),
+        "owners": ("teams", "contacts"),
+        "owner": ("team", "contact"),
+        "targets": ("sources", "connections", "servers"),
+        "slack": ("alerts", "notifications"),
+        "channel": ("slack", "room"),
+    }.items()
+    for name in names
+}
+"""What other programs call a key."""
 
 
 def place(path: Path) -> str:
@@ -53,22 +74,75 @@ def no_target(name: str, known: Collection[str]) -> str:
 
 def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:
     """What is wrong, in words. `written` is the text in the file; None for secrets, lists, and mappings."""
-    kind, context = item["type"], item.get("ctx", {})
-    if kind == "extra_forbidden":
-        return _unknown_key(path)
+    kind, context, schema = item["type"], item.get("ctx", {}), keys.at(path)
     if kind == "missing":
-        return "is missing"
-    if kind == "literal_error":
-        return _not_a_choice(path, written)
+        return _missing(str(path[-1]), item["input"], schema)
+    if kind in ("literal_error", "enum"):
+        return _not_a_choice(keys.choices(schema), written)
     if kind == "value_error":
         return str(context["error"])
     if kind in ("too_short", "string_too_short"):
         return "is empty" if context.get("min_length") == 1 else f"needs at least {context['min_length']} entries"
     if kind == "string_too_long":
         return f"is longer than {context['max_length']} characters"
-    if bound := _bound(context):
-        return bound + _got(item, written)
-    return _EXPECTED.get(kind, str(item["msg"])) + _got(item, written)
+    wrong = context.get("problem") or _bound(context) or _EXPECTED.get(kind) or f"expected {keys.kind(schema)}"
+    shown = written if not keys.is_secret(schema) or _is_open(_pair(written or "", schema)) else None
+    return f"{wrong}{_got(item, shown)}{_better(item, path, schema, written)}"
+
+
+def unknown_key(path: Path, missing: Collection[str]) -> tuple[str, str]:
+    """What is wrong with a key, and the key that was probably meant; empty if that is not clear.
+
+    `missing`: the keys that are required in the same place and not there.
+    """
+    name, known = str(path[-1]), keys.names(keys.at(path[:-1]))
+    if name != name.strip():
+        return unreadable.NO_SPACES, ""
+    if (other := _OTHER_NAMES.get(name.lower(), "")) in known:
+        about = keys.says(keys.at((*path[:-1], other)))
+        return f"unknown key; use `{other}` ({about[:1].lower()}{about[1:]})", other
+    if near := nearest(name, missing):
+        return f"unknown key{near}", next(key for key in missing if key in near)
+    if homes := _homes(name, path):
+        return f"unknown key here; it belongs under {' or '.join(f'`{home}`' for home in homes)}", ""
+    if near := nearest(name, known):
+        return f"unknown key{near}", ""
+    if missing:
+        return f"unknown key; `{next(iter(missing))}` is missing here", next(iter(missing))
+    return "unknown key" + (f"; known here: {', '.join(known)}" if known else ""), ""
+
+
+def comment(text: str, schema: keys.Schema) -> str:
+    """The message about a text that is a comment; empty if none is expected there."""
+    if schema.get("type") != "string":
+        return ""
+    better = "put it in quotes" if keys.is_secret(schema) else f'write "{printable(text, 60)}"'
+    return f"has no value, because what begins with `#` is a comment; {better}, or put a blank after the `#`"
+
+
+def _homes(name: str, path: Path) -> list[str]:
+    """The keys under which one of this name belongs: those that share most of the path."""
+
+    def shared(place: Path) -> int:
+        both = zip(place, path, strict=False)
+        return next((n for n, (theirs, ours) in enumerate(both) if theirs not in (ours, "*")), len(path))
+
+    found = keys.places(name)
+    most = max(map(shared, found), default=0)
+    above = [[str(part) for part in place[:-1] if part != "*"] for place in found if shared(place) == most]
+    return list(dict.fromkeys(one[-1] for one in above if one))[:2]
+
+
+def _missing(key: str, parent: object, schema: keys.Schema) -> str:
+    said = parent if isinstance(parent, dict) else {}
+    if choices := keys.choices(schema):
+        return f"is missing; one of {', '.join(choices)}"
+    example = keys.example(schema)
+    if key == "url":
+        # What an address looks like, its engine knows.
+        engine = ENGINES.get(str(said.get("engine"))) or next(iter(ENGINES.values()))
+        example = engine.example_url.replace("{name}", printable(str(said.get("name", "metrics")), 40))
+    return f"is missing; an example is `{example if example.startswith('- ') else f'{key}: {example}'}`"
 
 
 def _bound(context: Mapping[str, Any]) -> str:
@@ -86,38 +160,74 @@ def _got(item: Mapping[str, Any], written: str | None) -> str:
     return f", got {found}" if found else ""
 
 
-def _unknown_key(path: Path) -> str:
-    model = _annotation_at(path[:-1])
-    if not isinstance(model, type) or not issubclass(model, BaseModel):
-        return "unknown key"
-    names = list(model.model_fields)
-    return "unknown key" + (nearest(str(path[-1]), names) or f"; known here: {', '.join(names)}")
+def _not_a_choice(choices: list[str], written: str | None) -> str:
+    shown = f" `{printable(written, 60)}`" if written is not None else ""
+    return f"unknown value{shown}" + (nearest(written or "", choices) or f"; one of {', '.join(choices)}")
 
 
-def _not_a_choice(path: Path, written: str | None) -> str:
-    choices = [str(c) for c in get_args(_annotation_at(path))]
-    thing = f"{path[-1]} `{printable(written, 60)}`" if written is not None else str(path[-1])
-    return f"unknown {thing}" + (nearest(written or "", choices) or f"; one of {', '.join(choices)}")
+def _better(item: Mapping[str, Any], path: Path, schema: keys.Schema, written: str | None) -> str:
+    """`; write 7d`: what to write instead; empty if it is not clear."""
+    got, wanted = item.get("input"), schema.get("type")
+    if wanted == "object" and isinstance(got, list):
+        return f"; write them without the `- `{_as_lines(got, schema)}"
+    if wanted == "array" and isinstance(got, dict):
+        inside, first = keys.names(keys.at((*path, 0))), next(iter(got), "")
+        if "name" in inside and first not in inside:
+            return f"; write `- name: {printable(first, 60)}` and its keys below"
+        return "; put `- ` before the first line of each"
+    if wanted == "string" and isinstance(got, dict):
+        return "; text that begins with `{` needs quotes"
+    if wanted == "number" and isinstance(got, dict) and len(got) == 1:
+        ((name, value),) = got.items()
+        return f"; write `{printable(f'{path[-1]}.{name}: {value}', 120)}`"
+    text = "" if written is None else _meant(item["type"], str(path[-1]), schema, written)
+    return f"; write {f'`{text}`' if ' ' in text else text}" if text else ""
 
 
-def _annotation_at(path: Path) -> Any:
-    """The type that the configuration has at `path`; None if it has none."""
-    found: Any = Settings
-    for part in path:
-        found = _inside(found, part)
-    return found
+def _meant(problem: str, key: str, schema: keys.Schema, written: str) -> str:
+    """The text in the form that is expected there."""
+    wanted = schema.get("type")
+    if form := _FORMS.get(problem):
+        return printable(form(written), 120)
+    if wanted in ("number", "integer"):
+        share = keys.is_share(schema)
+        whole = wanted == "integer"
+        percent = f"{written}%" if share and problem == "less_than_equal" else written
+        return meant.number(percent, key, share=share, whole=whole)
+    if wanted == "array" and not keys.is_secret(schema):
+        return f"[{_in_yaml(written)}]"
+    if wanted != "object":
+        return ""
+    if pair := _pair(written, schema):
+        return f"{pair[0]}: {_in_yaml(pair[1]) if _is_open(pair) else '...'}"
+    texts = (name for name in keys.names(schema) for one in [keys.at_key(schema, name)] if one.get("type") == "string")
+    first = next((name for name in texts if not keys.choices(keys.at_key(schema, name))), None)
+    return f"{first}: {_in_yaml(written)}" if first and not keys.is_secret(schema) else ""
 
 
-def _inside(annotation: Any, part: int | str) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        field = annotation.model_fields.get(str(part))
-        return _without_none(field.annotation) if field else None
-    if get_origin(annotation) in (dict, tuple, list):
-        return next((a for a in reversed(get_args(annotation)) if a is not Ellipsis), None)
-    return None
+def _pair(text: str, schema: keys.Schema) -> tuple[str, str] | None:
+    """The key and the value that the text was meant as, where such a key belongs."""
+    pair = meant.pair(text)
+    return pair if pair and pair[0] in keys.names(schema) else None
 
 
-def _without_none(annotation: Any) -> Any:
-    if get_origin(annotation) in (Union, UnionType):
-        return next(a for a in get_args(annotation) if a is not type(None))
-    return annotation
+def _is_open(pair: tuple[str, str] | None) -> bool:
+    return pair is not None and keys.is_shown(pair[0])
+
+
+def _as_lines(entries: list[Any], schema: keys.Schema) -> str:
+    """An example with what is in a list, where names with values belong."""
+    if not entries or not all(isinstance(entry, str) for entry in entries):
+        return ""
+    if not (names := keys.names(schema)):
+        inside = keys.at_key(schema, entries[0])
+        example = f"{{{keys.example(inside)}}}" if inside.get("type") == "object" else keys.example(inside)
+        return f", such as `{printable(entries[0], 60)}: {example}`"
+    taking = next((name for name in names if keys.at_key(schema, name).get("type") == "array"), None)
+    return f", such as `{taking}: [{', '.join(map(_in_yaml, entries))}]`" if taking else ""
+
+
+def _in_yaml(text: str) -> str:
+    """In quotes where YAML requires them."""
+    line = yaml.safe_dump([printable(text, 60)], default_flow_style=True, width=1000, allow_unicode=True).strip()
+    return line[1:-1]

@@ -9,16 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
-from tsaudit.config import cron
 from tsaudit.config.base import Model
 from tsaudit.config.harm import Harm
 from tsaudit.config.slack import Slack
-from tsaudit.config.types import Duration, EngineName, Finite, NotifierSettings, RuleSetting, Secret
+from tsaudit.config.types import (
+    Duration,
+    EngineName,
+    Finite,
+    NotifierSettings,
+    RuleSetting,
+    Schedule,
+    Secret,
+    Size,
+    web_address,
+)
 from tsaudit.model.profile import TableKind
+from tsaudit.text import nearest
 
 Path = tuple[int | str, ...]
 """Keys and list positions from the top of the file to one value."""
@@ -49,7 +59,7 @@ class Budget(Model):
     """Number of rows a statement may read from a table if the engine's statistics can provide the rest (PostgreSQL); 0
     for no limit.
     """
-    max_bytes_scanned: int | None = Field(None, ge=1)
+    max_bytes_scanned: Size | None = Field(None, ge=1)
     """Bytes that all statements of an audit may scan or be billed for, whichever is more, as counted by the engine
     (Timestream); empty for no limit.
     """
@@ -97,7 +107,7 @@ class MeasurementOverride(Model):
 class Target(Model):
     """One database server, account, or file to audit."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100, examples=["metrics"])
     """Short and stable: history, incidents, and Dagster assets use it as their key."""
     engine: EngineName
     """The kind of database."""
@@ -137,7 +147,7 @@ class Target(Model):
     """Pattern of measurement names to settings; the first that matches applies."""
     owner: str | None = None
     """The owner, unless a route or a measurement sets another one."""
-    schedule: Annotated[str, AfterValidator(cron.check)] = "0 6 * * *"
+    schedule: Schedule = "0 6 * * *"
     """When Dagster audits it: a cron expression, UTC; `never` to audit it only when somebody says so."""
     run_tags: dict[str, str] = {}
     """Tags of its runs in Dagster, for example the queue of the workers that can reach it."""
@@ -150,7 +160,7 @@ class Target(Model):
 class Owner(Model):
     """A team that gets messages."""
 
-    channel: str | None = None
+    channel: str | None = Field(None, examples=['"#data"'])
     """Slack channel, `#name` or ID; ignored with a webhook, which has a fixed channel."""
     mention: str | None = None
     """Slack user or user group ID to mention when something becomes critical: `U...` or `S...`."""
@@ -168,7 +178,7 @@ class Owner(Model):
 class Route(Model):
     """Assigns findings to an owner. All given patterns must match; the first route that matches wins."""
 
-    owner: str
+    owner: str = Field(examples=["default"])
     """A name under `owners`."""
     targets: tuple[str, ...] = ("*",)
     """Patterns of target names."""
@@ -223,9 +233,7 @@ class Report(Model):
     @field_validator("base_url")
     @classmethod
     def _http(cls, value: str | None) -> str | None:
-        if value is not None and not re.match(r"https?://|\$\{", value):
-            raise ValueError("must start with http:// or https://")
-        return value.rstrip("/") if value else value
+        return web_address(value).rstrip("/") if value else value
 
 
 class Settings(Model):
@@ -290,4 +298,5 @@ def inconsistencies(
         seen.add(name)
     for place, owner in used:
         if owner not in owners:
-            yield place, f"owner `{owner}` is not defined under `owners`"
+            near = nearest(owner, owners) or f"; add `{owner}:` there, with its channel"
+            yield place, f"owner `{owner}` is not defined under `owners`{near}"

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from tsaudit.config.base import Model
-from tsaudit.config.types import Duration, Finite, Reaction, SlackSecret
+from tsaudit.config.types import Duration, Finite, Reaction, SlackSecret, web_address
 
 
 class Reactions(Model):
@@ -75,9 +75,7 @@ class Slack(Model):
     @field_validator("base_url")
     @classmethod
     def _folder(cls, value: str) -> str:
-        if not value.startswith(("https://", "http://", "${")):
-            raise ValueError("must start with https:// or http://")
-        return value.rstrip("/") + "/"
+        return web_address(value).rstrip("/") + "/"
 
     @model_validator(mode="after")
     def _one_transport(self) -> Slack:

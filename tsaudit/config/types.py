@@ -7,7 +7,9 @@ from datetime import timedelta
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
+from tsaudit.config import cron
 from tsaudit.engines.registry import ENGINES
 from tsaudit.text import nearest, printable
 
@@ -16,13 +18,25 @@ _SIZES: Final = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10*
 _LONGEST: Final = timedelta(days=36_500)
 
 
+def misfit(kind: str, problem: str) -> PydanticCustomError:
+    """A value that is not in the form of its kind: `problem_messages` adds what was written, and what it may mean."""
+    return PydanticCustomError(kind, "{problem}", {"problem": problem})
+
+
+def web_address(value: str) -> str:
+    """The address itself, or a reference to it. `misfit` if it does not begin as one."""
+    if not value.startswith(("https://", "http://", "${")):
+        raise misfit("web_address", "must start with https:// or http://")
+    return value
+
+
 def _duration(value: Any) -> Any:
     """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; anything but text is left to pydantic."""
     if not isinstance(value, str):
         return value
     match = re.fullmatch(r"([0-9]{1,8})\s*([smhdw])", value)
     if match is None:
-        raise ValueError("expected a duration such as 30d, 12h, 15m, 90s, or 2w")
+        raise misfit("duration", "expected a duration such as 30d, 12h, 15m, 90s, or 2w")
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
@@ -32,7 +46,7 @@ def _size(value: Any) -> Any:
         return value
     match = re.fullmatch(r"([0-9]{1,15})\s*(|B|kB|MB|GB|TB)", value)
     if match is None:
-        raise ValueError("expected a size such as 500MB, 20GB, or 1TB")
+        raise misfit("size", "expected a size such as 500MB, 20GB, or 1TB")
     return int(match[1]) * _SIZES[match[2]]
 
 
@@ -69,6 +83,17 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A number to compare with: `nan` would never be exceeded and look like a pass."""
 Secret = Annotated[SecretStr, Field(min_length=1)]
 """Text that stays out of every message and file. Never empty: an empty variable is a mistake, not a password."""
+
+
+def _schedule(value: str) -> str:
+    try:
+        return cron.check(value)
+    except ValueError as error:
+        raise misfit("schedule", str(error)) from error
+
+
+Schedule = Annotated[str, AfterValidator(_schedule)]
+"""A cron expression, or `never`."""
 
 
 def _known(name: str) -> str:
@@ -116,5 +141,7 @@ def _word(value: Any) -> Any:
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
-RuleSetting = Annotated[Literal["on", "off", "note", "warning", "critical"], BeforeValidator(_word)]
+RuleSetting = Annotated[
+    Literal["on", "off", "note", "warning", "critical"], BeforeValidator(_word), Field(examples=["off"])
+]
 """Whether a rule is on, or the severity of its findings."""

@@ -8,7 +8,7 @@ rejected; anchors and merge keys (`<<`) work.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ import yaml
 from yaml.composer import Composer, ComposerError
 from yaml.resolver import Resolver
 
+from tsaudit.config import unreadable
 from tsaudit.errors import TsauditError
 
 _Events: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -32,6 +33,7 @@ _RESOLVED: Final[dict[str, Any]] = {
     "<": [(_MERGE, re.compile(r"<<$"))],
 }
 """By a scalar's first character."""
+_COMMENT: Final = re.compile(r"\s*(#[^\s#].*?)(\s+#.*|\s*)")
 _TAGS: Final = (_NULL, _MERGE, "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
 
 
@@ -44,6 +46,8 @@ class Node:
     value: str | list[Node] | dict[str, Node] | None
     key_lines: dict[str, int] = field(default_factory=dict)
     """Of a mapping: the line of each key."""
+    comment: str = ""
+    """Where there is no value: what begins with `#` without a blank after it, and may have been meant as one."""
 
     def child(self, part: int | str) -> Node | None:
         """The value of a key or at a position; None if there is none."""
@@ -92,18 +96,20 @@ class Document:
 
 def parse(text: str) -> Document:
     """The one document in `text`; an empty text is an empty mapping. Raises DocumentError."""
+    lines = unreadable.LINE_END.split(text)
     try:
-        root = _Composer(text).get_single_node()
+        root = _Composer(text, lines).get_single_node()
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, max(error.position, 0)) + 1
         raise DocumentError(line, "contains a character that is not allowed in a text file") from error
     except ComposerError as error:
-        raise DocumentError(_line(error), "contains a second document (`---`); only one is read") from error
+        problem = "begins a second document, but only the first is read; remove `---`"
+        raise DocumentError(_line(error), problem) from error
     except yaml.MarkedYAMLError as error:
-        raise _unreadable(error) from error
+        raise _unreadable(text, error) from error
     if root is None:
         return Document(Node(1, {}), [])
-    builder = _Builder()
+    builder = _Builder(lines)
     return Document(builder.node(root), builder.problems)
 
 
@@ -120,14 +126,11 @@ def _node_of(data: object) -> Node:
     return Node(0, None if data is None else str(data))
 
 
-def _unreadable(error: yaml.MarkedYAMLError) -> DocumentError:
-    problem = " ".join(str(part) for part in (error.problem, error.context) if part) or "cannot be read as YAML"
-    if "nesting depth" in problem:
+def _unreadable(text: str, error: yaml.MarkedYAMLError) -> DocumentError:
+    if "nesting depth" in f"{error.problem} {error.context}":
         # libyaml's own limit is higher, but it reads ahead of what is composed.
         return _too_deep(_line(error))
-    if "cannot start any token" in problem:
-        problem += " (a tab? YAML is indented with spaces; text that starts with @, ` or % needs quotes)"
-    return DocumentError(_line(error), f"not YAML: {problem}")
+    return DocumentError(*unreadable.explained(text, error))
 
 
 def _too_deep(line: int) -> DocumentError:
@@ -142,12 +145,13 @@ def _line(error: yaml.MarkedYAMLError) -> int:
 class _Composer(Composer, Resolver):
     """Composes the only document of a text. Scalars stay text: only null and the merge key are resolved."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, lines: Sequence[str]) -> None:
         Composer.__init__(self)
         Resolver.__init__(self)
         self.yaml_implicit_resolvers = _RESOLVED
         events = _Events(text)
         self.check_event, self.peek_event, self.get_event = events.check_event, events.peek_event, events.get_event
+        self._lines = lines
         self._depth = 0
         self._unfinished: set[str] = set()
         """Anchors of the nodes around the current one."""
@@ -155,13 +159,13 @@ class _Composer(Composer, Resolver):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """The next node, and all below it. DocumentError if it contains itself, or would exhaust the stack."""
         event = self.peek_event()
-        anchor, line = event.anchor, event.start_mark.line + 1
+        anchor, line, column = event.anchor, event.start_mark.line + 1, event.start_mark.column
         if isinstance(event, yaml.AliasEvent):
             if anchor in self._unfinished:
                 raise DocumentError(line, f"`*{anchor}` is inside `&{anchor}`: it would contain itself")
             if anchor not in self.anchors:
-                text = f'if it is text, put it in quotes: "*{anchor}"'
-                raise DocumentError(line, f"`*{anchor}` refers to `&{anchor}`, which is not set above; {text}")
+                text = unreadable.needs_quotes(unreadable.line_at(self._lines, line - 1), column)
+                raise DocumentError(line, f"{text}; without them, it refers to a `&` of that name, which is not above")
             return super().compose_node(parent, index)
         if self._depth > _DEEPEST:
             raise _too_deep(line)
@@ -177,8 +181,9 @@ class _Composer(Composer, Resolver):
 class _Builder:
     """Turns composed nodes into ours, each once, and collects problems that do not prevent reading."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: Sequence[str]) -> None:
         self.problems: list[tuple[int, str]] = []
+        self._lines = lines
         self._built: dict[yaml.Node, Node] = {}
 
     def node(self, source: yaml.Node) -> Node:
@@ -189,12 +194,22 @@ class _Builder:
 
     def _new(self, source: yaml.Node, line: int) -> Node:
         if source.tag not in _TAGS:
-            self.problems.append((line, f"the tag `{source.tag}` is not supported; remove it"))
+            self.problems.append((line, self._tagged(source)))
         if isinstance(source, yaml.MappingNode):
             return self._mapping(source, line)
         if isinstance(source, yaml.SequenceNode):
             return Node(line, [self.node(item) for item in source.value])
-        return Node(line, None if source.tag == _NULL else source.value)
+        if source.tag != _NULL:
+            return Node(line, source.value)
+        rest = "" if source.value else unreadable.line_at(self._lines, line - 1)[source.start_mark.column :]
+        comment = _COMMENT.fullmatch(rest)
+        return Node(line, None, comment=comment[1] if comment else "")
+
+    def _tagged(self, source: yaml.Node) -> str:
+        if not source.value:
+            return "text that begins with `!` needs quotes"
+        tag = source.tag.replace("tag:yaml.org,2002:", "!!", 1)
+        return f"`{tag}` has no meaning here; put it in quotes if it belongs to a text, and remove it otherwise"
 
     def _mapping(self, source: yaml.MappingNode, line: int) -> Node:
         entries: dict[str, Node] = {}
@@ -205,9 +220,11 @@ class _Builder:
             if key_source.tag == _MERGE:
                 merged += value.value if isinstance(value.value, list) else [value]
             elif not isinstance(name := "" if key.value is None else key.value, str):
-                self.problems.append((key.line, "a key must be a single text"))
+                start = ("{" if source.flow_style else "") + ("[" if isinstance(key.value, list) else "{")
+                text = f"put text that begins with `{start}` in quotes, and write a variable as ${{NAME}}"
+                self.problems.append((key.line, f"a key must be a single text, not `{start}`; {text}"))
             elif name in entries:
-                self.problems.append((key.line, f"`{name}` is defined twice, first on line {lines[name]}"))
+                self.problems.append((key.line, f"`{name}` is defined twice, first on line {lines[name]}; remove one"))
             else:
                 entries[name], lines[name] = value, key.line
         for mapping in merged:

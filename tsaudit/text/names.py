@@ -25,13 +25,13 @@ def listed(words: Sequence[str], most: int = 8) -> str:
 
 
 def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
-    """`, did you mean x?`; empty if nothing is similar. Case does not matter."""
+    """`, did you mean x?`; empty if nothing is similar, or two letters tell nothing. Case does not matter."""
     import difflib
 
     names = {name.lower(): name for name in choices}
     start = word.lower()
     found = [n for n in names if len(start) > 2 and n and (n.startswith(start) or start.startswith(n))]
-    found = found[:3] or difflib.get_close_matches(start, names, n=1, cutoff=cutoff)
+    found = found[:3] or (difflib.get_close_matches(start, names, n=1, cutoff=cutoff) if len(start) > 2 else [])
     return f", did you mean {' or '.join(names[n] for n in found)}?" if found else ""
 
 

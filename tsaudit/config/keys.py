@@ -1,0 +1,118 @@
+"""The keys of tsaudit.yaml and what each of them takes, as its JSON schema says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from tsaudit.config.settings import Path, Settings
+
+Schema = Mapping[str, Any]
+
+_KINDS: Final = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "`key: value` lines",
+}
+_NONE: Final[Schema] = {}
+
+
+def at(path: Path) -> Schema:
+    """What the configuration takes at the place; empty if it has no such key."""
+    found = _schema()
+    for part in path:
+        found = at_key(found, part)
+    return found
+
+
+def at_key(schema: Schema, part: int | str) -> Schema:
+    """What it takes below a key, or at a position; empty if nothing."""
+    below = schema.get("properties", {}).get(part) or schema.get("items") or schema.get("additionalProperties")
+    return _resolved(below) if isinstance(below, dict) else _NONE
+
+
+def kind(schema: Schema) -> str:
+    """The kind of a value in words: `text`, `a list`; empty if it is unknown."""
+    return _KINDS.get(schema.get("type", ""), "")
+
+
+def choices(schema: Schema) -> list[str]:
+    """The only values that it takes; empty if it takes others, too."""
+    return [str(choice) for choice in schema.get("enum", ())]
+
+
+def is_share(schema: Schema) -> bool:
+    """Whether it is a part of 1."""
+    return bool(schema.get("maximum") == 1)
+
+
+def is_secret(schema: Schema) -> bool:
+    """Whether a value of it is secret, or one of the values in it."""
+    within = [*schema.get("properties", {}).values(), schema.get("additionalProperties"), schema.get("items")]
+    return bool(schema.get("writeOnly")) or any(is_secret(_resolved(one)) for one in within if isinstance(one, dict))
+
+
+def names(schema: Schema) -> list[str]:
+    """The keys below it; empty for any."""
+    return list(schema.get("properties", ()))
+
+
+def says(schema: Schema) -> str:
+    """The description up to its first full stop or semicolon."""
+    text = " ".join(str(schema.get("description", "")).split())
+    return text.split(". ")[0].split(";")[0].rstrip(".")
+
+
+def example(schema: Schema) -> str:
+    """What one may write there."""
+    if found := schema.get("examples"):
+        return str(found[0])
+    if schema.get("type") == "array":
+        inside = at_key(schema, 0)
+        return f"- {example(inside)}" if inside.get("type") == "object" else f"[{example(inside)}]"
+    if first := next(iter(names(schema)), None):
+        return f"{first}: {example(at_key(schema, first))}"
+    return next(iter(choices(schema)), "...")
+
+
+def places(key: str) -> list[Path]:
+    """Where else a key of that name exists; `*` stands for any name or position."""
+    return [(*parent, key) for parent, keys in _parents().items() if key in keys]
+
+
+def is_shown(key: str) -> bool:
+    """Whether it is a key whose values may be quoted in a message about a file that cannot be read."""
+    found = places(key)
+    return bool(found) and not any(is_secret(at(place)) for place in found)
+
+
+@cache
+def _schema() -> Schema:
+    return Settings.model_json_schema()
+
+
+@cache
+def _parents() -> Mapping[Path, frozenset[str]]:
+    return dict(_walk(_schema(), ()))
+
+
+def _walk(schema: Schema, path: Path) -> Iterator[tuple[Path, frozenset[str]]]:
+    if keys := names(schema):
+        yield path, frozenset(keys)
+    for key in (*keys, "*"):
+        if below := at_key(schema, key):
+            yield from _walk(below, (*path, key))
+
+
+def _resolved(schema: Schema) -> Schema:
+    """What a reference or an optional value stands for."""
+    said = {key: schema[key] for key in ("description", "examples") if key in schema}
+    if options := [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]:
+        return {**_resolved(options[0]), **said}
+    if "$ref" in schema:
+        return {**_schema()["$defs"][schema["$ref"].rpartition("/")[2]], **said}
+    return schema

@@ -1,0 +1,128 @@
+"""Why a text is not YAML, in plain words: the line to change, and how.
+
+The parser names its own state. What a person did is seen in the text around the place where it gave up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import yaml
+
+from tsaudit.config import keys, meant
+
+LINE_END: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+"""As YAML counts lines."""
+_MERGE: Final = re.compile(r"(<{7}|>{7}|\|{7}|={7})( .*)?")
+_STARTS: Final = "@`%&*!|>?"
+"""Characters with a meaning of their own where text begins."""
+NO_SPACES: Final = "is indented with a tab, or a blank that is no space; indent with spaces"
+_WORD: Final = r"[A-Za-z_]\w*"
+
+
+def explained(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
+    """The line, counted from 1, and what is wrong there."""
+    lines = LINE_END.split(text)
+    at = error.problem_mark or error.context_mark
+    opened = error.context_mark or at
+    if at is None or opened is None:
+        return 1, "cannot be read as YAML"
+    row, what = _cause(lines, at, opened, f"{error.problem} {error.context}", text)
+    return row + 1, what
+
+
+def _cause(lines: Sequence[str], at: Any, opened: Any, said: str, text: str) -> tuple[int, str]:
+    merge = next((row for row, line in enumerate(lines) if _MERGE.fullmatch(line)), None)
+    if merge is not None:
+        return merge, f"`{lines[merge][:7]}` is left from a merge; keep one of the two sides, and remove such lines"
+    line = line_at(lines, at.line)
+    if re.match(r" *[^\S ]", line):
+        return at.line, NO_SPACES
+    if "escape" in said:
+        return at.line, "in double quotes, a backslash has a meaning of its own; use single quotes around text with one"
+    if "quoted" in said:
+        return _open_quote(lines, opened.line, opened.column)
+    for row, column in ((at.line, at.column), (opened.line, opened.column)):
+        if (start := line_at(lines, row)[column : column + 1]) and start in _STARTS:
+            return row, needs_quotes(line_at(lines, row), column)
+    if "flow" in said:
+        start = line_at(lines, opened.line)[opened.column : opened.column + 1]
+        end = "]" if start == "[" else "}"
+        return opened.line, f"`{start}` is not closed: add `{end}` or a missing `,`; text with brackets needs quotes"
+    for row in (at.line, _above(lines, at.line)):
+        if better := _as_pair(line_at(lines, row)):
+            blank = f", with a blank after the `{better[0] if better[0] == '-' else ':'}`" if " " in better else ""
+            return row, f"write `{better}`{blank}"
+    if (long := _last_quote(text)) is not None and long[2] in (at.line, at.line - 1):
+        return _open_quote(lines, long[0], long[1])
+    before = line[: at.column]
+    if (quote := before.rstrip()[-1:]) in ("'", '"'):
+        return at.line, f"text goes on after its closing `{quote}`; use the other quotes around text with a `{quote}`"
+    if "not allowed" in said and ": " in before:
+        return at.line, f"text that contains `: ` needs quotes{_in_quotes(line, before.index(': ') + 2)}"
+    return (
+        at.line,
+        "wrong indentation: keys that belong together begin in the same column, below the key they belong to",
+    )
+
+
+def needs_quotes(line: str, column: int) -> str:
+    """What to do with text that begins with a character that has a meaning of its own."""
+    return f"text that begins with `{line[column : column + 1]}` needs quotes{_in_quotes(line, column)}"
+
+
+def line_at(lines: Sequence[str], row: int) -> str:
+    """Empty behind the end, where the parser may be."""
+    return lines[row] if 0 <= row < len(lines) else ""
+
+
+def _above(lines: Sequence[str], row: int) -> int:
+    """The nearest line above that has more than a comment."""
+    return next((n for n in range(row - 1, -1, -1) if line_at(lines, n).split("#")[0].strip()), 0)
+
+
+def _open_quote(lines: Sequence[str], row: int, column: int) -> tuple[int, str]:
+    quote = line_at(lines, row)[column : column + 1]
+    inside = "; write a `'` inside of the text twice" if quote == "'" else ""
+    return row, f"the quote is not closed; add the closing `{quote}`{inside}"
+
+
+def _last_quote(text: str) -> tuple[int, int, int] | None:
+    """Row and column at which the last text in quotes begins, and the row where it ends, if that is another one."""
+    found = None
+    try:
+        for token in yaml.scan(text, yaml.SafeLoader):
+            if isinstance(token, yaml.ScalarToken) and token.style in ("'", '"'):
+                found = token
+    except yaml.YAMLError:
+        pass
+    if found is None or found.start_mark.line == found.end_mark.line:
+        return None
+    return found.start_mark.line, found.start_mark.column, found.end_mark.line
+
+
+def _as_pair(line: str) -> str:
+    """How to write the line, if a colon or blanks are missing in it: `engine: duckdb`, `- name: plant`; empty if none
+    are.
+    """
+    code = line.strip()
+    if keys.places(code):
+        return f"{code}:"
+    dash = "- " if code.startswith("-") else ""
+    if re.match(rf"(- +)?{_WORD}:( |$)", code) or (found := meant.pair(code)) is None or not keys.places(found[0]):
+        return ""
+    return f"{dash}{found[0]}: {found[1] if keys.is_shown(found[0]) else '...'}"
+
+
+def _in_quotes(line: str, column: int) -> str:
+    """`: "@daily"`, unless it may be secret: the text of the line from the column on, in the quotes that it needs."""
+    key = re.findall(rf"({_WORD})\s*:\s", line[:column])
+    if key and not keys.is_shown(key[-1]):
+        return ""
+    rest = re.split(r"\s#", line[column:])[0].strip()
+    if re.search(r"[\[{]", line[:column]):
+        rest = re.split(r"[,\]}]", rest)[0].strip()
+    quote = "'" if '"' in rest or "\\" in rest else '"'
+    return f": {quote}{rest}{quote}" if rest and quote not in rest else ""
