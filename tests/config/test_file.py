@@ -144,6 +144,10 @@ CASES = {
     "no targets": ("slack: {}\n", "1: targets: is missing; an example is `- name: metrics`"),
     "null file": ("~", "1: is empty; begin it with `targets:`"),
     "empty targets": ("targets: []\n", "1: targets: is empty"),
+    "engine under a name of others": (
+        TARGET.replace("duckdb\n", "TimescaleDB\n"),
+        "3: targets[0].engine: unknown engine `TimescaleDB`, did you mean postgresql?",
+    ),
     "unknown engine": (
         TARGET.replace("duckdb\n", "postgres\n"),
         "3: targets[0].engine: unknown engine `postgres`, did you mean postgresql?",

@@ -69,6 +69,15 @@ def test_rules_for_an_engine_are_those_that_apply_to_it(engine: str) -> None:
     assert found == [rule for rule in all_rules() if rule.applies_to(engine)]
 
 
+def test_scheme_of_others_is_spelled_as_ours() -> None:
+    assert ENGINES["postgresql"].spelled("postgres://db7/x?a=://") == "postgresql://db7/x?a=://"
+    for url in ("postgresql+psycopg://db7/x", "mongodb+srv://db7", "postgres", "db7:5432"):
+        assert ENGINES["postgresql"].spelled(url) == url
+    names = [name for engine in ENGINES.values() for name in engine.other_names]
+    assert not set(names) & set(ENGINES)
+    assert len(names) == len(set(names))
+
+
 def test_unknown_engine_is_none_of_them() -> None:
     assert "oracle" not in ENGINES
     with pytest.raises(KeyError):

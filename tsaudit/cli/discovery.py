@@ -21,8 +21,6 @@ HERE: Final = "127.0.0.1"
 _LARGEST_FOLDER: Final = 1000
 _LOOK_S: Final = 2.0
 """Seconds to wait for whatever listens on a port."""
-_SPELLED: Final = {"postgres": "postgresql"}
-"""Schemes that others write for one that an engine has."""
 _LIST_S: Final = 5.0
 """Seconds that listing the databases of a server may take."""
 
@@ -81,7 +79,9 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
         by_scheme.setdefault(_scheme(engine.example_url), []).append(engine)
     own: list[Engine] | None = None
     if separator:
-        scheme = _SPELLED.get(scheme.lower(), scheme.lower())
+        scheme = scheme.lower()
+        for engine in ENGINES.values():
+            scheme = engine.spelled(f"{scheme}://").partition("://")[0]
         own = by_scheme.get("http" if scheme == "https" else scheme.partition("+")[0])
         if own is None:
             known = listed(sorted(by_scheme))

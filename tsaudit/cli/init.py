@@ -14,7 +14,7 @@ import click
 
 from tsaudit.cli import adding, discovery, progress, show
 from tsaudit.cli.discovery import FoundTarget, host_name, target_name, variable_of
-from tsaudit.text import listed, many, nearest, printable
+from tsaudit.text import listed, many, printable
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -156,8 +156,7 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
         except LookupError as error:
             raise click.BadParameter(str(error.args[0]), param_hint="--url") from error
     if engine not in ENGINES:
-        hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"
-        raise click.BadParameter(f"engine `{engine}` is not supported{hint}", param_hint="--engine")
+        raise click.BadParameter(f"engine `{engine}` is not supported{ENGINES.near(engine)}", param_hint="--engine")
     try:
         parts = urlsplit(url)
         host = parts.hostname

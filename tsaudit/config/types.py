@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from tsaudit.config import cron
 from tsaudit.engines.registry import ENGINES
-from tsaudit.text import nearest, printable
+from tsaudit.text import printable
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SIZES: Final = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -98,12 +98,8 @@ Schedule = Annotated[str, AfterValidator(_schedule)]
 
 def _known(name: str) -> str:
     if name not in ENGINES:
-        raise ValueError(f"unknown engine `{printable(name, 60)}`{nearest(name, ENGINES) or f'; one of {_listed()}'}")
+        raise ValueError(f"unknown engine `{printable(name, 60)}`{ENGINES.near(name)}")
     return name
-
-
-def _listed() -> str:
-    return ", ".join(ENGINES)
 
 
 def _with_engines(schema: dict[str, Any]) -> None:

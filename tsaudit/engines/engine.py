@@ -138,6 +138,8 @@ class Engine:
     """The value of `engine:` in tsaudit.yaml."""
     example_url: str = ""
     """`{name}` stands for the name of the database."""
+    other_names: tuple[str, ...] = ()
+    """What others call it, and write for the scheme of its addresses."""
     extra: str | None = None
     """The extra that installs its driver; None if the core includes it."""
     icon: str = ""
@@ -161,6 +163,11 @@ class Engine:
         Raises ConnectorError, and ModuleNotFoundError without the driver.
         """
         raise NotImplementedError
+
+    def spelled(self, url: str) -> str:
+        """The address with the engine's own scheme in place of one that others write."""
+        scheme, separator, rest = url.partition("://")
+        return f"{self.example_url.partition('://')[0]}://{rest}" if separator and scheme in self.other_names else url
 
     file_magic: tuple[int, bytes] | None = None
     """The signature of its files: position and bytes, whatever the file names; None if it uses no files, or nothing is

@@ -54,7 +54,7 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     engine = _usable(target.engine)
     try:
         with of_package(target.engine):
-            opening = engine.connect(url, username=target.username, password=password, options=options)
+            opening = engine.connect(engine.spelled(url), username=target.username, password=password, options=options)
     except ModuleNotFoundError as error:
         raise missing_driver(target.engine, engine.extra, error.name) from error
     address = addresses.read(url)

@@ -12,6 +12,7 @@ from tsaudit import plugins
 from tsaudit.engines.engine import Engine
 from tsaudit.errors import UnfinishedModuleError
 from tsaudit.plugins import Problem
+from tsaudit.text import nearest
 
 _OWN: Final = (
     "duckdb",
@@ -62,6 +63,11 @@ class _Engines(Mapping[str, Engine]):
 
     def __len__(self) -> int:
         return len(_OWN) + len(self._plug_ins())
+
+    def near(self, name: str) -> str:
+        """`, did you mean postgresql?` for a name that is none of them; all names if none is similar."""
+        called = next((engine.name for engine in self.values() if name.lower() in engine.other_names), None)
+        return f", did you mean {called}?" if called else nearest(name, self) or f"; one of {', '.join(self)}"
 
     def forget(self) -> None:
         """Search for them again on the next call: for tests."""

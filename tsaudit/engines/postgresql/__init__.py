@@ -26,6 +26,7 @@ class Postgresql(SqlEngine):
     index_bytes = 10_000
     measurement_price = "16 kB of disk for each table, and 10 kB for each index: measured on PostgreSQL 15"
     example_url = "postgresql://tsaudit@localhost:5432/{name}"
+    other_names = ("postgres", "timescaledb")
     extra = "postgresql"
     keywords = ("postgresql/keywords.txt",)
     local = LocalServer(

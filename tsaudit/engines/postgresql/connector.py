@@ -33,7 +33,7 @@ from tsaudit.net.port_probe import what_listens
 from tsaudit.secrets import mask
 
 _ENGINE: Final = "postgresql"
-_DRIVERS: Final = {"postgresql", "postgres", "postgresql+psycopg"}
+_DRIVERS: Final = {"postgresql", "postgresql+psycopg"}
 _FORM: Final = "postgresql://user@host:5432/database"
 _GRANTS: Final = "see sql/postgresql/grants.md"
 _BATCH_ROWS: Final = 10_000
