@@ -8,18 +8,15 @@ from uuid import uuid4
 
 import click
 
-from tsaudit.cli import options, progress, show
+from tsaudit.cli import options, progress, roles, show
 from tsaudit.cli.errors import Exit
-from tsaudit.text import listed, many, number, printable
+from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
-    from tsaudit.collect import Probed
     from tsaudit.config.settings import Settings, Target
     from tsaudit.config.slack import Slack
-    from tsaudit.engines.connection import Connection
     from tsaudit.model.finding import RuleResult
     from tsaudit.model.profile import Gap, Measurement, Profile, Reason
-    from tsaudit.net.watchdog import Deadline
     from tsaudit.rule import RulePolicy
 
 _TABLES = (
@@ -29,12 +26,8 @@ _WIDTH = "tsaudit.cli.check.width"
 """Of the first column, in the command's context: names of targets and of notifiers may be long."""
 _WIDTHS = (14, 32)
 """The least and the most; a longer name moves its line to the right."""
-_MOST_TABLES = 50
-"""Of one target, whose kind and columns are shown."""
 _MOST_PLACES = 12
 """That lack the same, by name."""
-_MOST_OF_COMMENT = 300
-"""Characters of the comment after the roles of a table."""
 _CALL_S = 10.0
 """Seconds Slack may take to identify the token's owner."""
 
@@ -220,7 +213,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     from tsaudit.model.profile import Reason
 
     try:
-        probed = _probed(target, before)
+        probed = roles.probed(target, before)
     except ConnectorError as error:
         _line(target.name, "failed", str(error))
         return False
@@ -257,25 +250,10 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     return not missed
 
 
-def _probed(target: Target, before: Profile | None) -> Probed:
-    """What exists on the target. ConnectorError if it cannot be reached."""
-    from tsaudit.collect import probe
-    from tsaudit.engines.opening import with_connection
-
-    def look(connection: Connection, end: Deadline) -> Probed:
-        return probe(target, connection, deadline=end, most_tables=_MOST_TABLES, previous=before)
-
-    with progress.shown() as watched:
-        watched.say(target.name, f"looking at what can be measured on {target.engine}")
-        return with_connection(target, look)
-
-
 def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
     """Prints the guessed roles of the targets as YAML; everything else is a comment."""
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.registry import ENGINES
-    from tsaudit.model.profile import CLASSIFIED
-    from tsaudit.text.table_roles import override
 
     code = Exit.OK
     for target in chosen:
@@ -283,39 +261,18 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
             show.line(f"# {target.name}: {target.engine} declares which columns are tags")
             continue
         try:
-            probed = _probed(target, _before(settings, target))
+            found = roles.guessed(roles.probed(target, _before(settings, target)))
         except ConnectorError as error:
             show.line(f"# {target.name}: its roles were not read: {error}")
             code = Exit.NOT_AUDITED
             continue
-        guessed = {table.name: _guessed(table) for table in probed.tables}
-        asked = [table for table in probed.tables if _is_unclassified(table) or guessed[table.name]]
-        roles = sum(map(len, guessed.values()))
-        more = f"; {many(probed.others, 'more table')} not checked" if probed.others else ""
-        show.line(f"# {target.name}: {many(roles, 'role')} guessed in {many(len(asked), 'table')}{more}")
-        if asked:
+        show.line(f"# {target.name}: {found}")
+        if found.entries:
             show.line("columns:")
-        for table in asked:
-            names = ", ".join(guessed[table.name])
-            why = f"guessed: {names}" if names else f"what are its rows? set `kind` to {listed(sorted(CLASSIFIED), 9)}"
+        for entry in found.entries:
             # YAML is not cut off, and escapes by itself what is not printable.
-            click.echo(f"  {override(table)}  # {printable(why, _MOST_OF_COMMENT)}")
+            click.echo(f"  {entry}")
     return code
-
-
-def _is_unclassified(table: Measurement) -> bool:
-    """Whether its rows do not show what they are, and its owner has not said it."""
-    from tsaudit.analysis.columns.roles import CONFIGURED
-    from tsaudit.model.profile import CLASSIFIED
-
-    return table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED
-
-
-def _guessed(table: Measurement) -> list[str]:
-    """The tags of the table that nothing declares."""
-    from tsaudit.analysis.columns.roles import is_guess
-
-    return [tag.key for tag in table.tags if is_guess(tag.role_reason)]
 
 
 def _cannot_read(profile: Profile) -> None:
@@ -323,9 +280,9 @@ def _cannot_read(profile: Profile) -> None:
     from tsaudit import not_audited
 
     unread = not_audited.unread(profile)
-    for (database, name), gap in sorted(unread.items())[:_MOST_TABLES]:
+    for (database, name), gap in sorted(unread.items())[: roles.MOST_TABLES]:
         _line("", "unknown", f"cannot read {database}/{name}: {gap.detail}")
-    if (more := len(unread) - _MOST_TABLES) > 0:
+    if (more := len(unread) - roles.MOST_TABLES) > 0:
         _line("", "unknown", f"nor {many(more, 'more table')}")
 
 

@@ -1,0 +1,83 @@
+"""How tsaudit reads the tables of a target, and which roles of columns it had to guess: YAML to confirm and paste."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.cli import progress
+from tsaudit.text import listed, many, printable
+
+if TYPE_CHECKING:
+    from tsaudit.collect import Probed
+    from tsaudit.config.settings import Target
+    from tsaudit.engines.connection import Connection
+    from tsaudit.model.profile import Measurement, Profile
+    from tsaudit.net.watchdog import Deadline
+
+MOST_TABLES: Final = 50
+"""Of one target, whose kind and columns are shown."""
+_MOST_OF_COMMENT: Final = 300
+"""Characters of the comment after the roles of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuessedRoles:
+    """What somebody who knows the tables has to confirm."""
+
+    entries: tuple[str, ...]
+    """Below `columns:` of the target: one line for each table, with a comment about what is in doubt."""
+    roles: int
+    others: int
+    """Tables that were not checked."""
+
+    def __str__(self) -> str:
+        """`3 roles guessed in 2 tables`."""
+        more = f"; {many(self.others, 'more table')} not checked" if self.others else ""
+        return f"{many(self.roles, 'role')} guessed in {many(len(self.entries), 'table')}{more}"
+
+
+def probed(target: Target, before: Profile | None = None) -> Probed:
+    """What exists on the target. ConnectorError if it cannot be reached. `before`: its newest profile."""
+    from tsaudit.collect import probe
+    from tsaudit.engines.opening import with_connection
+
+    def look(connection: Connection, end: Deadline) -> Probed:
+        return probe(target, connection, deadline=end, most_tables=MOST_TABLES, previous=before)
+
+    with progress.shown() as watched:
+        watched.say(target.name, f"looking at what can be measured on {target.engine}")
+        return with_connection(target, look)
+
+
+def guessed(found: Probed) -> GuessedRoles:
+    """The tables whose tags or kind rest on a guess."""
+    tags = {table.name: _guessed_tags(table) for table in found.tables}
+    asked = [table for table in found.tables if _is_unclassified(table) or tags[table.name]]
+    entries = tuple(_entry(table, tags[table.name]) for table in asked)
+    return GuessedRoles(entries, sum(map(len, tags.values())), found.others)
+
+
+def _entry(table: Measurement, tags: list[str]) -> str:
+    from tsaudit.model.profile import CLASSIFIED
+    from tsaudit.text.table_roles import override
+
+    doubt = (
+        f"guessed: {', '.join(tags)}" if tags else f"what are its rows? set `kind` to {listed(sorted(CLASSIFIED), 9)}"
+    )
+    return f"{override(table)}  # {printable(doubt, _MOST_OF_COMMENT)}"
+
+
+def _is_unclassified(table: Measurement) -> bool:
+    """Whether its rows do not show what they are, and its owner has not said it."""
+    from tsaudit.analysis.columns.roles import CONFIGURED
+    from tsaudit.model.profile import CLASSIFIED
+
+    return table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED
+
+
+def _guessed_tags(table: Measurement) -> list[str]:
+    """The tags of the table that nothing declares."""
+    from tsaudit.analysis.columns.roles import is_guess
+
+    return [tag.key for tag in table.tags if is_guess(tag.role_reason)]
