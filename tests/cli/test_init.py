@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -13,13 +15,17 @@ import pytest
 from click.testing import Result
 
 from tests.command import CliRunner
-from tsaudit.cli import discovery, main
+from tsaudit.cli import discovery, main, roles
 from tsaudit.cli import init as module
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import advice, load
-from tsaudit.config.settings import Settings
+from tsaudit.config.settings import Columns, Settings, Target
+from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sqlite import Sqlite
+from tsaudit.model.profile import TableKind
+
+WITH_COLUMNS = module._with_columns
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +42,7 @@ def listening(monkeypatch: pytest.MonkeyPatch, ports: Mapping[int, int]) -> None
     monkeypatch.setattr(discovery, "_address", lambda host, port: f"http://127.0.0.1:{ports.get(port, 1)}")
     monkeypatch.setattr(discovery, "_on", lambda host, url, port: url.replace("127.0.0.1", host))
     monkeypatch.setattr(discovery, "databases_of", lambda engine, url: ())
+    monkeypatch.setattr(module, "_with_columns", lambda one, folder: one)
 
 
 def init(*arguments: str) -> Result:
@@ -307,7 +314,8 @@ def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.
     ]
     file.write_text("\n".join(lines))
     found = load(file)
-    assert found.owners.keys() == {"default", "team-metrics"}
+    assert found.owners["default"].channel == "#data-platform"
+    assert found.owners["team-metrics"].mention == "U024BE7LH"
     assert found.targets[0].plan == "influxdb-cloud-free"
     assert found.report.base_url == "https://reports.example.com"
 
@@ -471,12 +479,102 @@ def test_init_adds_to_a_file_and_keeps_the_rest(empty_folder: Path) -> None:
     assert done.stdout.splitlines()[0] == "added to tsaudit.yaml: 1 target"
     assert not Path("tsaudit.yaml").is_symlink()
     before, comment, after = MINE.partition("  # limits: {}\n")
-    added = "- name: shop-2\n  engine: postgresql\n  url: 'postgresql://db7/shop'\n"
-    assert Path("tsaudit.yaml").read_text() == before + comment + added + after
+    added = "- name: shop-2\n  engine: postgresql\n  url: 'postgresql://db7/shop'\n  owner: default "
+    text = Path("tsaudit.yaml").read_text()
+    assert text.startswith(before + comment + added)
+    assert text.endswith(after)
+    assert len(text.splitlines()) == len(MINE.splitlines()) + 5
     assert Path("tsaudit.yaml").stat().st_mode & 0o777 == 0o640
     assert [t.name for t in written().targets] == ["shop", "shop-2"]
     assert "nothing was added" in init("--add", "--url", "postgres://db7/shop").stdout
     assert [file.name for file in empty_folder.iterdir() if file.name.startswith(".")] == []
+
+
+def test_init_proposes_an_owner_and_a_schedule_that_are_right_by_default(empty_folder: Path) -> None:
+    assert init("--url", "postgres://db7/a", "--url", "postgres://db7/b").exit_code == Exit.OK
+    text = Path("tsaudit.yaml").read_text()
+    assert [text.count(f"\n    {line} ") for line in ("owner: default", 'schedule: "0 6 * * *"')] == [2, 2]
+    for target in written().targets:
+        assert (target.owner, target.schedule) == ("default", Target.model_fields["schedule"].default)
+    assert written().owners["default"].channel is None
+
+
+def test_init_proposes_the_roles_that_it_would_guess(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As comments: what nobody has confirmed is no declaration."""
+    monkeypatch.setattr(module, "_with_columns", WITH_COLUMNS)
+    with closing(sqlite3.connect(empty_folder / "shop.db")) as connection, connection:
+        for table in ("readings", "keyed"):
+            key = ", PRIMARY KEY (ts, site)" if table == "keyed" else ""
+            connection.execute(f"CREATE TABLE {table} (ts TEXT, site TEXT, celsius REAL{key})")
+            rows = [(f"2026-01-01 00:{n // 3:02}:00", f"s{n % 3}", n / 7) for n in range(60)]
+            connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+    done = init()
+    assert done.stdout.splitlines()[-2:] == [
+        "the roles of columns in 1 table are a guess: confirm them below `columns` in tsaudit.yaml",
+        "next: `tsaudit check`",
+    ]
+    (target,) = written().targets
+    assert target.columns == {}
+    file = Path("tsaudit.yaml")
+    file.write_text(re.sub("(?m)^    # (columns:|  readings:)", r"    \1", file.read_text()))
+    (target,) = written().targets
+    assert target.columns == {
+        "readings": Columns(kind=TableKind.SERIES, time="ts", tags=("site",), fields=("celsius",))
+    }
+    # Added to a file of somebody else, they are comments of the new target.
+    file.write_text(MINE.replace("shop.db", "other.db"))
+    assert init("--add").exit_code == Exit.OK
+    assert "\n  #   readings: {kind: series" in file.read_text()
+    assert [t.name for t in written().targets] == ["shop", "shop-2"]
+
+
+def test_roles_are_read_with_the_password_of_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And without one that is nowhere, no server is asked."""
+    asked: list[Target] = []
+
+    def probed(target: Target) -> None:
+        asked.append(target)
+        raise ConnectorError("there is no server")
+
+    monkeypatch.setattr(roles, "probed", probed)
+    monkeypatch.setattr(module, "_with_columns", WITH_COLUMNS)
+    assert init("--url", "postgresql://me:p%40ss-word@db7/plant").exit_code == Exit.OK
+    assert init("--force", "--url", "influxdb1://db7").exit_code == Exit.USAGE
+    monkeypatch.setattr(discovery, "_native", lambda address: "PostgreSQL")
+    assert init("--force").exit_code == Exit.OK
+    (target,) = asked
+    assert target.password is not None
+    assert target.password.get_secret_value() == "p@ss-word"
+    assert target.budget.deadline_s < 10
+    monkeypatch.setenv("TSAUDIT_POSTGRESQL_PASSWORD", "s3cret-word")
+    assert init("--force").exit_code == Exit.OK
+    assert [t.name for t in asked] == ["plant", "postgresql"]
+
+
+def test_init_replaces_nothing_by_what_the_configuration_rejects(empty_folder: Path) -> None:
+    text = f"history: sqlite:///{empty_folder}/audits.db\n{MINE}"
+    file = Path("tsaudit.yaml")
+    file.write_text(text)
+    history = init("--add", "--engine", "sqlite", "--url", f"sqlite:///{empty_folder}/audits.db")
+    assert "error: tsaudit.yaml:1: history: is a target's address" in history.stderr
+    ambiguous = ("--engine", "influxdb1", "--url", "http://db7/?x=a@b c")
+    assert "error: tsaudit.yaml:7: targets[0].url: the address is ambiguous" in init("--force", *ambiguous).stderr
+    assert file.read_text() == text
+    file.unlink()
+    done = init(*ambiguous)
+    assert done.exit_code == Exit.USAGE
+    assert (
+        done.stderr.splitlines()[-1] == "error: nothing was written: the lines are those that tsaudit.yaml would have"
+    )
+    assert not file.exists()
+
+
+def test_init_ends_with_the_next_command(empty_folder: Path) -> None:
+    (empty_folder / "my audits").mkdir()
+    place = ("-c", "my audits/tsaudit.yaml")
+    for arguments in (["--url", "postgres://db7/x"], ["--add", "--url", "postgres://db7/x"]):
+        done = init(*place, *arguments)
+        assert done.stdout.splitlines()[-1] == "next: `tsaudit check -c 'my audits/tsaudit.yaml'`"
 
 
 def test_init_adds_to_what_it_has_written(empty_folder: Path) -> None:
@@ -510,7 +608,7 @@ def test_init_adds_to_the_file_behind_a_link_in_its_own_line_ends(empty_folder: 
     assert init("--add", "--url", "postgres://db7/shop").exit_code == Exit.OK
     assert Path("tsaudit.yaml").is_symlink()
     text = real.read_bytes().decode()
-    assert text.count("\r\n") == text.count("\n") == MINE.count("\n") + 3
+    assert text.count("\r\n") == text.count("\n") == MINE.count("\n") + 5
     assert [t.name for t in written().targets] == ["shop", "shop-2"]
 
 

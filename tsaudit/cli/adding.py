@@ -36,14 +36,9 @@ class Existing:
         known = set(self.targets.values())
         return discovery.unique([one for one in found if (one.engine, self._whole(one)) not in known], self.names)
 
-    def write(self, entries: Sequence[str]) -> None:
-        """Add the entries, each of which begins with `  - `. The file is replaced as a whole. OSError."""
-        from tsaudit.report.storage import LocalStorage
-
-        text = "".join([*self.lines[: self.at], *map(self._indented, entries), *self.lines[self.at :]])
-        # A link stays one.
-        file = self.file.resolve()
-        LocalStorage(str(file.parent), file.stat().st_mode & 0o777).write(file.name, text.encode())
+    def with_entries(self, entries: Sequence[str]) -> str:
+        """Its text with the entries, each of which begins with `  - `."""
+        return "".join([*self.lines[: self.at], *map(self._indented, entries), *self.lines[self.at :]])
 
     def _indented(self, entry: str) -> str:
         end = "\r\n" if self.lines[0].endswith("\r\n") else "\n"

@@ -7,7 +7,7 @@ import functools
 import ipaddress
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 HERE: Final = "127.0.0.1"
 _LARGEST_FOLDER: Final = 1000
-_LOOK_S: Final = 2.0
+_ANSWER_S: Final = 2.0
 """Seconds to wait for whatever listens on a port."""
-_LIST_S: Final = 5.0
-"""Seconds that listing the databases of a server may take."""
+LOOK_S: Final = 5.0
+"""Seconds that a look at the databases of a server, or at the tables of one, may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,10 @@ class FoundTarget:
     """The variable contains a token."""
     databases: tuple[str, ...] = ()
     """Those on the server that can be seen without a login; empty if none can."""
+    password: str = field(default="", repr=False)
+    """What the variable is to contain, where an address had it; never written."""
+    columns: tuple[str, ...] = ()
+    """Entries for `columns:` with roles that were guessed."""
 
 
 def databases(folder: Path, host: str | None, port: int | None = None) -> list[FoundTarget]:
@@ -207,7 +211,7 @@ def databases_of(engine: str, url: str) -> tuple[str, ...]:
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.opening import with_connection
 
-    budget = Budget(statement_timeout_s=_LIST_S, deadline_s=_LIST_S)
+    budget = Budget(statement_timeout_s=LOOK_S, deadline_s=LOOK_S)
     target = Target(name="x", engine=engine, url=url, budget=budget)
     try:
         found = with_connection(target, lambda connection, end: database_names(target, connection, deadline=end))
@@ -233,7 +237,7 @@ def _native(address: str) -> str:
     from tsaudit.net.port_probe import what_listens
 
     parts = urlsplit(address)
-    return what_listens(parts.hostname or HERE, parts.port or 0, _LOOK_S)
+    return what_listens(parts.hostname or HERE, parts.port or 0, _ANSWER_S)
 
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
@@ -241,7 +245,7 @@ def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
     from tsaudit.net.watchdog import OutOfTimeError, within
 
     try:
-        return within(_LOOK_S, lambda: _asked(url))
+        return within(_ANSWER_S, lambda: _asked(url))
     except OutOfTimeError:
         return None
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
+import shlex
 import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import click
 
-from tsaudit.cli import adding, discovery, progress, show
+from tsaudit.cli import adding, discovery, progress, roles, show
 from tsaudit.cli.discovery import FoundTarget, host_name, target_name, variable_of
 from tsaudit.text import listed, many, printable
 
+_MOST_COLUMNS: Final = 20
+"""Tables of a target for which the file proposes roles."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -50,7 +54,10 @@ def init(
     database, or the only one on its server, otherwise after its host or its product.
 
     If the address after --url does not say which engine it is, the server is asked. With --add, what is new is added to
-    a file that is there already.
+    a file that is there already. What the configuration would reject is reported, and nothing is written.
+
+    Each target gets an owner and a schedule. Where a table does not declare which columns are tags, and its database
+    can be read now, the file proposes their roles as comments: they count when somebody has confirmed them.
 
     On a terminal, it asks which of them to audit and how to name them. Otherwise, or with --yes, it asks nothing and
     takes them all.
@@ -82,14 +89,54 @@ def init(
         found = _chosen(found, before.names if before else ())
         if not found:
             raise click.UsageError("nothing to audit was chosen; nothing was written")
+    found = [_with_columns(one, file.parent) for one in found]
+    if found:
+        _write(file, before.with_entries(list(map(_target, found))) if before else _text(found))
+    _say(file, found, config=config, added=add)
+
+
+def _with_columns(one: FoundTarget, folder: Path) -> FoundTarget:
+    """The same with the roles of columns that tsaudit would guess, where it can sign in with what is known now."""
+    from tsaudit.config.file import ConfigError, load_mapping
+    from tsaudit.engines.connection import ConnectorError
+    from tsaudit.engines.registry import ENGINES
+
+    variables = {**os.environ, **({one.variable: one.password} if one.password else {})}
+    if not ENGINES[one.engine].infers_roles or (one.variable and one.variable not in variables):
+        return one
+    password = {} if one.variable in one.url else {"password": f"${{{one.variable}}}"}
+    budget = {"statement_timeout_s": discovery.LOOK_S, "deadline_s": discovery.LOOK_S}
+    target = {"name": one.name, "engine": one.engine, "url": one.url, "budget": budget, **password}
     try:
-        if before is None:
-            file.write_text(_text(found), encoding="utf-8")
-        elif found:
-            before.write(list(map(_target, found)))
+        settings = load_mapping({"targets": [target]}, label=one.name, folder=folder, variables=variables)
+        found = roles.guessed(roles.probed(settings.targets[0]))
+    except (ConfigError, ConnectorError):
+        # `tsaudit check` says why.
+        return one
+    return dataclasses.replace(one, columns=found.entries)
+
+
+def _write(file: Path, text: str) -> None:
+    """Replace the file as a whole, or write a new one; ConfigError if it could not be used."""
+    from tsaudit.config.file import ConfigError, load_content
+    from tsaudit.report.storage import LocalStorage
+
+    content = text.encode()
+    try:
+        load_content(content, file)
+    except ConfigError as error:
+        raise ConfigError(
+            *error.problems, f"nothing was written: the lines are those that {file} would have"
+        ) from error
+    try:
+        if not file.is_file():
+            file.write_bytes(content)
+            return
+        # A link stays one.
+        place = file.resolve()
+        LocalStorage(str(place.parent), place.stat().st_mode & 0o777).write(place.name, content)
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from error
-    _say(file, found, added=add)
 
 
 def _place(host: str | None) -> tuple[str | None, int | None]:
@@ -133,17 +180,21 @@ def _described(one: FoundTarget) -> str:
     return printable(f"{one.engine} at {one.url}{shown}")
 
 
-def _say(file: Path, found: list[FoundTarget], *, added: bool) -> None:
-    if added and not found:
+def _say(file: Path, found: list[FoundTarget], *, config: str | None, added: bool) -> None:
+    if found:
+        show.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
+    else:
         show.line(f"{file} has every database that was found; nothing was added")
-        return
-    show.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
     for one in found:
         show.line(f"  {one.name}: {_described(one)}")
         if one.variable:
             what = "a token that can read the databases" if one.has_token else "the password"
             show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
-    show.line("next: `tsaudit check`")
+    if tables := sum(len(one.columns) for one in found):
+        show.line(
+            f"the roles of columns in {many(tables, 'table')} are a guess: confirm them below `columns` in {file}"
+        )
+    show.line(f"next: `tsaudit check{f' -c {shlex.quote(config)}' if config else ''}`")
 
 
 def _given(engine: str | None, url: str, name: str | None, folder: Path) -> FoundTarget:
@@ -174,7 +225,9 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
     variable = variable_of(chosen, "PASSWORD")
     place = parts.netloc.rpartition("@")[2]
     login = f"{parts.username}" if about.reads_password_apart else f"{parts.username}:${{{variable}}}"
-    return FoundTarget(chosen, engine, urlunsplit(parts._replace(netloc=f"{login}@{place}")), variable)
+    address = urlunsplit(parts._replace(netloc=f"{login}@{place}"))
+    password = unquote(parts.password) if about.reads_password_apart else parts.password
+    return FoundTarget(chosen, engine, address, variable, password=password)
 
 
 _TEMPLATE: Final = """\
@@ -189,16 +242,14 @@ targets:
     # plan: influxdb-cloud-free     # limits of a product; `tsaudit rules --plans` lists them
     # limits:
     #   high-series-cardinality.max_series: 500000
-    # owner: team-metrics
-    # schedule: "0 6 * * *"         # when Dagster audits it, in UTC
 
-# Whom to notify. `default` gets everything without another owner.
-# owners:
-#   default:
-#     channel: "#data-platform"
-#   team-metrics:
-#     channel: "#metrics"
-#     mention: U024BE7LH            # when something becomes critical
+# Whom to notify: fill in the channel. `default` gets everything without another owner.
+owners:
+  default:
+    # channel: "#data-platform"
+  # team-metrics:
+    # channel: "#metrics"
+    # mention: U024BE7LH            # when something becomes critical
 
 # Without a token, messages are shown in the terminal.
 # slack:
@@ -223,6 +274,13 @@ def _target(one: FoundTarget) -> str:
     if len(one.databases) > 1:
         names = ", ".join(map(_quoted, one.databases))
         lines.append(f"    # databases: [{names}]    # all that are there now; without it, also later ones")
+    lines.append("    owner: default                  # who gets its findings: a name below `owners`")
+    lines.append('    schedule: "0 6 * * *"           # when Dagster audits it, in UTC')
+    if one.columns:
+        lines.append("    # columns:                      # a guess: correct it, then uncomment it to declare it")
+        lines += [f"    #   {entry}" for entry in one.columns[:_MOST_COLUMNS]]
+    if (more := len(one.columns) - _MOST_COLUMNS) > 0:
+        lines.append(f"    #   and {many(more, 'more table')}: `tsaudit check --roles {one.name}` lists them")
     return "\n".join(lines)
 
 

@@ -64,9 +64,22 @@ def load(path: str | Path, *, resolve_env: bool = True, variables: Mapping[str, 
     return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables)
 
 
-def load_mapping(data: Mapping[str, Any], *, label: str, folder: Path, resolve_env: bool = True) -> Settings:
+def load_content(content: bytes, path: str | Path) -> Settings:
+    """The result of `load` for a file with this content at `path`, whatever is there; secrets keep their `${NAME}`."""
+    file = Path(path)
+    return _settings(_document(content, printable(str(file))), str(file), file.absolute().parent, resolve_env=False)
+
+
+def load_mapping(
+    data: Mapping[str, Any],
+    *,
+    label: str,
+    folder: Path,
+    resolve_env: bool = True,
+    variables: Mapping[str, str] | None = None,
+) -> Settings:
     """The result of `load` for a file with this content in `folder`. Problems name `label` and the key, but no line."""
-    return _settings(of(data), label, folder.absolute(), resolve_env)
+    return _settings(of(data), label, folder.absolute(), resolve_env, variables)
 
 
 def _settings(
@@ -123,9 +136,14 @@ def json_schema() -> dict[str, Any]:
 def _read(file: Path) -> Document:
     label = printable(str(file))
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        return _document(file.read_bytes(), label)
     except OSError as error:
         raise ConfigError(f"{label}: cannot be read: {error.strerror or error}") from error
+
+
+def _document(content: bytes, label: str) -> Document:
+    try:
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{label}:{line}: is not UTF-8 text; save the file as UTF-8") from error
