@@ -262,6 +262,23 @@ CASES = {
     "list at the top": ("- a\n", "1: expected `key: value` lines"),
     "text at the top": ("a\n", "1: expected `key: value` lines"),
     "control character": (TARGET + "    owner: \x01\n", "5: contains a character that is not allowed in a text file"),
+    "quote that a later one closes": (
+        TARGET + '    group: "north\n    owner: "a"\n',
+        '5: the quote is not closed; add the closing `"`',
+    ),
+    "text behind its quotes": (
+        TARGET + "    group: 'it's'\n",
+        "5: text goes on after its closing `'`; use the other quotes",
+    ),
+    "keys of a target outside of it": (
+        "targets:\n  - name: a\n    url: x\nengine: duckdb\n",
+        "4: engine: unknown key here; it belongs under `targets`",
+    ),
+    "blanks of a web page": (TARGET + "\u00a0slack: {}\n", "5: \\xa0slack: is indented with a tab, or a blank that"),
+    "list of entries without their dash": (
+        "targets:\n  name: a\n  engine: duckdb\n  url: x\n",
+        "1: targets: expected a list, got `key: value` lines; put `- ` before the first line of each",
+    ),
     "a merge of what is not there": (
         TARGET + "    <<: *base\n",
         '5: text that begins with `*` needs quotes: "*base"; without them, it refers to a `&` of that name',

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from tsaudit.config import meant
 from tsaudit.text import listed
 
 if TYPE_CHECKING:
@@ -121,17 +122,12 @@ def renamed(one: FoundTarget, name: str) -> FoundTarget:
     return dataclasses.replace(one, name=name, variable=variable)
 
 
-def target_name(text: str) -> str:
-    """`text` as a target's name; empty if nothing of it can be part of one."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:100]
-
-
 def host_name(host: str | None) -> str:
     """The host as a name; empty for a number or this machine, which tell nobody what is on them."""
     try:
         ipaddress.ip_address((host or "").strip("[]").split("%")[0])
     except ValueError:
-        return "" if (host or "localhost").lower().startswith("localhost") else target_name(host or "")
+        return "" if (host or "localhost").lower().startswith("localhost") else meant.name(host or "")
     return ""
 
 
@@ -166,7 +162,7 @@ def _file(path: Path) -> FoundTarget | None:
     engine = next((one for one in ENGINES.values() if one.has_magic(head)), None)
     if engine is None or not path.name.isprintable():
         return None
-    return FoundTarget(target_name(path.stem) or "database", engine.name, f"{_scheme(engine.example_url)}:///{path}")
+    return FoundTarget(meant.name(path.stem) or "database", engine.name, f"{_scheme(engine.example_url)}:///{path}")
 
 
 def _scheme(url: str) -> str:
@@ -179,7 +175,7 @@ def _servers(host: str, port: int | None = None) -> Iterator[FoundTarget]:
     for engine, url in _recognized(host, port):
         needs_token = engine.signs_in_by_token
         there = () if needs_token or engine.has_one_database else databases_of(engine.name, url)
-        name = (target_name(there[0]) if len(there) == 1 else "") or host_name(host) or engine.icon or engine.name
+        name = (meant.name(there[0]) if len(there) == 1 else "") or host_name(host) or engine.icon or engine.name
         secret = "TOKEN" if needs_token else "PASSWORD" if engine.has_one_database else ""
         variable = variable_of(name, secret) if secret else ""
         yield FoundTarget(name, engine.name, url, variable, needs_token, there)

@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import click
 
 from tsaudit.cli import adding, discovery, progress, roles, show
-from tsaudit.cli.discovery import FoundTarget, host_name, target_name, variable_of
+from tsaudit.cli.discovery import FoundTarget, host_name, variable_of
+from tsaudit.config import meant
 from tsaudit.text import listed, many, printable
 
 _MOST_COLUMNS: Final = 20
@@ -102,7 +103,7 @@ def _with_columns(one: FoundTarget, folder: Path) -> FoundTarget:
     from tsaudit.engines.registry import ENGINES
 
     variables = {**os.environ, **({one.variable: one.password} if one.password else {})}
-    if not ENGINES[one.engine].infers_roles or (one.variable and one.variable not in variables):
+    if not ENGINES[one.engine].infers_roles:
         return one
     password = {} if one.variable in one.url else {"password": f"${{{one.variable}}}"}
     budget = {"statement_timeout_s": discovery.LOOK_S, "deadline_s": discovery.LOOK_S}
@@ -111,7 +112,7 @@ def _with_columns(one: FoundTarget, folder: Path) -> FoundTarget:
         settings = load_mapping({"targets": [target]}, label=one.name, folder=folder, variables=variables)
         found = roles.guessed(roles.probed(settings.targets[0]))
     except (ConfigError, ConnectorError):
-        # `tsaudit check` says why.
+        # Its password is not known yet, or `tsaudit check` says why.
         return one
     return dataclasses.replace(one, columns=found.entries)
 
@@ -215,7 +216,7 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
         raise click.BadParameter(f"is not an address: {error}", param_hint="--url") from error
     about = ENGINES[engine]
     database = Path(parts.path).stem if about.is_a_file or about.has_one_database else ""
-    chosen = name or target_name(database) or host_name(host) or about.icon or engine
+    chosen = name or meant.name(database) or host_name(host) or about.icon or engine
     if not _NAME.fullmatch(chosen):
         raise click.BadParameter(f"`{chosen}`: use only letters, digits, `_`, `.`, and `-`", param_hint="--name")
     if not parts.password or "${" in parts.password:

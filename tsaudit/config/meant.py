@@ -88,7 +88,7 @@ def schedule(text: str) -> str:
 
 
 def name(text: str) -> str:
-    """With `-` for what no name can contain."""
+    """As the name of a target: with `-` for what none can contain; empty if nothing of it can be part of one."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:100]
 
 
