@@ -35,21 +35,24 @@ def test_mistake_is_answered_in_one_line(name: str, tmp_path: Path, monkeypatch:
     assert not re.findall(LIBRARY_WORDS, said, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("form", ["@{}", "%{}", "|{}", "'{}'s'", "{{{}", "[{}", "#{}", "*{}", "!{}", "a: {}", '"{}'])
-def test_secret_that_cannot_be_read_stays_out_of_the_message(form: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load(written(tmp_path, f"{INFLUX}    password: {form.format('hunter2')}\n"))
-    (line,) = caught.value.problems
-    assert ":5: " in line
-    assert "hunter2" not in line
+@pytest.mark.parametrize("text", ["@{}", "%{}", "|{}", "'{}'s'", "{{{}", "[{}", "#{}", "*{}", "!{}", "a: {}", '"{}'])
+def test_secret_that_cannot_be_read_stays_out_of_the_message(text: str, tmp_path: Path) -> None:
+    secret = text.format("hunter2")
+    json = f'{{"targets": [{{"name": "a", "engine": "influxdb1", "url": "http://db7", "password": {secret}}}]}}'
+    below = [] if text.startswith("#") else [f"{INFLUX}    password:\n      {secret}\n"]
+    for file in (f"{INFLUX}    password: {secret}\n", json, *below):
+        with pytest.raises(ConfigError) as caught:
+            load(written(tmp_path, file))
+        assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["slack", "targets", "owners"])
-def test_secret_in_place_of_keys_stays_out_of_the_message(key: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["{}", "[{}]", "[[{}]]"])
+def test_secret_in_place_of_keys_stays_out_of_the_message(key: str, form: str, tmp_path: Path) -> None:
     """Somebody may write a token where `token:` and the token belong; an owner has nothing secret."""
     with pytest.raises(ConfigError) as caught:
-        load(written(tmp_path, f"{'' if key == 'targets' else INFLUX}{key}: https://u:hunter2@x/\n"))
-    assert ("hunter2" in str(caught.value)) == (key == "owners")
+        load(written(tmp_path, f"{'' if key == 'targets' else INFLUX}{key}: {form.format('https://u:hunter2@x/')}\n"))
+    assert "hunter2" not in str(caught.value) or key == "owners"
 
 
 @pytest.mark.parametrize("name", HARMLESS)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
+import yaml
+
 from tsaudit.config.settings import Path, Settings
+from tsaudit.text import printable
 
 Schema = Mapping[str, Any]
 
@@ -70,13 +74,21 @@ def says(schema: Schema) -> str:
 def example(schema: Schema) -> str:
     """What one may write there."""
     if found := schema.get("examples"):
-        return str(found[0])
+        return in_yaml(str(found[0]))
     if schema.get("type") == "array":
         inside = at_key(schema, 0)
         return f"- {example(inside)}" if inside.get("type") == "object" else f"[{example(inside)}]"
     if first := next(iter(names(schema)), None):
         return f"{first}: {example(at_key(schema, first))}"
     return next(iter(choices(schema)), "...")
+
+
+def in_yaml(text: str) -> str:
+    """In quotes where the file requires them, in which `off` and `7` are text without."""
+    shown = printable(text, 60)
+    if re.fullmatch(r"[A-Za-z0-9_.-]+", shown):
+        return shown
+    return yaml.safe_dump([shown], default_flow_style=True, width=1000, allow_unicode=True).strip()[1:-1]
 
 
 def places(key: str) -> list[Path]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-import yaml
-
 from tsaudit.config import keys, meant, unreadable
 from tsaudit.config.settings import Path
 from tsaudit.engines.registry import ENGINES
@@ -195,14 +193,14 @@ def _meant(problem: str, key: str, schema: keys.Schema, written: str) -> str:
         percent = f"{written}%" if share and problem == "less_than_equal" else written
         return meant.number(percent, key, share=share, whole=whole)
     if wanted == "array" and not keys.is_secret(schema):
-        return f"[{_in_yaml(written)}]"
+        return f"[{keys.in_yaml(written)}]"
     if wanted != "object":
         return ""
     if pair := _pair(written, schema):
-        return f"{pair[0]}: {_in_yaml(pair[1]) if _is_open(pair) else '...'}"
+        return f"{pair[0]}: {keys.in_yaml(pair[1]) if _is_open(pair) else '...'}"
     texts = (name for name in keys.names(schema) for one in [keys.at_key(schema, name)] if one.get("type") == "string")
     first = next((name for name in texts if not keys.choices(keys.at_key(schema, name))), None)
-    return f"{first}: {_in_yaml(written)}" if first and not keys.is_secret(schema) else ""
+    return f"{first}: {keys.in_yaml(written)}" if first and not keys.is_secret(schema) else ""
 
 
 def _pair(text: str, schema: keys.Schema) -> tuple[str, str] | None:
@@ -217,17 +215,11 @@ def _is_open(pair: tuple[str, str] | None) -> bool:
 
 def _as_lines(entries: list[Any], schema: keys.Schema) -> str:
     """An example with what is in a list, where names with values belong."""
-    if not entries or not all(isinstance(entry, str) for entry in entries):
+    if keys.is_secret(schema) or not entries or not all(isinstance(entry, str) for entry in entries):
         return ""
     if not (names := keys.names(schema)):
         inside = keys.at_key(schema, entries[0])
         example = f"{{{keys.example(inside)}}}" if inside.get("type") == "object" else keys.example(inside)
         return f", such as `{printable(entries[0], 60)}: {example}`"
     taking = next((name for name in names if keys.at_key(schema, name).get("type") == "array"), None)
-    return f", such as `{taking}: [{', '.join(map(_in_yaml, entries))}]`" if taking else ""
-
-
-def _in_yaml(text: str) -> str:
-    """In quotes where YAML requires them."""
-    line = yaml.safe_dump([printable(text, 60)], default_flow_style=True, width=1000, allow_unicode=True).strip()
-    return line[1:-1]
+    return f", such as `{taking}: [{', '.join(map(keys.in_yaml, entries))}]`" if taking else ""

@@ -118,8 +118,9 @@ def _as_pair(line: str) -> str:
 
 def _in_quotes(line: str, column: int) -> str:
     """`: "@daily"`, unless it may be secret: the text of the line from the column on, in the quotes that it needs."""
-    key = re.findall(rf"({_WORD})\s*:\s", line[:column])
-    if key and not keys.is_shown(key[-1]):
+    key = re.findall(rf"(<<|{_WORD})[\"']?\s*:\s", line[:column])
+    # Without a key, the text may belong to one on another line, unless it is in a list.
+    if not (key[-1] == "<<" or keys.is_shown(key[-1])) if key else not line.lstrip().startswith("- "):
         return ""
     rest = re.split(r"\s#", line[column:])[0].strip()
     if re.search(r"[\[{]", line[:column]):
