@@ -145,7 +145,7 @@ FORESEEN: Final[dict[str, Mistake]] = {
         "engine",
     ),
     "a date for a duration": Mistake(
-        TARGET + "slack: {reactions: {accept_for: 31.12.2026}}\n", "5: slack.reactions.accept_for", "duration", "30d"
+        TARGET + "slack: {reactions: {mute_for: 31.12.2026}}\n", "5: slack.reactions.mute_for", "duration", "30d"
     ),
     "a month for a duration": Mistake(TARGET + "    max_age: 1 month\n", "5: targets[0].max_age", "`1 month`", "30d"),
     "minutes for seconds": Mistake(
