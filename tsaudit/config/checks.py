@@ -1,4 +1,7 @@
-"""Consistency checks across a configuration file, on plain data that may still contain other mistakes."""
+"""Consistency checks across a configuration file, on plain data that may still contain other mistakes.
+
+The rules are only loaded if the file names one: that takes longer than all else about a file.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ from tsaudit.config.settings import Path, inconsistencies
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans
 from tsaudit.rule import plain, takes_in
-from tsaudit.rules import all_rules, unusable
+from tsaudit.rules import all_rules, rule_named, unusable
 from tsaudit.text import nearest
 from tsaudit.text.near_rules import near
 
 SLACK: Final = "slack"
 """The built-in way to notify owners, which is not a plug-in."""
+_LEVELS: Final = ((), ("targets", "*"), ("targets", "*", "measurements", "*"))
+"""Where rules are configured, and limits."""
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -37,19 +42,18 @@ def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for place, pattern, names, what in _route_patterns(data):
         if _is_pattern(pattern) and not any(fnmatch.fnmatchcase(name, pattern) for name in names):
             yield place, f"`{pattern}` matches no {what}{_near(pattern, names)}"
-    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
     for place in _rule_places(data):
         if _is_pattern(pattern := str(place[-1])) and not any(takes_in(pattern, r.code, r.name) for r in all_rules()):
+            words = [word for rule in all_rules() for word in (rule.code, rule.name)]
             yield place, f"`{pattern}` matches no rule{_near(pattern, words)}"
-    engines = {rule.name: rule.engines for rule in all_rules()}
     used = dict(_at(data, "targets", "*", "engine"))
-    for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
-        for place, _ in _at(data, *prefix, "limits", "*"):
-            rule = str(place[-1]).rpartition(".")[0]
-            own = used.get((*place[:2], "engine")) if prefix else None
-            mine = {own} if own else set(used.values())
-            if rule in engines and mine and not mine & engines[rule]:
-                yield place, f"has no effect: {rule} does not apply to {', '.join(sorted(mine))}"
+    for place in _limit_places(data):
+        name = str(place[-1]).rpartition(".")[0]
+        engines = next((rule.engines for rule in all_rules() if rule.name == name), None)
+        own = used.get((*place[:2], "engine")) if place[0] == "targets" else None
+        mine = {own} if own else set(used.values())
+        if engines is not None and mine and not mine & engines:
+            yield place, f"has no effect: {name} does not apply to {', '.join(sorted(mine))}"
 
 
 def _history(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -76,29 +80,33 @@ def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         if plan not in (plans := limit_plans()):
             near = nearest(plan, plans) or f"; one of {', '.join(plans)}"
             yield place, f"unknown plan `{plan}`{near}"
-    known = {f"{rule.name}.{threshold.name}" for rule in all_rules() for threshold in rule.thresholds}
-    for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
-        for place, _ in _at(data, *prefix, "limits", "*"):
-            name = str(place[-1])
-            if name not in known and not unusable():
-                near = nearest(name, sorted(known), cutoff=0.5)
-                yield place, "there is no such limit" + (near or "; `tsaudit explain RULE` lists a rule's limits")
+    for place in _limit_places(data):
+        known = {f"{rule.name}.{threshold.name}" for rule in all_rules() for threshold in rule.thresholds}
+        name = str(place[-1])
+        if name not in known and not unusable():
+            near = nearest(name, sorted(known), cutoff=0.5)
+            yield place, "there is no such limit" + (near or "; `tsaudit explain RULE` lists a rule's limits")
+
+
+def _limit_places(data: Mapping[str, Any]) -> Iterator[Path]:
+    """Every place that sets a limit; its last part names it."""
+    for prefix in _LEVELS:
+        yield from (place for place, _ in _at(data, *prefix, "limits", "*"))
 
 
 def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Rules that do not exist, and names that are not rules."""
-    known = [word for rule in all_rules() for word in (rule.code, rule.name)]
     for place in _rule_places(data):
         name = str(place[-1])
         if any(plain(name) in (code.lower(), word) for code, word in RULELESS_CODES.items()):
             yield place, "cannot be switched off: it reports what was not audited"
-        elif not _is_pattern(name) and plain(name) not in map(str.lower, known) and not unusable():
+        elif not _is_pattern(name) and rule_named(plain(name)) is None and not unusable():
             yield place, f"there is no rule `{name}`{near(name, {rule.code: rule.name for rule in all_rules()})}"
 
 
 def _rule_places(data: Mapping[str, Any]) -> Iterator[Path]:
     """Every place that configures a rule; its last part names the rule."""
-    for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
+    for prefix in _LEVELS:
         for place, found in _at(data, *prefix, "rules", kind=dict):
             yield from ((*place, name) for name in found)
 
@@ -125,6 +133,8 @@ def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, Collection[str], str]]:
     """Every pattern of rules and targets in the routes, the names it may match, and what they are."""
+    if "routes" not in data:
+        return
     rules = [*RULELESS_CODES.items(), *((rule.code, rule.name) for rule in all_rules())]
     # As keys, because there may be a route for each of thousands of targets.
     known = {
