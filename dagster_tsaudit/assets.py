@@ -1,4 +1,4 @@
-"""The assets: each audited database as an external asset, and the audits that look at it."""
+"""The audit assets: what they are called, and what they depend on."""
 
 import functools
 import re
@@ -35,33 +35,9 @@ AFTER_INGESTION: Final = (
 """An upstream asset was materialized, and the target was not yet audited on that day (UTC)."""
 
 
-def database_specs(plan: AssetPlan) -> list[dg.AssetSpec]:
-    """The audited databases that are not assets yet. None with one asset per group: there would be thousands."""
-    if plan.granularity == "group":
-        return []
-    return [
-        dg.AssetSpec(
-            key=database_key(target),
-            group_name=encode(unit.group),
-            description=f"The {target.engine} database of the target {target.name}.",
-            kinds={kind(target.engine)},
-            owners=owners(plan.settings, target),
-            metadata={"target": target.name, "engine": target.engine},
-        )
-        for unit in plan.units
-        for target in unit.targets
-        if target.asset_key is None
-    ]
-
-
 def audit_assets(plan: AssetPlan) -> list[dg.AssetsDefinition]:
     """One op per step, each with the audit assets of its units."""
     return [_op(plan, step) for step in plan.steps]
-
-
-def database_key(target: Target) -> dg.AssetKey:
-    """The audited database: the owner's own asset if the target names one."""
-    return dg.AssetKey(list(target.asset_key) if target.asset_key else [encode(target.name)])
 
 
 def owners(settings: Settings, target: Target) -> list[str]:
@@ -111,9 +87,9 @@ def _engines(unit: Unit) -> set[str]:
 
 
 def _audit_spec(plan: AssetPlan, unit: Unit) -> dg.AssetSpec:
-    """With granularity `target`, it depends on its database; a group depends on its owners' own assets."""
+    """It depends on its owners' own assets, where the configuration names them."""
     whole = plan.granularity == "group"
-    deps = {database_key(target) for target in unit.targets if target.asset_key or not whole}
+    deps = {dg.AssetKey(list(target.asset_key)) for target in unit.targets if target.asset_key}
     holders = sorted({owner for target in unit.targets for owner in owners(plan.settings, target)})
     engines = sorted({kind(target.engine) for target in unit.targets})
     when = unit.schedule if unit.schedule == cron.NEVER else f"{unit.schedule} UTC"

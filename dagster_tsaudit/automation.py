@@ -7,7 +7,7 @@ from typing import Final
 
 import dagster as dg
 
-from dagster_tsaudit.assets import audit_assets, database_specs
+from dagster_tsaudit.assets import audit_assets
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.owner_checks import owner_checks
 from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditStep, Unit
@@ -30,7 +30,7 @@ def definitions_of(plan: AssetPlan) -> dg.Definitions:
         description="Audits the schemas of all targets of the component.",
     )
     return dg.Definitions(
-        assets=[*database_specs(plan), *audit_assets(plan)],
+        assets=audit_assets(plan),
         asset_checks=owner_checks(plan),
         jobs=[job],
         schedules=[_schedule(plan, step) for step in plan.steps if plan.scheduled(step)],

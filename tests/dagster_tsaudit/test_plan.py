@@ -172,8 +172,18 @@ def test_specs_carry_kind_group_and_the_real_name(tmp_path: Path) -> None:
     assert audit.metadata["target"] == "a.b"
     assert audit.kinds == {"duckdb", "report"}
     assert audit.group_name.startswith("shop_one")
-    assert audit.parent_keys == {dg.AssetKey(encoded.path[1])}
-    assert graph.get(dg.AssetKey("c")).is_external
+    assert not audit.parent_keys
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_asset_of_the_targets_name_is_the_users_own(tmp_path: Path, linked: bool) -> None:
+    @dg.asset
+    def shop() -> None: ...
+
+    config = write_config(tmp_path, "shop", target_extra="asset_key: [shop]" if linked else "")
+    merged = dg.Definitions.merge(dg.Definitions(assets=[shop]), definitions_of(a_plan(config)))
+    graph = merged.resolve_asset_graph()
+    assert graph.get(dg.AssetKey(["tsaudit", "shop"])).parent_keys == ({shop.key} if linked else set())
 
 
 def test_group_of_several_engines_shows_no_more_kinds_than_dagster_takes(tmp_path: Path) -> None:
@@ -200,7 +210,6 @@ def test_owners_are_those_of_the_configuration(tmp_path: Path, owners: str, owne
     config = write_config(tmp_path, "a", extra=f"owners:\n  {owners}", target_extra=f"owner: {owner}" if owner else "")
     graph = definitions_of(a_plan(config)).resolve_asset_graph()
     assert graph.get(dg.AssetKey(["tsaudit", "a"])).owners == shown
-    assert graph.get(dg.AssetKey("a")).owners == shown
 
 
 @pytest.mark.parametrize("pool", [None, "warehouse"])
