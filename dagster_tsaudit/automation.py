@@ -3,15 +3,17 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import dagster as dg
 
-from dagster_tsaudit.assets import audit_assets
 from dagster_tsaudit.audited import history
+from dagster_tsaudit.checks import check_specs
 from dagster_tsaudit.owner_checks import owner_checks
-from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditStep, Unit
+from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditConfig, AuditStep
 from dagster_tsaudit.sensors import sensors_of
+from dagster_tsaudit.specs import Unit
+from dagster_tsaudit.step import audit_step
 from tsaudit import secrets
 
 DAY_TAG: Final = "tsaudit/day"
@@ -30,12 +32,29 @@ def definitions_of(plan: AssetPlan) -> dg.Definitions:
         description="Audits the schemas of all targets of the component.",
     )
     return dg.Definitions(
-        assets=audit_assets(plan),
+        assets=[_op(plan, step) for step in plan.steps],
         asset_checks=owner_checks(plan),
         jobs=[job],
         schedules=[_schedule(plan, step) for step in plan.steps if plan.scheduled(step)],
         sensors=list(sensors_of(plan)),
     )
+
+
+def _op(plan: AssetPlan, step: AuditStep) -> dg.AssetsDefinition:
+    """The audit assets of the step's units."""
+
+    @dg.multi_asset(
+        name=step.name,
+        specs=[unit.spec for unit in step.units],
+        check_specs=[spec for unit in step.units for spec in check_specs(unit.key, unit.engines)],
+        can_subset=True,
+        pool=plan.pool,
+        description="Audits the schemas of its targets.",
+    )
+    def audit(context: dg.AssetExecutionContext, config: AuditConfig) -> Iterator[Any]:
+        yield from audit_step(context, config, plan, step)
+
+    return audit
 
 
 def _schedule(plan: AssetPlan, step: AuditStep) -> dg.ScheduleDefinition:

@@ -2,18 +2,22 @@
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import dagster as dg
+from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 from pydantic import Field
 
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.plan import PlanError, make_plan
 from dagster_tsaudit.scaffold import AuditScaffolder
 from dagster_tsaudit.source import SettingsSource
+from dagster_tsaudit.specs import Unit
 from tsaudit.config.file import ConfigError
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.version import VERSION
+
+_Translation = Annotated[TranslationFn[Unit], TranslationFnResolver[Unit](lambda unit: {"audit": unit})]
 
 
 @dg.scaffold_with(AuditScaffolder)
@@ -56,6 +60,11 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
         description="Audit targets with an `asset_key` when that asset was materialized, at most once a day (UTC), "
         "and not on a schedule.",
     )
+    translation: _Translation | None = Field(
+        None,
+        description="What Dagster shows of each audit asset, such as key, group_name, tags, owners, and description; "
+        "with `{{ audit.name }}`, `{{ audit.group }}`, `{{ audit.engines }}`, `{{ audit.targets }}`, and `{{ spec }}`.",
+    )
     dagster_url: str | None = Field(None, description="Address of the Dagster UI, for links in alerts and reports.")
 
     @classmethod
@@ -86,6 +95,7 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
                 executor=self.executor,
                 pool=self.pool,
                 tags=self.tags,
+                translation=self.translation,
             )
         except (ConfigError, PlanError) as error:
             raise dg.DagsterInvalidDefinitionError(str(error)) from None

@@ -5,13 +5,15 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, Literal, TypeVar
 
 import dagster as dg
+from dagster.components.utils.translation import TranslationFn
 
 from dagster_tsaudit.names import encode
+from dagster_tsaudit.specs import Unit, described
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
 from tsaudit.errors import TsauditError
@@ -41,21 +43,6 @@ class AuditConfig(dg.Config):
     """The logical day to audit, `YYYY-MM-DD`; today (UTC) by default."""
     days: list[str] | None = None
     """Several days to audit one after the other: each `YYYY-MM-DD`, or a range `YYYY-MM-DD..YYYY-MM-DD`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What one audit asset represents: a target, or a group of them."""
-
-    key: dg.AssetKey
-    name: str
-    group: str
-    """The target's group, or the component's name."""
-    schedule: str
-    """A cron expression, or `never`."""
-    tags: Mapping[str, str]
-    """Tags of its runs."""
-    targets: tuple[Target, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +76,6 @@ class AssetPlan:
     dagster_url: str | None
     starts_running: bool
     """Whether schedules are switched on until somebody stops them, and otherwise off until somebody starts them."""
-    after_ingestion: bool
-    """Whether targets that name an asset are audited when it was materialized, and not on a schedule."""
     executor: Executor
     """Of the job: only a run that somebody starts by hand has more than one step."""
     pool: str | None
@@ -112,15 +97,11 @@ class AssetPlan:
         """Run configuration for the given steps to audit `day`."""
         return dg.RunConfig(ops={step.name: AuditConfig(day=day.isoformat()) for step in steps})
 
-    def is_after_ingestion(self, unit: Unit) -> bool:
-        """Whether the unit is audited when an asset was materialized, and not on a schedule."""
-        return self.after_ingestion and any(target.asset_key for target in unit.targets)
-
     def scheduled(self, step: AuditStep) -> tuple[Unit, ...]:
         """The step's units that are audited on a schedule."""
         if step.schedule == cron.NEVER:
             return ()
-        return tuple(unit for unit in step.units if not self.is_after_ingestion(unit))
+        return tuple(unit for unit in step.units if not unit.after_ingestion)
 
     def shards(self, step: AuditStep, seconds: Mapping[str, float]) -> list[tuple[Unit, ...]]:
         """The step's scheduled units, dealt to as few runs as `shard_size` allows, so that all take about as long.
@@ -152,7 +133,7 @@ def is_audit(plan: AssetPlan, run: dg.DagsterRun) -> bool:
     if run.tags.get(JOB_TAG) == plan.name:
         return True
     touched = {*(run.asset_selection or ()), *(check.asset_key for check in run.asset_check_selection or ())}
-    return any(key.path[0] == KEY_PREFIX and key in plan.keys for key in touched)
+    return not plan.keys.isdisjoint(touched)
 
 
 def make_plan(
@@ -170,12 +151,16 @@ def make_plan(
     executor: Executor = "in_process",
     pool: str | None = None,
     tags: Mapping[str, str] | None = None,
+    translation: TranslationFn[Unit] | None = None,
 ) -> AssetPlan:
     """The plan for the targets of `settings`. Raises PlanError."""
     many = len(settings.targets) > AUTO_LIMIT
     chosen: Granularity = granularity if granularity != "auto" else "group" if many else "target"
     per = _per_target if chosen == "target" else _per_group
-    units = per(settings, schedule, name, dict(tags or {}))
+    units = [
+        _specified(unit, settings, chosen, after_ingestion, translation)
+        for unit in per(settings, schedule, name, dict(tags or {}))
+    ]
     encoded = encode(name)
     return AssetPlan(
         name=encoded,
@@ -187,7 +172,6 @@ def make_plan(
         workers=workers,
         dagster_url=dagster_url,
         starts_running=starts_running,
-        after_ingestion=after_ingestion,
         executor=executor,
         pool=pool,
     )
@@ -196,7 +180,7 @@ def make_plan(
 def _per_target(settings: Settings, schedule: str | None, component: str, tags: dict[str, str]) -> list[Unit]:
     return [
         Unit(
-            key=dg.AssetKey([KEY_PREFIX, encode(target.name)]),
+            spec=dg.AssetSpec([KEY_PREFIX, encode(target.name)]),
             name=target.name,
             group=target.group or component,
             schedule=_cron(_schedule_of(target, schedule), target.name),
@@ -215,9 +199,18 @@ def _per_group(settings: Settings, schedule: str | None, component: str, tags: d
     for name, targets in groups.items():
         line = _common(name, "schedule", {_schedule_of(target, schedule) for target in targets})
         own = _common(name, "run_tags", {tuple(sorted(target.run_tags.items())) for target in targets})
-        key = dg.AssetKey([KEY_PREFIX, "group", encode(name)])
-        units.append(Unit(key, name, name, _cron(line, name), tags | dict(own), tuple(targets)))
+        spec = dg.AssetSpec([KEY_PREFIX, "group", encode(name)])
+        units.append(Unit(spec, name, name, _cron(line, name), tags | dict(own), tuple(targets)))
     return units
+
+
+def _specified(
+    unit: Unit, settings: Settings, what: Granularity, after_ingestion: bool, translation: TranslationFn[Unit] | None
+) -> Unit:
+    """The unit with all that Dagster shows of its asset."""
+    unit = replace(unit, after_ingestion=after_ingestion and any(target.asset_key for target in unit.targets))
+    unit = replace(unit, spec=described(unit, settings, what))
+    return replace(unit, spec=translation(unit.spec, unit)) if translation else unit
 
 
 def _schedule_of(target: Target, schedule: str | None) -> str:

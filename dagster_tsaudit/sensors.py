@@ -41,7 +41,7 @@ def sensors_of(plan: AssetPlan) -> Iterator[dg.SensorDefinition]:
         yield _free_sensor(plan)
     if plan.settings.slack.token:
         yield _reactions_sensor(plan)
-    if found := [unit.key for unit in plan.units if plan.is_after_ingestion(unit)]:
+    if found := [unit.key for unit in plan.units if unit.after_ingestion]:
         yield dg.AutomationConditionSensorDefinition(
             name=f"after_ingestion_{plan.name}",
             target=dg.AssetSelection.assets(*found),

@@ -15,8 +15,9 @@ from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
 from dagster_tsaudit.owner_checks import owner_results, record
-from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep, Unit
+from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep
 from dagster_tsaudit.sensors import is_evaluated, notify_sensor_name, reads_reactions
+from dagster_tsaudit.specs import Unit
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings

@@ -119,14 +119,14 @@ def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> 
 
 def test_schedules_start_stopped_where_they_are_not_wanted(tmp_path: Path) -> None:
     config = write_config(tmp_path, "a", extra="slack: {token: xoxb-1}", target_extra="asset_key: [orders]")
-    for plan in (a_plan(config, starts_running=False), a_plan(config, starts_running=False, after_ingestion=True)):
-        definitions = definitions_of(plan)
+    for after in (False, True):
+        definitions = definitions_of(a_plan(config, starts_running=False, after_ingestion=after))
         own = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
         assert all(s.default_status is dg.DefaultScheduleStatus.STOPPED for s in own)
         status = {s.name: s.default_status.value for s in definitions.sensors or ()}
         # Those that send what a run has queued follow runs, which somebody launches.
         assert {n for n, s in status.items() if s == "RUNNING"} == {"notify_shop", "watch_shop"}
-        assert len(status) == 3 + plan.after_ingestion
+        assert len(status) == 3 + after
 
 
 @pytest.fixture

@@ -11,13 +11,16 @@ import dagster as dg
 import pytest
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
+from dagster.components.testing.test_cases import TestTranslationBatched
 
 from dagster_tsaudit import AuditComponent
+from dagster_tsaudit.names import encode
 from dagster_tsaudit.scaffold import AuditScaffoldParams
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
 from tsaudit.engines.registry import ENGINES
 
+ROOT = Path(__file__).parents[2]
 TARGET = {"name": "shop", "engine": "duckdb", "url": "duckdb:///shop.duckdb"}
 
 
@@ -67,6 +70,31 @@ def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
     assert {asset.op.pool for asset in definitions.assets or () if isinstance(asset, dg.AssetsDefinition)} == {"own"}
     (job,) = definitions.jobs or ()
     assert job.executor_def is dg.multiprocess_executor
+
+
+class TestTheTranslation(TestTranslationBatched):
+    """What Dagster's own components translate, each attribute of it."""
+
+    def test_translation(self, attributes: dict[str, Any], assertion: Any, key_modifier: Any) -> None:
+        definitions = definitions_from({"target": TARGET, "translation": attributes})
+        key = key_modifier(dg.AssetKey(["tsaudit", "shop"]))
+        assert assertion(definitions.get_assets_def(key).get_asset_spec(key))
+
+
+@pytest.mark.parametrize("granularity", ["target", "group"])
+def test_the_documented_translation_applies_to_checks_and_job_too(granularity: str) -> None:
+    text = (ROOT / "docs" / "dagster.md").read_text().split("### Keys, groups, tags, and owners")[1]
+    documented = yaml.safe_load(text.split("```yaml\n")[1].split("```")[0])["attributes"]["translation"]
+    target = {**TARGET, "owner": "default", "group": "web shop"}
+    attributes = {"target": target, "granularity": granularity, "translation": documented}
+    definitions = definitions_from(attributes)
+    (key,) = definitions.resolve_asset_graph().executable_asset_keys
+    audit = definitions.resolve_asset_graph().get(key)
+    group, name = encode("web shop"), "shop" if granularity == "target" else encode("web shop")
+    assert key.path == ["quality", group, name]
+    assert (audit.group_name, audit.tags["engine"], audit.owners) == (f"audits_{group}", "duckdb", ["team:default"])
+    assert {check.asset_key for check in definitions.resolve_asset_graph().asset_check_keys} == {key}
+    assert definitions.resolve_job_def("audit_shop").asset_layer.executable_asset_keys == {key}
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagster_tsaudit.assets import audit_assets, freshness
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.plan import AUTO_LIMIT, AssetPlan, PlanError, make_plan
+from dagster_tsaudit.specs import freshness
 from tests.dagster_tsaudit.runs import a_plan, write_config
 from tsaudit.config.settings import Settings
 
@@ -214,4 +214,6 @@ def test_owners_are_those_of_the_configuration(tmp_path: Path, owners: str, owne
 
 @pytest.mark.parametrize("pool", [None, "warehouse"])
 def test_steps_have_a_pool_if_one_is_named(tmp_path: Path, pool: str | None) -> None:
-    assert [step.op.pool for step in audit_assets(a_plan(write_config(tmp_path, "a"), pool=pool))] == [pool]
+    (audit,) = definitions_of(a_plan(write_config(tmp_path, "a"), pool=pool)).assets or ()
+    assert isinstance(audit, dg.AssetsDefinition)
+    assert audit.op.pool == pool
