@@ -9,6 +9,7 @@ import dagster as dg
 
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.checks import check_specs
+from dagster_tsaudit.overview import link_to_overview, overview_spec
 from dagster_tsaudit.owner_checks import owner_checks
 from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditConfig, AuditStep
 from dagster_tsaudit.sensors import sensors_of
@@ -29,10 +30,10 @@ def definitions_of(plan: AssetPlan) -> dg.Definitions:
         executor_def=_EXECUTORS[plan.executor],
         # A run that died is repeated as a whole, if the instance repeats runs: auditing a day again changes nothing.
         tags={JOB_TAG: plan.name, "dagster/retry_strategy": "ALL_STEPS"},
-        description="Audits the schemas of all targets of the component.",
+        description=f"Audits the schemas of all targets. {link_to_overview(plan)}",
     )
     return dg.Definitions(
-        assets=[_op(plan, step) for step in plan.steps],
+        assets=[overview_spec(plan), *(_op(plan, step) for step in plan.steps)],
         asset_checks=owner_checks(plan),
         jobs=[job],
         schedules=[_schedule(plan, step) for step in plan.steps if plan.scheduled(step)],

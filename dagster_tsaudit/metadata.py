@@ -113,9 +113,14 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
     Addresses and paths are not shown: they do not wrap, so a long one widens Dagster's table, cutting off the summary.
     """
     if report.url.startswith(("http://", "https://")):
-        return dg.MetadataValue.md(f"[open the report](<{quote(report.url, safe=_OF_ADDRESSES)}>)")
+        return dg.MetadataValue.md(f"[open the report]({address(report.url)})")
     name = report.path.replace("\\", "/").rpartition("/")[2]
     return dg.MetadataValue.md(f"{code(name)} in the target's report folder")
+
+
+def address(url: str) -> str:
+    """The address as part of a link in Markdown."""
+    return f"<{quote(url, safe=_OF_ADDRESSES)}>"
 
 
 def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:

@@ -13,6 +13,7 @@ from dagster_tsaudit.names import encode
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.registry import ENGINES
+from tsaudit.text import many
 
 _GRACE: Final = timedelta(hours=2)
 """How late an audit may be before Dagster marks its asset as stale."""
@@ -63,14 +64,14 @@ def described(unit: Unit, settings: Settings, what: str) -> dg.AssetSpec:
     names them. `what`: `target` or `group`.
     """
     deps = {dg.AssetKey(list(target.asset_key)) for target in unit.targets if target.asset_key}
-    of = f"the {len(unit.targets)} targets of group" if what == "group" else f"the {unit.engines[0]} target"
+    of = f"{many(len(unit.targets), 'target')} in a group" if what == "group" else f"{unit.engines[0]} target"
     when = unit.schedule if unit.schedule == cron.NEVER else f"{unit.schedule} UTC"
-    # No Markdown in the description: the catalog shows it as it is.
+    # The catalog cuts off what is long, and shows Markdown as it is; in keys, names may be hard to recognize.
     return dg.AssetSpec(
         key=unit.key,
         deps=sorted(deps),
         group_name=encode(unit.group),
-        description=f"Schema audit of {of} {unit.name}.",
+        description=f"{unit.name}: schema audit, {of}",
         kinds={*sorted({_kind(engine) for engine in unit.engines})[:2], "report"},
         owners=sorted({owner for target in unit.targets for owner in _owners(settings, target)}),
         metadata={what: unit.name, "schedule": when},

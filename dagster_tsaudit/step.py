@@ -14,6 +14,7 @@ from dagster_tsaudit.days import audited_days
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
+from dagster_tsaudit.overview import overview
 from dagster_tsaudit.owner_checks import owner_results, record
 from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep
 from dagster_tsaudit.sensors import is_evaluated, notify_sensor_name, reads_reactions
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _OVERDUE: Final = timedelta(hours=1)
 """A message that has been queued for longer fails the next run: nobody may look at a sensor whose ticks fail."""
 
-Event = dg.MaterializeResult[None] | dg.AssetCheckResult
+Event = dg.MaterializeResult[None] | dg.AssetCheckResult | dg.AssetMaterialization
 
 
 def audit_step(
@@ -83,6 +84,9 @@ def _audited(
                 if len(done[unit.name]) == expected[unit.name]:
                     yield from _results(context, plan, unit, done.pop(unit.name), rows.pop(unit.name))
         session.write_index()
+        if session.index:
+            # What is logged in place of yielded is lost when the step fails.
+            yield overview(plan, session.index, settings.report.base_url)
         problems += [*session.not_audited, *session.not_written, *_notify(context, plan, session)]
     if problems:
         raise dg.Failure("\n".join(problems), allow_retries=False)

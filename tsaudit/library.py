@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tsaudit.alerts import SendReport
     from tsaudit.engines.connection import Connection
     from tsaudit.net.watchdog import Deadline
+    from tsaudit.report.index import IndexEntry
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class AuditSession:
     """The finished audits, in the order in which they ended."""
     notified: SendReport | None = None
     """What became of the messages; None before `notify`."""
+    index: list[IndexEntry] = field(default_factory=list)
+    """The newest audit of each target with a report in the folder, most urgent first; empty before `write_index`."""
     index_problem: str | None = None
     """Why the index of reports could not be written; None if it was, and before `write_index`."""
 
@@ -91,7 +94,7 @@ class AuditSession:
     def write_index(self) -> None:
         """Write the index of all reports, once all audits have ended."""
         with self.patience():
-            self.index_problem = run.write_index(self.settings, self.store)
+            self.index, self.index_problem = run.write_index(self.settings, self.store)
 
     def notify(self, out: Callable[[str], None]) -> SendReport:
         """Send what is queued; `out` gets the messages if there is neither Slack nor another notifier."""

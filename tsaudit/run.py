@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import alerts, not_audited, report
 from tsaudit.collect import collect
@@ -37,6 +37,9 @@ from tsaudit.net.watchdog import Deadline
 from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
+
+if TYPE_CHECKING:
+    from tsaudit.report.index import IndexEntry
 
 Progress = Callable[[str], None]
 
@@ -252,18 +255,17 @@ def audit_targets(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def write_index(settings: Settings, store: Store) -> str | None:
+def write_index(settings: Settings, store: Store) -> tuple[list[IndexEntry], str | None]:
     """Write the index of all reports, once all audits of a command or a step have ended.
 
-    Returns the line that says why it could not be written, None if it was.
+    Returns its entries, most urgent first, and None; or none, and the line that says why it could not be written.
     """
     try:
-        report.write_index(settings.report, store)
+        return report.write_index(settings.report, store), None
     except (report.ReportError, HistoryError) as error:
-        return str(error)
+        return [], str(error)
     except Exception as error:
-        return f"the index of reports could not be created: {internal(error)}"
-    return None
+        return [], f"the index of reports could not be created: {internal(error)}"
 
 
 def notify(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:

@@ -49,7 +49,7 @@ def message_of(caught: pytest.ExceptionInfo[BaseException]) -> str:
 def test_a_target_inline_becomes_asset_job_schedule_and_sensors() -> None:
     definitions = definitions_from({"target": {**TARGET, "schedule": "15 4 * * *"}})
     keys = {key.to_user_string() for key in definitions.resolve_asset_graph().get_all_asset_keys()}
-    assert keys == {"tsaudit/shop"}
+    assert keys == {"tsaudit/shop", "tsaudit/overview/shop"}
     (schedule,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
     assert (schedule.name, schedule.cron_schedule) == ("audit_shop", "15 4 * * *")
     assert len(list(definitions.sensors or ())) == 2

@@ -214,6 +214,5 @@ def test_owners_are_those_of_the_configuration(tmp_path: Path, owners: str, owne
 
 @pytest.mark.parametrize("pool", [None, "warehouse"])
 def test_steps_have_a_pool_if_one_is_named(tmp_path: Path, pool: str | None) -> None:
-    (audit,) = definitions_of(a_plan(write_config(tmp_path, "a"), pool=pool)).assets or ()
-    assert isinstance(audit, dg.AssetsDefinition)
-    assert audit.op.pool == pool
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a"), pool=pool))
+    assert definitions.get_assets_def(["tsaudit", "a"]).op.pool == pool

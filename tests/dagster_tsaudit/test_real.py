@@ -43,7 +43,8 @@ def test_checks_carry_their_numbers_over_several_days(tmp_path: Path, instance: 
     last = evaluations(outcome, "shop")
     assert not last["cardinality"].passed
     assert "http" in str(last["cardinality"].metadata["findings"].value)
-    (event,) = outcome.get_asset_materialization_events()
+    event, overview = outcome.get_asset_materialization_events()
+    assert "shop" in str(overview.materialization.metadata["critical"].value)
     found = event.materialization.metadata
     assert found["verdict"].value in ("warning", "critical")
     name = str(found["report"].value).split("`")[1]
@@ -102,7 +103,9 @@ def test_a_missing_file_among_three_targets_turns_the_run_red_and_hides_nothing(
         World(tmp_path / f"{name}.duckdb").advance(date(2026, 3, 31))
     outcome = execute(plan, instance)
     assert not outcome.success
-    assert {e.asset_key.path[-1] for e in outcome.get_asset_materialization_events() if e.asset_key} == {"one", "two"}
+    *audits, overview = outcome.get_asset_materialization_events()
+    assert {audit.asset_key.path[-1] for audit in audits if audit.asset_key} == {"one", "two"}
+    assert "gone" in str(overview.materialization.metadata["unknown"].value)
     assert failure_of(outcome).startswith("gone: ")
     bad = evaluations(outcome, "gone")
     assert len(bad) == len(check_names(["duckdb"]))

@@ -24,6 +24,7 @@ from tests.dagster_tsaudit.runs import (
     fake_audits,
     write_config,
 )
+from tests.report.test_index import an_entry
 from tsaudit import run
 from tsaudit.model.finding import Severity
 
@@ -206,13 +207,14 @@ def test_several_days_are_audited_oldest_first_in_one_run(
 
     pages: list[int] = []
     monkeypatch.setattr(run, "audit_targets", audit_targets)
-    monkeypatch.setattr(run, "write_index", lambda *_: pages.append(len(asked)))
+    monkeypatch.setattr(run, "write_index", lambda *_: (pages.append(len(asked)) or [an_entry("b")], None))
     days = ["2026-03-03", "2026-02-28..2026-03-01", "2026-03-01"]
     outcome = execute(a_plan(write_config(tmp_path, "a", "b")), instance, days=days)
     assert asked == [(day, name) for day in ("2026-02-28", "2026-03-01", "2026-03-03") for name in "ab"]
     assert pages == [len(asked)], "once, after all audits"
     assert failure_of(outcome) == "b on 2026-03-01: no such file"
     shown = {e.asset_key.path[-1]: e.materialization.metadata for e in outcome.get_asset_materialization_events()}
+    assert str(shown.pop("shop")["summary"].value) == "2 targets: 1 warning, 1 never audited"
     assert {name: metadata["day"].value for name, metadata in shown.items()} == {"a": "2026-03-03", "b": "2026-03-03"}
     assert str(shown["b"]["days"].value).splitlines()[2:] == [
         "| 2026-03-03 | b | ok | 3 |  |",

@@ -181,7 +181,7 @@ def many_targets(tmp_path: Path) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "LEAST_ROWS", 2)
         patch.setattr(index, "ROOM_BYTES", 3_500)
-        page = index.page({f"{e.target}.json": to_json(e) for e in entries})
+        page = index.page(*index.listed({f"{e.target}.json": to_json(e) for e in entries}))
     (tmp_path / "index.html").write_text(page)
     return (tmp_path / "index.html").as_uri()
 

@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
     return {
         "report.html": html.page(summaries[0]),
         "report_unreachable.html": html.page(summaries[1]),
-        "report_index.html": index.page(entries),
+        "report_index.html": index.page(*index.listed(entries)),
     }
 
 

@@ -76,7 +76,7 @@ def the_pages() -> Iterator[tuple[str, str]]:
     yield "unreachable", html.page(sample.the_contents(result=sample.unreachable(), profile=None, incidents=()))
     yield "fine", html.page(sample.the_contents(result=sample.fine(), incidents=(), previous=sample.fine()))
     yield "empty", html.page(sample.the_contents(profile=a_profile(measurements=(), databases=()), incidents=()))
-    yield "index", index.page({})
+    yield "index", index.page([], [])
 
 
 PAGES = dict(the_pages())

@@ -66,7 +66,7 @@ def test_page_lists_the_worst_first_and_says_who_is_behind() -> None:
         an_entry("bad", verdict=Verdict.CRITICAL, counts={"critical": 3, "warning": 1, "note": 0}),
         an_entry("old", day=DAY - timedelta(days=3)),
     ]
-    page = index.page({e.target + ".json": to_json(e) for e in entries})
+    page = index.page(*index.listed({e.target + ".json": to_json(e) for e in entries}))
     places = [page.index(f'href="{name}/latest.html"') for name in ("bad", "old", "lost", "fine")]
     assert places == sorted(places)
     assert "3 days behind" in page
@@ -74,7 +74,7 @@ def test_page_lists_the_worst_first_and_says_who_is_behind() -> None:
 
 
 def order(*entries: index.IndexEntry) -> list[str]:
-    page = index.page({e.target + ".json": to_json(e) for e in entries})
+    page = index.page(*index.listed({e.target + ".json": to_json(e) for e in entries}))
     return re.findall(r'href="([^"]+)/latest.html"', page)
 
 
@@ -127,11 +127,11 @@ def test_no_time_is_left_where_the_series_have_reached_their_limit(observed: flo
 def test_entry_of_an_earlier_version_can_be_read() -> None:
     new = json.loads(to_json(an_entry("older")))
     old = {name: value for name, value in new.items() if name not in ("owners", "days_left", "affected")}
-    assert "older/latest.html" in index.page({"older.json": json.dumps(old).encode()})
+    assert "older/latest.html" in index.page(*index.listed({"older.json": json.dumps(old).encode()}))
 
 
 def test_owners_of_all_findings_can_be_chosen() -> None:
-    page = index.page({"a.json": to_json(an_entry("a", owners=("iot", "web")))})
+    page = index.page(*index.listed({"a.json": to_json(an_entry("a", owners=("iot", "web")))}))
     assert "<option>iot</option><option>web</option>" in page
     assert 'data-owner="iot|web"' in page
 
@@ -152,7 +152,7 @@ def test_page_of_very_many_stays_small_and_loses_none(count: int, name: str, hea
         an_entry(name.format(n), headline=headline, trend=wave, owners=owners[n % 3], series=10**9,
                  verdict=Verdict.OK if n % 10 else Verdict.CRITICAL) for n in range(count)
     ]  # fmt: skip
-    page = index.page({e.target + ".json": to_json(e) for e in entries})
+    page = index.page(*index.listed({e.target + ".json": to_json(e) for e in entries}))
     assert len(page.encode()) < 1_000_000
     links = re.findall(r'href="([^"]+)/latest.html"', page)
     left_out = re.search(r"([\d,]+) more targets without room", page)
@@ -165,17 +165,19 @@ def test_page_of_very_many_stays_small_and_loses_none(count: int, name: str, hea
 
 
 def test_page_of_nothing_is_a_page() -> None:
-    assert "0 targets" in index.page({})
+    assert "0 targets" in index.page([], [])
 
 
 def test_page_names_entries_it_cannot_read() -> None:
-    page = index.page({"good.json": to_json(an_entry("good")), "broken.json": b"{"})
+    page = index.page(*index.listed({"good.json": to_json(an_entry("good")), "broken.json": b"{"}))
     assert "good/latest.html" in page
     assert "broken.json" in page
 
 
 def test_headline_of_a_hostile_target_is_harmless() -> None:
-    page = index.page({"x.json": to_json(an_entry(headline=f"<script>alert(1)</script> {sample.HOSTILE}"))})
+    page = index.page(
+        *index.listed({"x.json": to_json(an_entry(headline=f"<script>alert(1)</script> {sample.HOSTILE}"))})
+    )
     assert "<script>alert" not in page
     assert "\u202e" not in page
 

@@ -15,6 +15,7 @@ from tsaudit.report.publish import Folder, ReportError, ReportLocation
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
     from tsaudit.history.store import Store
+    from tsaudit.report.index import IndexEntry
 
 __all__ = ["ReportError", "ReportLocation", "remove_old", "write", "write_index"]
 
@@ -93,8 +94,11 @@ def remove_old(target: str, settings: config.Report, newest: date) -> None:
         retention.remove_old(Folder(settings.folder, settings.permissions), target, before)
 
 
-def write_index(settings: config.Report, store: Store) -> None:
-    """Write `index.html` from the entries of all targets: once after many audits. ReportError, HistoryError."""
+def write_index(settings: config.Report, store: Store) -> list[IndexEntry]:
+    """Write `index.html` from the entries of all targets: once after many audits. Returns those, most urgent first.
+
+    ReportError, HistoryError.
+    """
     from tsaudit.report import index
 
-    index.write_page(Folder(settings.folder, settings.permissions), store)
+    return index.write_page(Folder(settings.folder, settings.permissions), store)

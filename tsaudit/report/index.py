@@ -124,8 +124,8 @@ def write_entry(folder: Folder, entry: IndexEntry) -> None:
     folder.write(_place(entry.target), to_json(entry))
 
 
-def write_page(folder: Folder, store: Store) -> None:
-    """Write the page from all entries.
+def write_page(folder: Folder, store: Store) -> list[IndexEntry]:
+    """Write the page from all entries, and return those, most urgent first.
 
     One process at a time, on whatever machine: otherwise a slow one could write an old page over a newer one. Raises
     ReportError; HistoryError if the history, which tells who is writing, cannot be reached.
@@ -134,7 +134,9 @@ def write_page(folder: Folder, store: Store) -> None:
 
     try:
         with lease.name_held(store, lease.identity_of_folder(folder.address), _WAIT_S):
-            folder.write(PAGE, page(_entries(folder)).encode())
+            entries, broken = listed(_entries(folder))
+            folder.write(PAGE, page(entries, broken).encode())
+            return entries
     except lease.InUseError:
         problem = f"{PAGE} was not written: others have been writing it for {_WAIT_S:.0f} s; the next audit writes it"
         raise ReportError(problem) from None
@@ -162,12 +164,15 @@ def _seen(folder: Folder) -> dict[str, tuple[str, str]]:
         return {}
 
 
-def page(files: dict[str, bytes]) -> str:
-    """The index page, worst targets first. Files that are not valid entries are listed on it."""
+def listed(files: dict[str, bytes]) -> tuple[list[IndexEntry], list[str]]:
+    """The entries in the files, most urgent first, and the names of the files that are not valid ones."""
     parsed = {name: _parsed(data) for name, data in files.items()}
-    entries = [entry for entry in parsed.values() if entry is not None]
-    entries.sort(key=lambda entry: entry.urgency)
-    broken = sorted(name for name, entry in parsed.items() if entry is None)
+    entries = sorted((entry for entry in parsed.values() if entry is not None), key=lambda entry: entry.urgency)
+    return entries, sorted(name for name, entry in parsed.items() if entry is None)
+
+
+def page(entries: Sequence[IndexEntry], broken: Sequence[str]) -> str:
+    """The index page with the entries, most urgent first, and the names of files that are not valid ones."""
     rows, named = _fitting(entries)
     verdicts = list(reversed(Verdict))
     view = {

@@ -1,0 +1,90 @@
+"""Where people begin: an asset that lists the targets of a component, most urgent first."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+import dagster as dg
+
+from dagster_tsaudit.checks import numbers
+from dagster_tsaudit.metadata import address
+from dagster_tsaudit.plan import KEY_PREFIX, AssetPlan
+from tsaudit.model.finding import Verdict
+from tsaudit.text import many, number
+from tsaudit.text.markdown import escape
+
+if TYPE_CHECKING:
+    from tsaudit.report.index import IndexEntry
+
+_SHOWN: Final = 950
+"""Characters of Markdown for each verdict on the asset's page: Dagster hides 1,000 and more behind a click."""
+_HIDDEN: Final = 8_000
+"""Characters for each verdict behind the click: Dagster stores each of them permanently."""
+_MISSING: Final = "never_audited"
+_ORDER: Final = (*(verdict.value for verdict in reversed(Verdict) if verdict is not Verdict.OK), _MISSING, "ok")
+
+
+def overview_spec(plan: AssetPlan) -> dg.AssetSpec:
+    """The asset. It is external: the audits materialize it, each step at its end."""
+    return dg.AssetSpec(
+        key=_key(plan),
+        group_name=plan.name,
+        description=f"All targets of {plan.name} by urgency. Every audit brings it up to date.",
+        kinds={"report"},
+    )
+
+
+def overview(plan: AssetPlan, entries: Iterable["IndexEntry"], base_url: str | None) -> dg.AssetMaterialization:
+    """The newest audits of the plan's targets. `entries`: most urgent first, and perhaps those of other components."""
+    pages = {target.name: f"{_page(plan, unit.key)}?view=checks" for unit in plan.units for target in unit.targets}
+    lines: dict[str, list[str]] = {verdict: [] for verdict in _ORDER}
+    for entry in entries:
+        if page := pages.pop(entry.target, None):
+            said = "" if entry.verdict is Verdict.OK else f": {escape(entry.headline)}"
+            report = f" ([report]({address(f'{base_url}/{entry.href}')}))" if base_url else ""
+            lines[entry.verdict.value].append(f"[{escape(entry.target)}]({page}){said}{report}")
+    lines[_MISSING] = [f"[{escape(name)}]({page})" for name, page in sorted(pages.items())]
+    found = {verdict: of for verdict, of in lines.items() if of}
+    tally = ", ".join(f"{number(len(of))} {_words(verdict)}" for verdict, of in found.items())
+    index = f"\n\n[Index of reports]({address(f'{base_url}/index.html')})" if base_url else ""
+    everything = "\n\n".join(f"**{_words(verdict)}**\n\n{_first(of, _HIDDEN)}" for verdict, of in found.items())
+    return dg.AssetMaterialization(
+        _key(plan),
+        metadata={
+            "summary": dg.MetadataValue.md(f"{many(sum(map(len, found.values())), 'target')}: {tally}{index}"),
+            **{verdict: dg.MetadataValue.md(_first(of, _SHOWN)) for verdict, of in found.items()},
+            "longer_lists": dg.MetadataValue.md(everything),
+            **numbers(**{f"targets_{verdict}": len(of) for verdict, of in lines.items()}),
+        },
+    )
+
+
+def link_to_overview(plan: AssetPlan) -> str:
+    """In Markdown."""
+    return f"[All targets by urgency]({_page(plan, _key(plan))})"
+
+
+def _page(plan: AssetPlan, key: dg.AssetKey) -> str:
+    """Address of the asset's page, relative to where the link is if the configuration names none."""
+    return f"{plan.dagster_url or ''}/assets/{'/'.join(map(quote, key.path))}"
+
+
+def _key(plan: AssetPlan) -> dg.AssetKey:
+    # Neither a target nor a group has this key: a target's has two parts, a group's has `group` in the middle.
+    return dg.AssetKey([KEY_PREFIX, "overview", plan.name])
+
+
+def _words(verdict: str) -> str:
+    return verdict.replace("_", " ")
+
+
+def _first(lines: Sequence[str], room: int) -> str:
+    """A list of as many lines as there is room for, at least one, and how many more there are."""
+    shown: list[str] = []
+    for line in lines:
+        room -= len(line) + len("- \n")
+        if shown and room < 0:
+            break
+        shown.append(f"- {line}")
+    left = len(lines) - len(shown)
+    return "\n".join([*shown, *([f"\nand {number(left)} more"] if left else [])])

@@ -1,0 +1,54 @@
+"""The asset that people begin with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dagster_tsaudit.names import encode
+from dagster_tsaudit.overview import overview
+from tests.dagster_tsaudit.runs import a_plan, write_config
+from tests.dagster_tsaudit.test_plan import many
+from tests.report import sample
+from tests.report.test_index import an_entry
+from tsaudit.model.finding import Verdict
+
+LONG = "main/http_requests: Tag request_id takes a new value with each row, and the series reach the limit in 4 days"
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000])
+def test_the_most_urgent_are_on_the_page_and_all_are_counted(count: int) -> None:
+    verdicts = [Verdict.CRITICAL, Verdict.CRITICAL, Verdict.WARNING, Verdict.UNKNOWN, *[Verdict.OK] * 5]
+    entries = [an_entry(f"t-{n}", verdict=verdicts[n % 10], headline=LONG) for n in range(count) if n % 10 < 9]
+    plan = many(count)
+    shown = {name: entry.value for name, entry in overview(plan, entries, None).metadata.items()}
+    named = ["critical", "warning", "unknown", "never_audited", "ok"]
+    assert list(shown) == ["summary", *named, "longer_lists", *(f"targets_{name}" for name in named)]
+    tenth = count // 10
+    assert [shown[f"targets_{name}"] for name in named] == [2 * tenth, tenth, tenth, tenth, 5 * tenth]
+    assert str(shown["summary"]).startswith(f"{count:,} targets: {2 * tenth:,} critical, {tenth:,} warning")
+    for name in named:
+        text, number = str(shown[name]), shown[f"targets_{name}"]
+        assert len(text) < 1000, "Dagster hides it"
+        listed, more = (
+            re.findall(r"^- \[t-\d+\]\((.+?)\)", text, re.MULTILINE),
+            re.search(r"^and (\d+) more$", text, re.M),
+        )
+        assert len(listed) + int(more[1] if more else 0) == number
+    place = f"group/{encode('group 0')}" if count == 1000 else encode("t-0")
+    assert str(shown["critical"]).startswith(f"- [t-0](/assets/tsaudit/{place}?view=checks): main/http")
+    assert len(str(shown["longer_lists"])) < 50_000
+
+
+def test_links_lead_to_reports_and_names_from_elsewhere_are_harmless(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a")
+    plan = a_plan(config, dagster_url="https://dagster.example.com")
+    entries = [an_entry("of another component"), an_entry("a", headline=f"[x](http://evil) {sample.HOSTILE}")]
+    shown = overview(plan, entries, "https://audits.example.com/x y").metadata
+    text = str(shown["warning"].value)
+    assert text.startswith("- [a](https://dagster.example.com/assets/tsaudit/a?view=checks): \\[x\\]\\(http:")
+    assert text.endswith(" ([report](<https://audits.example.com/x%20y/a/latest.html>))")
+    assert "[Index of reports](<https://audits.example.com/x%20y/index.html>)" in str(shown["summary"].value)
+    assert "another" not in str(shown)
