@@ -54,7 +54,7 @@ def overview(plan: AssetPlan, entries: Iterable["IndexEntry"], base_url: str | N
             "summary": dg.MetadataValue.md(f"{many(sum(map(len, found.values())), 'target')}: {tally}{index}"),
             **{verdict: dg.MetadataValue.md(_first(of, _SHOWN)) for verdict, of in found.items()},
             "longer_lists": dg.MetadataValue.md(everything),
-            **numbers(**{f"targets_{verdict}": len(of) for verdict, of in lines.items()}),
+            **numbers(**{f"targets_{verdict}": len(lines[verdict.value]) for verdict in reversed(Verdict)}),
         },
     )
 

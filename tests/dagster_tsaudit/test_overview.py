@@ -25,12 +25,14 @@ def test_the_most_urgent_are_on_the_page_and_all_are_counted(count: int) -> None
     plan = many(count)
     shown = {name: entry.value for name, entry in overview(plan, entries, None).metadata.items()}
     named = ["critical", "warning", "unknown", "never_audited", "ok"]
-    assert list(shown) == ["summary", *named, "longer_lists", *(f"targets_{name}" for name in named)]
+    plotted = [f"targets_{verdict}" for verdict in ("critical", "warning", "unknown", "ok")]
+    assert list(shown) == ["summary", *named, "longer_lists", *plotted]
     tenth = count // 10
-    assert [shown[f"targets_{name}"] for name in named] == [2 * tenth, tenth, tenth, tenth, 5 * tenth]
-    assert str(shown["summary"]).startswith(f"{count:,} targets: {2 * tenth:,} critical, {tenth:,} warning")
+    assert [shown[name] for name in plotted] == [2 * tenth, tenth, tenth, 5 * tenth]
+    tally = f"{2 * tenth} critical, {tenth} warning, {tenth} unknown, {tenth} never audited, {5 * tenth} ok"
+    assert shown["summary"] == f"{count:,} targets: {tally}"
     for name in named:
-        text, number = str(shown[name]), shown[f"targets_{name}"]
+        text, number = str(shown[name]), shown.get(f"targets_{name}", tenth)
         assert len(text) < 1000, "Dagster hides it"
         listed, more = (
             re.findall(r"^- \[t-\d+\]\((.+?)\)", text, re.MULTILINE),
