@@ -107,7 +107,7 @@ def _days(first: date, last: date) -> list[date]:
 def _audit(
     job: dg.JobDefinition, plan: AssetPlan, instance: dg.DagsterInstance, day: date
 ) -> dg.ExecuteInProcessResult:
-    ops = {step.name: {"config": {"day": day.isoformat()}} for step in plan.steps}
+    ops = {step.name: {"config": {"days": [day.isoformat()]}} for step in plan.steps}
     tags = {DAY_TAG: day.isoformat(), _DEMO_TAG: "1"}
     return job.execute_in_process(instance=instance, run_config={"ops": ops, **_QUIET}, raise_on_error=False, tags=tags)
 

@@ -15,16 +15,11 @@ MOST_DAYS: Final = 366
 
 
 def audited_days(config: AuditConfig) -> list[date]:
-    """The days of the run configuration, oldest first, or today in UTC.
+    """The days of the run configuration, oldest first.
 
     dg.Failure if something in it is not a day or a range of days, or if there are too many.
     """
-    if config.day is not None and config.days is not None:
-        raise dg.Failure("set either `day` or `days`", allow_retries=False)
-    given = config.days if config.day is None else [config.day]
-    if given is None:
-        return [utc_now().date()]
-    days = sorted({day for one in given for day in _range(one)})
+    days = sorted({day for one in config.days for day in _range(one)})
     if not days:
         raise dg.Failure("`days` is empty", allow_retries=False)
     if len(days) > MOST_DAYS:
@@ -34,7 +29,7 @@ def audited_days(config: AuditConfig) -> list[date]:
 
 
 def _range(given: str) -> Iterator[date]:
-    """`2026-03-01`, or `2026-03-01..2026-03-31` with both ends."""
+    """`today`, `2026-03-01`, or `2026-03-01..2026-03-31` with both ends."""
     start, dots, end = given.partition("..")
     first = _day(start)
     last = _day(end) if dots else first
@@ -44,8 +39,10 @@ def _range(given: str) -> Iterator[date]:
 
 
 def _day(text: str) -> date:
+    if text.strip() == "today":
+        return utc_now().date()
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        what = f"`{text}` is not a day such as 2026-03-31, or a range such as 2026-03-01..2026-03-31"
+        what = f"`{text}` is not `today`, a day such as 2026-03-31, or a range such as 2026-03-01..2026-03-31"
         raise dg.Failure(what, allow_retries=False) from None

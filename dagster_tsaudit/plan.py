@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeVar
 
 import dagster as dg
 from dagster.components.utils.translation import TranslationFn
+from pydantic import Field
 
 from dagster_tsaudit.names import encode
 from dagster_tsaudit.specs import Unit, described
@@ -39,10 +40,9 @@ class PlanError(TsauditError):
 class AuditConfig(dg.Config):
     """Run configuration of every audit step."""
 
-    day: str | None = None
-    """The logical day to audit, `YYYY-MM-DD`; today (UTC) by default."""
-    days: list[str] | None = None
-    """Several days to audit one after the other: each `YYYY-MM-DD`, or a range `YYYY-MM-DD..YYYY-MM-DD`."""
+    days: list[str] = Field(
+        ["today"], description="Audited one after the other: `today` (UTC), `2026-03-31`, or `2026-03-01..2026-03-31`."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class AssetPlan:
 
     def run_config(self, day: date, steps: Iterable[AuditStep]) -> dg.RunConfig:
         """Run configuration for the given steps to audit `day`."""
-        return dg.RunConfig(ops={step.name: AuditConfig(day=day.isoformat()) for step in steps})
+        return dg.RunConfig(ops={step.name: AuditConfig(days=[day.isoformat()]) for step in steps})
 
     def scheduled(self, step: AuditStep) -> tuple[Unit, ...]:
         """The step's units that are audited on a schedule."""

@@ -75,7 +75,7 @@ def execute(
 ) -> dg.ExecuteInProcessResult:
     """Run the plan's job for a day, or for `days`."""
     job = definitions_of(plan).resolve_job_def(plan.job_name)
-    ops = {step.name: {"config": {"days": days} if days else {"day": day}} for step in plan.steps}
+    ops = {step.name: {"config": {"days": days or [day]}} for step in plan.steps}
     return job.execute_in_process(instance=instance, run_config={"ops": ops}, raise_on_error=False, **options)
 
 

@@ -39,7 +39,7 @@ def audited_by(request: dg.RunRequest) -> list[str]:
 def test_a_tick_audits_the_scheduled_day(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
     definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
     (request,) = requests_of(definitions, "audit_shop", kept_instance)
-    assert request.run_config["ops"] == {"tsaudit_shop": {"config": {"day": "2026-03-31"}}}
+    assert request.run_config["ops"] == {"tsaudit_shop": {"config": {"days": ["2026-03-31"]}}}
     assert request.tags[DAY_TAG] == "2026-03-31"
     assert request.run_key == "2026-03-31T06:00:00+00:00"
 

@@ -122,7 +122,7 @@ def launch(home: Path, instance: dg.DagsterInstance) -> str:
     before = {run.run_id for run in instance.get_runs()}
     subprocess.run(
         [Path(sys.executable).parent / "dagster", "job", "launch", "-m", "location", "-j", "audit_shop",
-         "--config-json", f'{{"ops": {{"tsaudit_shop": {{"config": {{"day": "{DAY}"}}}}}}}}'],
+         "--config-json", f'{{"ops": {{"tsaudit_shop": {{"config": {{"days": ["{DAY}"]}}}}}}}}'],
         cwd=home, env=environment(home), check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     (new,) = {run.run_id for run in instance.get_runs()} - before

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import dagster as dg
 import pytest
 
+from dagster_tsaudit import days
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.checks import check_names
-from dagster_tsaudit.days import audited_days
 from dagster_tsaudit.names import encode
 from dagster_tsaudit.plan import AuditConfig
 from tests.builders import a_finding, a_result, a_rule_result
@@ -172,25 +173,28 @@ def test_a_missing_environment_variable_fails_the_run_with_its_name(
 
 def test_a_day_that_is_none_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     outcome = execute(a_plan(write_config(tmp_path, "a")), instance, day="yesterday")
-    assert (
-        failure_of(outcome) == "`yesterday` is not a day such as 2026-03-31, or a range such as 2026-03-01..2026-03-31"
-    )
+    said = "`yesterday` is not `today`, a day such as 2026-03-31, or a range such as 2026-03-01..2026-03-31"
+    assert failure_of(outcome) == said
 
 
 @pytest.mark.parametrize(
-    ("config", "message"),
+    ("given", "message"),
     [
-        ({"day": "2026-03-31", "days": ["2026-03-30"]}, "set either `day` or `days`"),
-        ({"days": []}, "`days` is empty"),
-        ({"days": ["2026-03-31..2026-03-30"]}, "ends before it begins"),
-        ({"days": ["2026-03-01..march"]}, "`march` is not a day"),
-        ({"days": ["2006-03-01..2026-03-01"]}, "`days` contains 7,306 days; a run audits at most 366"),
+        ([], "`days` is empty"),
+        (["2026-03-31..2026-03-30"], "ends before it begins"),
+        (["2026-03-01..march"], "`march` is not `today`, a day"),
+        (["2006-03-01..2026-03-01"], "`days` contains 7,306 days; a run audits at most 366"),
     ],
 )
-def test_days_that_are_none_fail_the_run(config: dict[str, object], message: str) -> None:
+def test_days_that_are_none_fail_the_run(given: list[str], message: str) -> None:
     with pytest.raises(dg.Failure) as caught:
-        audited_days(AuditConfig(**config))
+        days.audited_days(AuditConfig(days=given))
     assert message in (caught.value.description or "")
+
+
+def test_today_is_audited_unless_days_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(days, "utc_now", lambda: datetime(2026, 3, 31, 23, tzinfo=UTC))
+    assert days.audited_days(AuditConfig()) == [date(2026, 3, 31)]
 
 
 def test_several_days_are_audited_oldest_first_in_one_run(
@@ -208,8 +212,8 @@ def test_several_days_are_audited_oldest_first_in_one_run(
     pages: list[int] = []
     monkeypatch.setattr(run, "audit_targets", audit_targets)
     monkeypatch.setattr(run, "write_index", lambda *_: (pages.append(len(asked)) or [an_entry("b")], None))
-    days = ["2026-03-03", "2026-02-28..2026-03-01", "2026-03-01"]
-    outcome = execute(a_plan(write_config(tmp_path, "a", "b")), instance, days=days)
+    given = ["2026-03-03", "2026-02-28..2026-03-01", "2026-03-01"]
+    outcome = execute(a_plan(write_config(tmp_path, "a", "b")), instance, days=given)
     assert asked == [(day, name) for day in ("2026-02-28", "2026-03-01", "2026-03-03") for name in "ab"]
     assert pages == [len(asked)], "once, after all audits"
     assert failure_of(outcome) == "b on 2026-03-01: no such file"
