@@ -1,6 +1,7 @@
 """Where people begin: an asset that lists the targets of a component, most urgent first."""
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from dagster_tsaudit.plan import KEY_PREFIX, AssetPlan
 from tsaudit.model.finding import Verdict
 from tsaudit.text import many, number
 from tsaudit.text.markdown import escape
+from tsaudit.text.names import printable
 
 if TYPE_CHECKING:
     from tsaudit.report.index import IndexEntry
@@ -20,6 +22,8 @@ _SHOWN: Final = 950
 """Characters of Markdown for each verdict on the asset's page: Dagster hides 1,000 and more behind a click."""
 _HIDDEN: Final = 8_000
 """Characters for each verdict behind the click: Dagster stores each of them permanently."""
+_HEADLINE: Final = 240
+"""Characters of a headline."""
 _MISSING: Final = "never_audited"
 _ORDER: Final = (*(verdict.value for verdict in reversed(Verdict) if verdict is not Verdict.OK), _MISSING, "ok")
 
@@ -37,25 +41,23 @@ def overview_spec(plan: AssetPlan) -> dg.AssetSpec:
 def overview(plan: AssetPlan, entries: Iterable["IndexEntry"], base_url: str | None) -> dg.AssetMaterialization:
     """The newest audits of the plan's targets. `entries`: most urgent first, and perhaps those of other components."""
     pages = {target.name: f"{_page(plan, unit.key)}?view=checks" for unit in plan.units for target in unit.targets}
+    ours = [entry for entry in entries if entry.target in pages]
+    newest = max((entry.day for entry in ours), default=None)
     lines: dict[str, list[str]] = {verdict: [] for verdict in _ORDER}
-    for entry in entries:
-        if page := pages.pop(entry.target, None):
-            said = "" if entry.verdict is Verdict.OK else f": {escape(entry.headline)}"
-            report = f" ([report]({address(f'{base_url}/{entry.href}')}))" if base_url else ""
-            lines[entry.verdict.value].append(f"[{escape(entry.target)}]({page}){said}{report}")
-    lines[_MISSING] = [f"[{escape(name)}]({page})" for name, page in sorted(pages.items())]
+    for entry in ours:
+        lines[entry.verdict.value].append(_link(entry.target, pages.pop(entry.target)) + _said(entry, newest, base_url))
+    lines[_MISSING] = [_link(name, page) for name, page in sorted(pages.items())]
     found = {verdict: of for verdict, of in lines.items() if of}
     tally = ", ".join(f"{number(len(of))} {_words(verdict)}" for verdict, of in found.items())
     index = f"\n\n[Index of reports]({address(f'{base_url}/index.html')})" if base_url else ""
-    everything = "\n\n".join(f"**{_words(verdict)}**\n\n{_first(of, _HIDDEN)}" for verdict, of in found.items())
+    shown = {verdict: _first(of, _SHOWN) for verdict, of in found.items()}
+    longer = {verdict: _first(of, _HIDDEN) for verdict, of in found.items()}
+    texts = {"summary": f"{many(sum(map(len, found.values())), 'target')}: {tally}{index}", **shown}
+    if longer != shown:
+        texts["longer_lists"] = "\n\n".join(f"**{_words(verdict)}**\n\n{text}" for verdict, text in longer.items())
+    counts = {f"targets_{verdict}": len(lines[verdict.value]) for verdict in reversed(Verdict)}
     return dg.AssetMaterialization(
-        _key(plan),
-        metadata={
-            "summary": dg.MetadataValue.md(f"{many(sum(map(len, found.values())), 'target')}: {tally}{index}"),
-            **{verdict: dg.MetadataValue.md(_first(of, _SHOWN)) for verdict, of in found.items()},
-            "longer_lists": dg.MetadataValue.md(everything),
-            **numbers(**{f"targets_{verdict}": len(lines[verdict.value]) for verdict in reversed(Verdict)}),
-        },
+        _key(plan), metadata={**{name: dg.MetadataValue.md(text) for name, text in texts.items()}, **numbers(**counts)}
     )
 
 
@@ -72,6 +74,18 @@ def _page(plan: AssetPlan, key: dg.AssetKey) -> str:
 def _key(plan: AssetPlan) -> dg.AssetKey:
     # Neither a target nor a group has this key: a target's has two parts, a group's has `group` in the middle.
     return dg.AssetKey([KEY_PREFIX, "overview", plan.name])
+
+
+def _link(target: str, page: str) -> str:
+    return f"[{escape(target)}]({page})"
+
+
+def _said(entry: "IndexEntry", newest: date | None, base_url: str | None) -> str:
+    """What follows the target's name."""
+    headline = "" if entry.verdict is Verdict.OK else f": {escape(printable(entry.headline, _HEADLINE))}"
+    behind = f", last audited {entry.day}" if entry.day != newest else ""
+    report = f" ([report]({address(f'{base_url}/{entry.href}')}))" if base_url else ""
+    return f"{headline}{behind}{report}"
 
 
 def _words(verdict: str) -> str:
