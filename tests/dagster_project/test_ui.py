@@ -29,6 +29,9 @@ REPORTS = "https://audits.example.com"
 HEADLINE = "main/power_meters: Field reading"
 """Of the worst finding. Four days are too few for a date at which the series reach their limit."""
 
+TOO_WIDE = "tables => tables.map(t => t.scrollWidth - t.parentElement.clientWidth).filter(more => more > 1)"
+"""By how many pixels tables are wider than their place, for those that are."""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -153,6 +156,18 @@ def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, b
     page.close()
 
 
+@pytest.mark.full
+def test_the_overview_fits_and_leads_to_the_checks_of_a_target(server: str, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 1300})
+    page.goto(f"{server}/assets/tsaudit/overview/demo")
+    link = page.locator("td a[href='/assets/tsaudit/demo?view=checks']")
+    link.wait_for(timeout=60_000)
+    assert page.locator("table").evaluate_all(TOO_WIDE) == []
+    link.click()
+    page.get_by_text("cardinality", exact=True).first.wait_for(timeout=60_000)
+    page.close()
+
+
 @pytest.mark.parametrize("view", ["overview", "checks&checkDetail=fields"])
 def test_nothing_is_cut_off_on_a_narrow_screen(server: str, browser: Browser, view: str) -> None:
     """What does not wrap, such as an address, makes the table too wide, and the summary beside it is cut off."""
@@ -162,8 +177,7 @@ def test_nothing_is_cut_off_on_a_narrow_screen(server: str, browser: Browser, vi
     headline.wait_for(timeout=60_000)
     if view == "overview":
         page.get_by_role("img", name="series over time").first.wait_for(timeout=30_000)
-    wide = "tables => tables.map(t => t.scrollWidth - t.parentElement.clientWidth).filter(more => more > 1)"
-    assert page.locator("table").evaluate_all(wide) == []
+    assert page.locator("table").evaluate_all(TOO_WIDE) == []
     box = headline.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= 1200
