@@ -87,11 +87,11 @@ def write(
 
 def remove_old(target: str, settings: config.Report, newest: date) -> None:
     """Delete the target's reports of days more than `report.keep_days` before `newest`, if that is set. ReportError."""
-    from tsaudit.report import retention
+    from tsaudit.report import publish
 
     if settings.keep_days is not None:
         before = newest - timedelta(days=settings.keep_days)
-        retention.remove_old(Folder(settings.folder, settings.permissions), target, before)
+        publish.remove_old(Folder(settings.folder, settings.permissions), target, before)
 
 
 def write_index(settings: config.Report, store: Store) -> list[IndexEntry]:

@@ -1,9 +1,11 @@
-"""Puts finished files where people can read them: a folder, a bucket of S3, or any fsspec URL."""
+"""Puts finished files where people can read them, a folder, a bucket of S3, or any fsspec URL; deletes old ones."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from tsaudit import secrets
@@ -97,6 +99,18 @@ class Folder:
         return ReportError(f"cannot {doing} {place}: {reason}; check `report.folder`")
 
 
+def remove_old(folder: Folder, target: str, before: date) -> None:
+    """Delete the target's pages and JSON files of days before `before`, except for those of its newest day.
+
+    Only files whose name is a day count as reports. Raises ReportError.
+    """
+    files = {name: day for name in folder.versions(target, "") if (day := _day(name)) is not None}
+    newest = max(files.values(), default=before)
+    for name, day in files.items():
+        if day < before and day != newest:
+            folder.delete(f"{target}/{name}")
+
+
 def _storage(address: str, permissions: int | None) -> StorageSection:
     if address.startswith("s3://"):
         from tsaudit.report.s3 import S3Storage
@@ -107,3 +121,12 @@ def _storage(address: str, permissions: int | None) -> StorageSection:
     files, root = url_to_fs(address)
     protocols = (files.protocol,) if isinstance(files.protocol, str) else files.protocol
     return LocalStorage(str(root), permissions) if "file" in protocols else FsspecStorage(files, str(root))
+
+
+def _day(name: str) -> date | None:
+    """The audited day of a file; None if its name is not that of a report of a day."""
+    found = re.fullmatch(r"(\d{4}-\d{2}-\d{2})\.(html|json)", name, re.ASCII)
+    try:
+        return date.fromisoformat(found[1]) if found else None
+    except ValueError:
+        return None
