@@ -18,7 +18,7 @@ from tsaudit.config import settings as config
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.report import rule_files, rule_pages
 from tsaudit.report.publish import Folder
-from tsaudit.report.rule_markdown import inline, page
+from tsaudit.report.untrusted import markdown, markdown_line
 from tsaudit.rules import all_rules
 
 
@@ -131,7 +131,7 @@ def test_text_is_read_as_people_write_it() -> None:
         "```sql\nSELECT 2\n\nFROM x\n```\n1. *This*\n2. **That**"
     )
     code = '<pre tabindex="0" aria-label="Example">'
-    assert str(page(text)).replace("\n<", "<").replace(">\n", ">") == (
+    assert str(markdown(text)).replace("\n<", "<").replace(">\n", ">") == (
         "<p>First\nline.</p><h2>Fix</h2><p>Do it:</p><ul><li>one\nmore</li><li>two</li></ul><p>Then:</p>"
         f"{code}SELECT 1</pre>{code}SELECT 2\n\nFROM x</pre>"
         "<ol><li><em>This</em></li><li><strong>That</strong></li></ol>"
@@ -165,13 +165,13 @@ OPEN = 'rel="noreferrer noopener">'
     ],
 )
 def test_words_become_code_emphasis_and_web_links_and_nothing_else(text: str, html: str) -> None:
-    assert html in str(inline(text))
+    assert html in str(markdown_line(text))
 
 
 @example("[a]() and [b](https://x)")
 @given(st.text(alphabet="ab `<>&\"'#-*_[]()!\\1.\n\u202e:/htps.;x02e~|=", max_size=80))
 def test_no_text_becomes_markup_of_its_own(text: str) -> None:
-    shown = str(page(text))
+    shown = str(markdown(text))
     words = {"h2", "p", "pre", "code", "ul", "ol", "li", "em", "strong", "a", "blockquote", "hr", "br"}
     tags = re.findall(r"</?([a-z0-9]+)((?: [^>]*)?)>", shown)
     assert shown.count("<") == len(tags)
@@ -185,7 +185,7 @@ def test_no_text_becomes_markup_of_its_own(text: str) -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_makes_a_page(text: str) -> None:
-    assert "\u202e" not in page(text) + inline(text)
+    assert "\u202e" not in markdown(text) + markdown_line(text)
 
 
 def test_rules_of_other_packages_have_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,23 @@
-"""Untrusted text from a database: made safe to display, shortened, and redacted.
+"""Untrusted text: made safe to display, shortened, and redacted.
 
 The template engine does HTML escaping (autoescape). This module handles what escaping leaves alone: characters that are
-invisible, that reorder the text around them, or that end a line.
+invisible, that reorder the text around them, or that end a line. It also renders the Markdown of rules: those of other
+packages are not trusted, and their texts become no markup of their own.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
 
 LONGEST: Final = 160
 """Maximum number of characters of a name or value; a value of a megabyte must not become a page of a megabyte."""
@@ -24,6 +31,9 @@ _IN_BLOCKS: Final = re.compile(f"[{_INVISIBLE}]")
 _IN_LINES: Final = re.compile(f"[\t\n{_INVISIBLE}]")
 _DAY: Final = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])")
 _CODE: Final = re.compile(r"`([^`\n]+)`")
+_WEB: Final = re.compile(r"https?://", re.IGNORECASE)
+_HEADING: Final = "h2"
+"""The title of the page is its `h1`."""
 
 
 def line(text: str) -> str:
@@ -72,6 +82,18 @@ def _marked(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(unbroken(text))))  # noqa: S704 -- escaped there
 
 
+def markdown(text: str) -> Markup:
+    """The text as HTML: headings, paragraphs, lists, code, emphasis, and links to web addresses. HTML in it is shown
+    as text.
+    """
+    return Markup(_parser().render(block(text)))  # noqa: S704 -- the parser escapes
+
+
+def markdown_line(text: str) -> Markup:
+    """The text of one paragraph as HTML: code, emphasis, and links to web addresses."""
+    return Markup(_parser().renderInline(line(text)))  # noqa: S704 -- the parser escapes
+
+
 def shown(values: Sequence[str], *, full: bool, most: int = 3) -> tuple[str, ...]:
     """Up to `most` sample values as they may be shown: redacted unless the configuration says `full`."""
     if full:
@@ -83,3 +105,49 @@ def shown(values: Sequence[str], *, full: bool, most: int = 3) -> tuple[str, ...
 
 def _spelt_out(match: re.Match[str]) -> str:
     return f"⟨U+{ord(match[0]):04X}⟩"
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "xhtmlOut": False})
+    parser.enable("linkify").disable("image")
+    # Only addresses with a scheme: `audit.py` is a file, although .py is a country.
+    assert parser.linkify is not None
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+    parser.validateLink = lambda url: _WEB.match(url) is not None  # type: ignore[method-assign]
+    # As it was written: decoded, an address could look like another one.
+    parser.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
+    parser.core.ruler.push("harmless", _clean)
+    parser.add_render_rule("fence", _code)
+    parser.add_render_rule("code_block", _code)
+    return parser
+
+
+def _clean(state: StateCore) -> None:
+    """After parsing, because a character may have been written as an entity."""
+    leads_nowhere = False
+    for token in _all(state.tokens):
+        if token.type in ("fence", "code_block"):
+            token.content = block(token.content)
+        elif token.type != "inline":
+            token.content = line(token.content)
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = _HEADING
+        if token.type == "link_open":
+            # The parser does not ask about an address that is empty, as in `[text]()`. Links are never nested.
+            token.hidden = leads_nowhere = not token.attrGet("href")
+            token.attrs = {"href": str(token.attrGet("href")), "rel": "noreferrer noopener"}
+        if token.type == "link_close":
+            token.hidden = leads_nowhere
+
+
+def _all(tokens: Sequence[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _all(token.children or ())
+
+
+def _code(_renderer: Any, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]) -> str:
+    return f'<pre tabindex="0" aria-label="Example">{escape(tokens[at].content.rstrip())}</pre>\n'
