@@ -27,7 +27,7 @@ from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Count, Gap, How, MeasureName, MeasureNames, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
-from tsaudit.report import definitions, findings, html, index, plans, templates
+from tsaudit.report import definitions, findings, html, index, templates
 
 SECTIONS = (
     "verdict",
@@ -264,8 +264,9 @@ def plans_with(text: str) -> dict[str, Any]:
     change = MakeField(at, "host")
     plan = Plan(at, (Requested(change, ("CAR001",)),), (Step(StepKind.FIND, "Look.", text, "sql"),))
     items = findings.items_of(a_result(a_rule_result(a_finding(at, changes=(change,)))), None, ())
-    return {"plans": plans.arrange((plan,), items), "noun": definitions.noun("duckdb"), "findings": None, "day": DAY,
-            "result": a_result()}  # fmt: skip
+    shown = findings.arrange_plans((plan,), items)
+    noun = definitions.noun("duckdb")
+    return {"plans": shown, "noun": noun, "findings": None, "day": DAY, "result": a_result()}
 
 
 def test_unreachable_target_still_has_a_useful_page() -> None:

@@ -17,7 +17,7 @@ from tsaudit.model.change import MakeField
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Effect, LeftOut, Loss, Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
-from tsaudit.report import html, plans
+from tsaudit.report import findings, html
 from tsaudit.report.findings import items_of
 
 AT = Subject("main", HOSTILE)
@@ -107,7 +107,7 @@ def test_the_page_has_room_for_the_worst_plans_only() -> None:
     found = [a_finding(subject=at, changes=(MakeField(at, "url"),)) for at in subjects]
     steps = (Step(StepKind.FIND, "Look.", "x" * 3_000, "sql"),)
     result = a_result(a_rule_result(findings=tuple(found)), plans=tuple(_plan(at, steps) for at in subjects))
-    view = plans.arrange(result.plans, items_of(result, None, ()))
+    view = findings.arrange_plans(result.plans, items_of(result, None, ()))
     assert 0 < len(view.full) < 200
     assert len(view.full) + view.more == 200
-    assert sum(len(s.step.text) for p in view.full for s in p.steps) <= plans.ROOM_BYTES
+    assert sum(len(s.step.text) for p in view.full for s in p.steps) <= findings.PLANS_BYTES

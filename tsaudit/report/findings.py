@@ -1,4 +1,4 @@
-"""The findings on the page: worst first, the first ones in full, the rest in compact form."""
+"""The findings on the page, worst first, the first ones in full, the rest in compact form; and their plans."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.facts import FACTS, sources_of
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, fingerprint
+from tsaudit.model.plan import Plan, Step
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
+from tsaudit.planning import describe
 from tsaudit.report import untrusted
 from tsaudit.text import quantity, short_fingerprint
 
@@ -25,6 +27,8 @@ LEAST_FULL_BYTES: Final = 60_000
 """Bytes for findings in full and for messages, however many findings there are."""
 LONGEST_TEXT: Final = 1_500
 """Maximum number of characters of a fix or a statement."""
+PLANS_BYTES: Final = 80_000
+"""Approximate size of all plans on the page, in bytes."""
 _DECISIONS: Final = {
     "ack": "Acknowledge: you are working on it",
     "mute": "Mute for a week",
@@ -157,6 +161,42 @@ class FindingsView:
         return len(self.muted) + sum(g.count for g in self.muted_compact)
 
 
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step, with its number and its notes."""
+
+    number: int
+    step: Step
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """One complete plan."""
+
+    plan: Plan
+    anchor: str
+    summary: str
+    others: str
+    effect: str
+    steps: tuple[StepView, ...]
+    left_out: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlansView:
+    """The section's contents."""
+
+    full: tuple[PlanView, ...]
+    more: int
+    """Plans that do not fit on the page."""
+
+    def of(self, plan: Plan | None) -> PlanView | None:
+        """The plan as it is shown; None if it is not on the page."""
+        return next((view for view in self.full if view.plan is plan), None)
+
+
 def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[Incident]) -> list[Item]:
     """All findings, worst first."""
     by_fingerprint = {incident.fingerprint: incident for incident in incidents}
@@ -200,6 +240,19 @@ def arrange(items: Sequence[Item]) -> FindingsView:
         muted=tuple(muted[:muted_full]),
         muted_compact=_compact(muted[muted_full:], room),
     )
+
+
+def arrange_plans(plans: Sequence[Plan], items: Iterable[Item]) -> PlansView:
+    """The plans of open findings, in their order."""
+    chosen = describe.asked_for((item.finding for item in items if not item.muted), plans)
+    full: list[PlanView] = []
+    room = PLANS_BYTES
+    for plan in chosen:
+        room -= sum(len(step.words) + len(step.text) + 300 for step in plan.steps)
+        if room < 0 and full:
+            break
+        full.append(_view(plan))
+    return PlansView(tuple(full), len(chosen) - len(full))
 
 
 def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
@@ -286,3 +339,17 @@ def _place(items: Sequence[Item], room: _Room, *, one_database: bool) -> Compact
     name = untrusted.squeezed(subject.measurement if one_database and subject.measurement else whole, longest)
     lines = (CompactItem(i.anchor, c, room.text(i.finding)) for i, c in zip(items, columns, strict=True))
     return CompactPlace(name, tuple(lines))
+
+
+def _view(plan: Plan) -> PlanView:
+    steps = tuple(StepView(number, step, describe.labels(step)) for number, step in enumerate(plan.steps, start=1))
+    return PlanView(
+        plan,
+        describe.anchor(plan),
+        describe.summary(plan),
+        describe.others(plan),
+        describe.effect(plan.effect),
+        steps,
+        tuple(describe.left_out(plan)),
+        plan.rules,
+    )
