@@ -96,7 +96,8 @@ def test_findings_in_command_report_slack_and_pager(tsaudit: Command, slack: Sla
 
     report = (tmp_path / ".tsaudit/reports/books/latest.html").read_text()
     assert "SALES has 5 capital letters, more than 2" in report
-    assert "importers compare names byte by byte." in report
+    assert 'href="../rules/ACME001.html"' in report
+    assert "importers compare names byte by byte." in (tmp_path / ".tsaudit/reports/rules/ACME001.html").read_text()
     assert "draft_SALES" not in report
 
     pages = [page.read_text() for page in (tmp_path / "pages").iterdir()]

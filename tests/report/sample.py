@@ -26,6 +26,7 @@ from tsaudit.config.settings import Report
 from tsaudit.evaluation import with_series
 from tsaudit.history.incidents import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
+from tsaudit.model.change import MakeField
 from tsaudit.model.finding import (
     AuditResult,
     Evidence,
@@ -37,6 +38,7 @@ from tsaudit.model.finding import (
     Severity,
     fingerprint,
 )
+from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import (
     FOREVER,
     Bucketing,
@@ -468,3 +470,83 @@ def the_contents(**changes: Any) -> html.ReportContents:
         "previous": the_previous(),
     }
     return html.contents_of(**options | changes)
+
+
+def eight() -> html.ReportContents:
+    """The page of a common database: six tables, eight findings, and four plans of up to five steps."""
+    names = ("http_requests", "cpu", "disk", "Cpu.server-5.us-west", "orders", "stock")
+    profile = the_profile(*(m for m in the_measurements() if m.name in names))
+    kept = {code: finding for code, finding in the_findings().items() if code != "TAG002"}
+    changes = {
+        "CAR001": MakeField(HTTP, "request_id"),
+        "FLD001": MakeField(Subject("telegraf", "cpu"), "guest"),
+        "NAM001": MakeField(Subject("telegraf", "Cpu.server-5.us-west"), "region"),
+        "FLD002": MakeField(Subject("shop", "orders"), "note"),
+    }
+    more = {
+        "FLD002": a_finding(
+            Subject("shop", "orders", "note"),
+            message="note of orders holds texts of up to 4,000 characters, 62% of all bytes of the table",
+            fix="Write what is longer than a line to the database of the shop, and its key as a field of orders.",
+            observed=0.62,
+            unit="ratio",
+            limit=a_limit(0.5, name="long-texts.max_ratio", unit="ratio", source="our default: half", origin="default"),
+            facts=("null_ratios",),
+            source=a_source(How.SAMPLED, scope="newest 10,000 rows"),
+        ),
+        "LAY001": a_finding(
+            Subject("shop", "stock"),
+            message="Nothing was written to stock for three days; before, a row came every 5 minutes",
+            fix="Start the writer again, or drop the table if nobody needs it.",
+            observed=72.0,
+            unit="hours",
+            since=date(2026, 3, 28),
+        ),
+        "TAG003": a_finding(
+            Subject("telegraf", "http_requests", "path"),
+            message="The values of path hold identifiers: 31 of 412 end in a number",
+            fix="Write the route, such as /users/:id, and the whole path as a field.",
+            samples=("/users/18", "/users/19", "/users/204"),
+            evidence=(Evidence("Routes", "17"), Evidence("Values with a number", "31 of 412")),
+            observed=412.0,
+            unit="values",
+        ),
+        "SRV001": a_finding(
+            Subject("telegraf"), Severity.NOTE, message="Shard groups last one day, a week would do", fix="Set 7d."
+        ),
+    }
+    titles = {code: (code.lower(), "A problem of another kind", "fields") for code in more} | _TITLES
+    results = tuple(
+        a_rule_result(
+            replace(finding, changes=(changes[code],) if code in changes else ()),
+            code=code,
+            name=titles[code][0],
+            title=titles[code][1],
+            family=titles[code][2],
+            why="Each new value opens a new series, and the index keeps them all in memory.",
+        )
+        for code, finding in (kept | more).items()
+    )
+    statement = "CREATE TABLE other AS\nSELECT time, host, rack, path, status,\n  duration_ms\nFROM http_requests;"
+    steps = (
+        Step(StepKind.FIND, "Find who writes it: the newest rows have its host.", "SELECT host FROM x LIMIT 5", "sql"),
+        Step(StepKind.WRITER, "Let the writer send it as a field.", "[[processors.converter]]\n  tags = 1", "toml"),
+        Step(
+            StepKind.SCHEMA, "Create the table that the writer fills from now on.", statement, "sql", cost="reads all"
+        ),
+        Step(
+            StepKind.STORED, "Drop the old series once nobody reads them.", "DROP SERIES FROM x", loses="81,412 series"
+        ),
+        Step(StepKind.VERIFY, "After seven days, the next audit shows at most 1,904 series."),
+    )
+    made = tuple(
+        Plan(change.at, (Requested(change, (code,)),), steps[: 5 - number % 2], Effect(81_412, 1_904))
+        for number, (code, change) in enumerate(changes.items())
+    )
+    result = a_result(*results, target=TARGET, engine="influxdb1", server_version="1.8.10", plans=made)
+    incidents = [
+        an_incident(rule.code, finding.subject, finding, rule=rule.name)
+        for rule, finding in result.findings()
+        if finding.severity is not Severity.NOTE
+    ]
+    return the_contents(result=result, profile=profile, incidents=incidents)

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
 from tests.report.test_index import an_entry
 from tsaudit.model.finding import Verdict, fingerprint
 from tsaudit.model.jsonfile import to_json
-from tsaudit.report import index
+from tsaudit.model.subject import Subject
+from tsaudit.report import findings, html, index
 
 pytestmark = pytest.mark.ui
 
@@ -27,6 +29,7 @@ PAGES = (
 )
 
 
+CARD = fingerprint(sample.TARGET, "CAR001", sample.HTTP)
 NO_TIMERS = "window.setTimeout = () => 0;"
 """What a button shows for two seconds stays, however busy the machine is."""
 
@@ -115,12 +118,22 @@ def test_page_without_javascript_shows_every_finding(browser: Browser, reports: 
     page = context.new_page()
     page.goto((reports / PAGES[0]).as_uri())
     for code, finding in sample.the_findings().items():
-        article = page.locator(f"[id='f-{fingerprint(sample.TARGET, code, finding.subject)}']")
-        assert article.count() == 1
-        # Notes and what is muted are folded: a click, no script, opens them.
-        assert article.is_visible() or page.locator("details.muted, details.notes", has=article).is_visible()
+        mark = fingerprint(sample.TARGET, code, finding.subject)
+        assert page.locator(f"#f-{mark}").count() == 1
+        # Its headline is visible, or is in a fold that a click, no script, opens.
+        title = page.locator(f"#t-f-{mark}")
+        assert title.is_visible() or page.locator("details.notes > summary, #h-muted").first.is_visible()
     assert not page.locator("form.filter").is_visible()
+    page.get_by_role("link", name="The finding").click()
+    assert page.locator(f"#f-{CARD}").is_visible()
     context.close()
+
+
+def open_card(page: Page) -> Locator:
+    """The worst finding, opened."""
+    card = page.locator("article", has=page.locator(f"#f-{CARD}"))
+    card.locator("summary").first.click()
+    return card
 
 
 def test_filter_when_typed_into_hides_the_others(page: Page, reports: Path) -> None:
@@ -138,7 +151,7 @@ def test_filter_when_typed_into_hides_the_others(page: Page, reports: Path) -> N
 
 
 def test_table_when_its_heading_is_clicked_is_sorted(page: Page, reports: Path) -> None:
-    page.goto((reports / PAGES[0]).as_uri())
+    page.goto((reports / PAGES[0]).as_uri() + "#tables")
     heading = page.locator("#tables table.sortable th", has_text="Rows").first
     heading.get_by_role("button").click()
     assert heading.get_attribute("aria-sort") == "descending"
@@ -154,6 +167,74 @@ def test_link_into_a_closed_fold_opens_it(page: Page, reports: Path) -> None:
     mark = fingerprint(sample.TARGET, "NAM001", muted.subject)
     page.goto((reports / PAGES[0]).as_uri() + f"#f-{mark}")
     assert page.locator(f"#f-{mark}").is_visible()
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page of six tables, eight findings, and four plans."""
+    file = tmp_path_factory.mktemp("eight") / "page.html"
+    file.write_text(html.page(sample.eight()))
+    return file.as_uri()
+
+
+@pytest.mark.parametrize(("width", "most"), [(1200, 4_000), (390, 7_000)])
+def test_page_of_eight_findings_is_short_and_each_takes_one_screen(
+    browser: Browser, eight: str, width: int, most: int
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(eight)
+    assert page.locator("article.finding").count() == 8
+    assert page.evaluate("document.documentElement.scrollHeight") < most
+    page.evaluate("for (const d of document.querySelectorAll('article > details, details.notes')) d.open = true")
+    cards = page.locator("article.finding").evaluate_all("all => all.map(a => a.getBoundingClientRect().height)")
+    # A phone's screen is narrow: the same takes up to one and a half.
+    assert max(cards) < (900 if width > 390 else 1_350)
+    page.close()
+
+
+def test_everything_folded_is_printed(browser: Browser, eight: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(eight)
+    folds = page.locator("article.finding .inside, #tables table, ol.steps, #definitions")
+    heights = "all => all.map(one => one.checkVisibility({contentVisibilityAuto: true}))"
+    assert not any(folds.evaluate_all(heights))
+    page.emulate_media(media="print")
+    assert all(folds.evaluate_all(heights))
+    context.close()
+
+
+def test_link_to_a_plan_opens_its_finding_and_the_plan(page: Page, eight: str) -> None:
+    page.goto(eight)
+    page.get_by_role("link", name="The plan: 5 steps").first.click()
+    plan = page.locator("article .steps:visible")
+    assert plan.count() == 1
+    assert plan.locator("li").count() == 5
+
+
+def test_finding_is_opened_and_closed_with_the_keyboard(page: Page, eight: str) -> None:
+    page.goto(eight)
+    first = page.locator("article.finding").first
+    first.locator("summary").first.focus()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    page.keyboard.press("Enter")
+    assert first.locator(".inside").is_visible()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('article.finding .inside') !== null")
+    first.locator("summary").first.press("Enter")
+    assert not first.locator(".inside").is_visible()
+
+
+def test_link_to_what_has_no_room_leads_to_the_remark(page: Page, tmp_path: Path) -> None:
+    found = (a_finding(Subject("main", f"m{n:03}"), fix="x" * 1_400) for n in range(400))
+    contents = sample.the_contents(result=a_result(a_rule_result(*found)), profile=None, incidents=())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(findings, "ROOM_BYTES", 10_000)
+        (tmp_path / "page.html").write_text(html.page(contents))
+    page.goto((tmp_path / "page.html").as_uri() + "#f-0123456789abcdef")
+    remark = page.locator("#left-out")
+    assert "have no room here" in remark.inner_text()
+    expect(remark).to_be_in_viewport()
 
 
 def test_skip_link_when_used_leads_to_the_content(page: Page, reports: Path) -> None:
@@ -236,13 +317,12 @@ def test_copy_button_copies_exactly_the_statement(browser: Browser, reports: Pat
     page = context.new_page()
     page.add_init_script(NO_TIMERS)
     page.goto((reports / PAGES[0]).as_uri())
-    mark = fingerprint(sample.TARGET, "CAR001", sample.HTTP)
-    card = page.locator(f"#f-{mark}")
+    card = open_card(page)
     card.locator("summary", has_text="Acknowledge or mute").click()
     card.get_by_role("button", name="Copy: Mute for a week").click()
     expect(card.get_by_role("button", name="Copy: Mute for a week")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == f"tsaudit mute {mark[:8]} --for 1w --reason 'planned for later'"
+    assert copied == f"tsaudit mute {CARD[:8]} --for 1w --reason 'planned for later'"
     context.close()
 
 
@@ -252,13 +332,12 @@ def test_copy_button_without_a_clipboard_selects_the_statement(page: Page, repor
         "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false;"
     )
     page.goto((reports / PAGES[0]).as_uri())
-    mark = fingerprint(sample.TARGET, "CAR001", sample.HTTP)
-    card = page.locator(f"#f-{mark}")
+    card = open_card(page)
     card.locator("summary", has_text="Acknowledge or mute").click()
     button = card.get_by_role("button", name="Copy: Mute for a week")
     button.click()
     expect(button).to_have_text("Selected")
-    assert page.evaluate("getSelection().toString()").startswith(f"tsaudit mute {mark[:8]} --for 1w")
+    assert page.evaluate("getSelection().toString()").startswith(f"tsaudit mute {CARD[:8]} --for 1w")
 
 
 def test_paper_shows_no_button_that_nobody_can_press(page: Page, reports: Path) -> None:
@@ -273,7 +352,7 @@ def test_statement_without_javascript_is_selected_whole_by_one_click(browser: Br
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((reports / PAGES[0]).as_uri())
-    card = page.locator(f"#f-{fingerprint(sample.TARGET, 'CAR001', sample.HTTP)}")
+    card = open_card(page)
     card.locator("summary", has_text="Acknowledge or mute").click()
     assert card.get_by_role("button").count() == 0
     statement = card.locator(".copyable pre").first

@@ -6,6 +6,8 @@ import shlex
 from dataclasses import replace
 from datetime import date
 
+import pytest
+
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.history.incidents import IncidentState
@@ -46,6 +48,17 @@ def test_arrange_when_many_shows_the_rest_in_short_and_loses_none() -> None:
     assert 10 < len(view.full) < 100
     assert view.compact[0].places[0].items[0].text == "Tag host has too many values."
     assert view.compact[-1].places[-1].items[-1].text == ""
+    assert view.left_out == 0
+
+
+def test_arrange_when_there_is_no_room_for_all_counts_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "ROOM_BYTES", 60_000)
+    view = arranged(5_000)
+    anchors = [i.anchor for i in view.full] + [i.anchor for g in view.compact for p in g.places for i in p.items]
+    assert 500 < len(anchors) < 1_500
+    assert (view.left_out, view.open_count) == (5_000 - len(anchors), 5_000)
+    names = [p.name for g in view.compact for p in g.places]
+    assert names == [f"m{n:05}" for n in range(len(view.full), len(anchors))]
 
 
 def test_compact_finding_without_room_for_its_message_shows_its_figure() -> None:

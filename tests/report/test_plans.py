@@ -18,7 +18,6 @@ from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Effect, LeftOut, Loss, Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 from tsaudit.report import findings, html
-from tsaudit.report.findings import items_of
 
 AT = Subject("main", HOSTILE)
 CHANGE = MakeField(AT, "url")
@@ -74,20 +73,25 @@ def test_a_card_does_not_repeat_the_first_step_that_its_fix_begins_with(
     result = _result((Step(StepKind.WRITER, "Keep it as a column."),))
     ((rule, finding),) = result.findings()
     changed = replace(result, results=(replace(rule, findings=(replace(finding, fix=fix),)),))
-    (card,) = re.findall(r'<article id="f-.*?</article>', _page(changed, tmp_path), re.DOTALL)
+    (card,) = re.findall(r'<article class="finding.*?</article>', _page(changed, tmp_path), re.DOTALL)
     assert card.count("Keep it as a column.") == 1
     step = card.index("Only step: Keep it as a column.")
     fixes = [(found.start() < step, found[1]) for found in re.finditer(r'<p class="fix">(.*?)</p>', card)]
     assert fixes == [(True, before)] * bool(before) + [(False, after)] * bool(after)
 
 
-def test_findings_lead_to_their_plan(tmp_path: Path) -> None:
-    page = _page(_result(), tmp_path)
-    (card,) = re.findall(r'<article id="f-.*?</article>', page, re.DOTALL)
-    anchor = re.findall(r'<a href="#(p-[0-9a-f]+)">The plan: 3 steps', card)[0]
-    assert f'id="{anchor}"' in page
-    assert "Step 1 of 3: Write" in card
-    assert "Series: 30,000 now, 600 afterward." in card
+def test_the_worst_of_the_findings_that_ask_for_a_plan_has_it_the_others_lead_to_it(tmp_path: Path) -> None:
+    result = _result()
+    ((rule, finding),) = result.findings()
+    twice = replace(finding, subject=replace(finding.subject, column="url"))
+    page = _page(replace(result, results=(replace(rule, findings=(finding, twice)),)), tmp_path)
+    first, second = re.findall(r'<article class="finding.*?</article>', page, re.DOTALL)
+    (anchor,) = re.findall(r'<a href="#(p-[0-9a-f]+)">The plan: 3 steps', second)
+    assert f'<summary>The plan: 3 steps</summary>\n<div id="{anchor}">' in first
+    assert page.count("DROP TABLE x") == 1
+    assert "Step 1 of 3: Write" in first
+    assert "Series: 30,000 now, 600 afterward." in first
+    assert "The same in" not in page
 
 
 def test_finding_whose_plan_is_not_on_the_page_has_the_command_for_it() -> None:
@@ -96,18 +100,17 @@ def test_finding_whose_plan_is_not_on_the_page_has_the_command_for_it() -> None:
     steps = (Step(StepKind.FIND, "Look.", "x" * 3_900, "sql"),) * 3
     made = tuple(_plan(finding.subject, steps) for finding in found)
     page = html.page(contents_of(a_result(a_rule_result(*found), plans=made)))
-    cards = re.findall(r'<article id="f-.*?</article>', page, re.DOTALL)
-    with_link = [card for card in cards if "#p-" in card]
-    assert 0 < len(with_link) < len(cards)
-    assert all(("#p-" in card) != ("tsaudit plan demo m" in card) for card in cards)
+    cards = re.findall(r'<article class="finding.*?</article>', page, re.DOTALL)
+    with_plan = [card for card in cards if 'id="p-' in card]
+    assert 0 < len(with_plan) < len(cards)
+    assert all(('id="p-' in card) != ("tsaudit plan demo m" in card) for card in cards)
+    assert sum(card.count("x" * 3_900) * 3_900 for card in cards) <= findings.PLANS_BYTES
 
 
-def test_the_page_has_room_for_the_worst_plans_only() -> None:
-    subjects = [Subject("main", f"m{i:03}") for i in range(200)]
-    found = [a_finding(subject=at, changes=(MakeField(at, "url"),)) for at in subjects]
-    steps = (Step(StepKind.FIND, "Look.", "x" * 3_000, "sql"),)
-    result = a_result(a_rule_result(findings=tuple(found)), plans=tuple(_plan(at, steps) for at in subjects))
-    view = findings.arrange_plans(result.plans, items_of(result, None, ()))
-    assert 0 < len(view.full) < 200
-    assert len(view.full) + view.more == 200
-    assert sum(len(s.step.text) for p in view.full for s in p.steps) <= findings.PLANS_BYTES
+def test_plans_near_a_finding_are_those_of_what_it_asks_to_change_in_their_order() -> None:
+    at = [Subject("main", name) for name in "abc"]
+    made = [_plan(at[1], STEPS), _plan(at[0], STEPS, also=(at[2],)), _plan(at[0], STEPS[:1])]
+    index = findings.PlanIndex(made)
+    assert index.near(a_finding(changes=(MakeField(at[0], "url"), MakeField(at[1], "url")))) == made
+    assert index.near(a_finding(changes=(MakeField(at[2], "url"),))) == made[1:2]
+    assert index.near(a_finding()) == []

@@ -70,6 +70,7 @@ def test_overview_of_a_family_of_collections() -> None:
 def test_overview_when_very_long_says_how_many_are_left_out() -> None:
     many = overview(a_profile(*(a_measurement(f"m{n}") for n in range(tables.MOST_ROWS + 7))))
     assert (len(many.rows), many.left_out) == (tables.MOST_ROWS, 7)
+    assert many.verdicts == {Verdict.OK: tables.MOST_ROWS + 7}
 
 
 def test_row_tells_change_share_nulls_and_retention() -> None:
@@ -90,7 +91,6 @@ def test_share_of_an_unknown_whole_is_unknown() -> None:
     row = overview(profile).rows[0]
     assert (row.row_share, row.series_change, row.retention) == (None, None, NOT_KNOWN)
     assert overview(profile).rows[1].worst_null is None
-    assert tables.name_shares(profile, None) == ([], 0)
 
 
 def test_retention_without_a_default_lists_what_there_is() -> None:
@@ -143,24 +143,6 @@ def test_heat_map_leaves_cells_without_such_a_field_empty() -> None:
     heat = tables.heat_map(a_profile(left, right))
     assert heat is not None
     assert [ratios for _, ratios in heat.rows] == [(1.0, None), (None, 0.5)]
-
-
-def test_name_shares_compare_with_the_day_before() -> None:
-    now = a_profile(a_measurement("a", rows=a_count(75)), a_measurement("b", rows=a_count(25)))
-    old = a_profile(a_measurement("a", rows=a_count(50)), a_measurement("c", rows=a_count(50)))
-    shares, left_out = tables.name_shares(now, old)
-    assert [(s.name, s.rows, s.share, s.share_before) for s in shares] == [
-        ("main/a", 75, 0.75, 0.5),
-        ("main/b", 25, 0.25, None),
-    ]
-    assert left_out == 0
-
-
-def test_name_shares_when_many_keep_the_largest() -> None:
-    shares, left_out = tables.name_shares(
-        a_profile(*(a_measurement(f"m{n}", rows=a_count(n)) for n in range(30))), None
-    )
-    assert (len(shares), shares[0].name, left_out) == (tables.MOST_NAMES, "main/m29", 10)
 
 
 def test_bytes_that_are_written_a_day() -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.model.change import kind_of
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity
 from tsaudit.model.plan import Effect, Loss, Plan, Step, StepKind
-from tsaudit.model.subject import Subject
 from tsaudit.text import listed, many, number
 
 _LONGEST_STATEMENT: Final = 500
@@ -83,7 +81,7 @@ def summary(plan: Plan) -> str:
 
 def others(plan: Plan) -> str:
     """The other measurements that it is for, the first few by name; empty if there are none."""
-    return listed([str(one) for one in plan.also], _MOST_NAMED)
+    return listed([str(one) for one in plan.also], _MOST_NAMED) if plan.also else ""
 
 
 def left_out(plan: Plan) -> list[str]:
@@ -156,19 +154,6 @@ def anchor(plan: Plan) -> str:
 def behind(plan: Plan, result: AuditResult) -> list[tuple[RuleResult, Finding]]:
     """The findings that ask for the plan, worst first."""
     return [pair for pair in result.findings() if of_finding(pair[1], (plan,)) is not None]
-
-
-def asked_for(findings: Iterable[Finding], plans: Sequence[Plan]) -> list[Plan]:
-    """The plans that some of the findings ask for, in their order."""
-    by_subject: dict[Subject, list[Plan]] = defaultdict(list)
-    for plan in plans:
-        for subject in plan.subjects:
-            by_subject[subject].append(plan)
-    found = set[int]()
-    for finding in findings:
-        near = {id(plan): plan for change in finding.changes for plan in by_subject.get(change.at, ())}
-        found |= {key for key, plan in near.items() if of_finding(finding, (plan,)) is not None}
-    return [plan for plan in plans if id(plan) in found]
 
 
 def of_finding(finding: Finding, plans: Iterable[Plan]) -> Plan | None:

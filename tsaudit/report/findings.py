@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.facts import FACTS, sources_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
 
 ROOM_BYTES: Final = 600_000
-"""Approximate size of all findings on the page, in bytes."""
+"""Approximate size of all findings on the page, in bytes. The worst are listed while it lasts; others are counted."""
 LEAST_FULL_BYTES: Final = 60_000
 """Bytes for findings in full and for messages, however many findings there are."""
 LONGEST_TEXT: Final = 1_500
@@ -126,11 +127,13 @@ class CompactGroup:
 
     rule: RuleResult
     severity: Severity
+    count: int
     places: tuple[CompactPlace, ...]
+    """Of the worst of them, as many as there is room for."""
 
     @property
-    def count(self) -> int:
-        return sum(len(place.items) for place in self.places)
+    def left_out(self) -> int:
+        return self.count - sum(len(place.items) for place in self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,11 @@ class FindingsView:
     def muted_count(self) -> int:
         return len(self.muted) + sum(g.count for g in self.muted_compact)
 
+    @property
+    def left_out(self) -> int:
+        """Findings that are counted, but not listed."""
+        return sum(g.left_out for g in (*self.compact, *self.muted_compact))
+
 
 @dataclass(frozen=True, slots=True)
 class StepView:
@@ -175,26 +183,28 @@ class PlanView:
     """One complete plan."""
 
     plan: Plan
+    home: str
+    """The anchor of the finding that it is shown with: the worst one that asks for it."""
     anchor: str
     summary: str
     others: str
-    effect: str
     steps: tuple[StepView, ...]
     left_out: tuple[str, ...]
-    rules: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PlansView:
-    """The section's contents."""
+class PlanIndex:
+    """All plans by what they are about: to look through all of them for each finding would be quadratic."""
 
-    full: tuple[PlanView, ...]
-    more: int
-    """Plans that do not fit on the page."""
+    def __init__(self, plans: Iterable[Plan]) -> None:
+        self._at: dict[Subject, dict[int, Plan]] = defaultdict(dict)
+        for place, plan in enumerate(plans):
+            for subject in plan.subjects:
+                self._at[subject][place] = plan
 
-    def of(self, plan: Plan | None) -> PlanView | None:
-        """The plan as it is shown; None if it is not on the page."""
-        return next((view for view in self.full if view.plan is plan), None)
+    def near(self, finding: Finding) -> list[Plan]:
+        """The plans, in their order, about what the finding asks to change: its own can only be among them."""
+        found = {place: plan for c in finding.changes for place, plan in self._at.get(c.at, {}).items()}
+        return [found[place] for place in sorted(found)]
 
 
 def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[Incident]) -> list[Item]:
@@ -228,31 +238,34 @@ def arrange(items: Sequence[Item]) -> FindingsView:
     muted = [item for item in items if item.muted]
     # As many characters of each name as there is room for, if all findings are shown in short.
     longest_name = min(LONGEST_NAME, max(LEAST_NAME, ROOM_BYTES // max(1, len(items)) - _ANCHOR_BYTES))
-    places = (item.finding.subject for item in items)
-    names = sum(min(longest_name, len(place.measurement) + len(place.column)) for place in places)
-    spare = max(LEAST_FULL_BYTES, ROOM_BYTES - _ANCHOR_BYTES * len(items) - names)
+    subjects = (item.finding.subject for item in (*open_items, *muted))
+    sizes = [_ANCHOR_BYTES + min(longest_name, len(s.measurement) + len(s.column)) for s in subjects]
+    spare = max(LEAST_FULL_BYTES, ROOM_BYTES - sum(sizes))
+    listed = bisect(list(accumulate(sizes)), ROOM_BYTES)
     full = _fitting(open_items, spare * 6 // 10)
     muted_full = _fitting(muted, spare * 2 // 10)
     room = _Room(spare * 2 // 10, longest_name)
     return FindingsView(
         full=tuple(open_items[:full]),
-        compact=_compact(open_items[full:], room),
+        compact=_compact(open_items[full:], room, max(0, listed - full)),
         muted=tuple(muted[:muted_full]),
-        muted_compact=_compact(muted[muted_full:], room),
+        muted_compact=_compact(muted[muted_full:], room, max(0, listed - len(open_items) - muted_full)),
     )
 
 
-def arrange_plans(plans: Sequence[Plan], items: Iterable[Item]) -> PlansView:
-    """The plans of open findings, in their order."""
-    chosen = describe.asked_for((item.finding for item in items if not item.muted), plans)
-    full: list[PlanView] = []
+def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None]) -> dict[int, PlanView]:
+    """The plans of findings that are shown in full, by the identity of the plan, while there is room for them."""
+    found: dict[int, PlanView] = {}
     room = PLANS_BYTES
-    for plan in chosen:
+    for item in items:
+        plan = plan_of(item)
+        if plan is None or id(plan) in found:
+            continue
         room -= sum(len(step.words) + len(step.text) + 300 for step in plan.steps)
-        if room < 0 and full:
+        if room < 0 and found:
             break
-        full.append(_view(plan))
-    return PlansView(tuple(full), len(chosen) - len(full))
+        found[id(plan)] = _view(plan, item.anchor)
+    return found
 
 
 def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
@@ -310,8 +323,8 @@ class _Room:
         return "" if finding.observed is None else quantity(finding.observed, finding.unit)
 
 
-def _compact(items: Sequence[Item], room: _Room) -> tuple[CompactGroup, ...]:
-    """By severity and rule, then by measurement."""
+def _compact(items: Sequence[Item], room: _Room, most: int) -> tuple[CompactGroup, ...]:
+    """By severity and rule, then by measurement; the first `most` are listed, the others counted."""
 
     def group_key(item: Item) -> tuple[int, str]:
         return -item.finding.severity.rank, item.rule.code
@@ -320,13 +333,15 @@ def _compact(items: Sequence[Item], room: _Room) -> tuple[CompactGroup, ...]:
         return item.finding.subject.database, item.finding.subject.measurement
 
     one_database = len({item.finding.subject.database for item in items} - {""}) < 2
+    listed = {item.anchor for item in items[:most]}
     groups = []
     for _, in_group in groupby(sorted(items, key=group_key), key=group_key):
-        members = sorted(in_group, key=place_key)
+        every = list(in_group)
+        members = sorted((item for item in every if item.anchor in listed), key=place_key)
         places = tuple(
             _place(list(here), room, one_database=one_database) for _, here in groupby(members, key=place_key)
         )
-        groups.append(CompactGroup(members[0].rule, members[0].finding.severity, places))
+        groups.append(CompactGroup(every[0].rule, every[0].finding.severity, len(every), places))
     return tuple(groups)
 
 
@@ -341,15 +356,14 @@ def _place(items: Sequence[Item], room: _Room, *, one_database: bool) -> Compact
     return CompactPlace(name, tuple(lines))
 
 
-def _view(plan: Plan) -> PlanView:
+def _view(plan: Plan, home: str) -> PlanView:
     steps = tuple(StepView(number, step, describe.labels(step)) for number, step in enumerate(plan.steps, start=1))
     return PlanView(
         plan,
+        home,
         describe.anchor(plan),
         describe.summary(plan),
         describe.others(plan),
-        describe.effect(plan.effect),
         steps,
         tuple(describe.left_out(plan)),
-        plan.rules,
     )

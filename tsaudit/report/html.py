@@ -21,6 +21,7 @@ from tsaudit.report import (
     findings,
     migration,
     movement,
+    rule_pages,
     tables,
     templates,
     trends,
@@ -54,6 +55,7 @@ class ReportContents:
     """What most exact counts cover: the window, as the engine's collector words it; empty for everything."""
     summary: brief.Summary
     """The worst finding that is not muted, in brief; else what was evaluated."""
+    plans: findings.PlanIndex
 
     @property
     def counts(self) -> dict[Severity, int]:
@@ -96,11 +98,12 @@ class ReportContents:
 
     def summary_of(self, item: findings.Item) -> brief.Summary:
         """One finding in brief."""
-        return brief.of_finding(item.finding, item.rule.code, self.result.plans, self.result.target, self.result.day)
+        near = self.plans.near(item.finding)
+        return brief.of_finding(item.finding, item.rule.code, near, self.result.target, self.result.day)
 
     def plan_of(self, item: findings.Item) -> Plan | None:
         """The plan that makes what the finding asks for; None if no plan does."""
-        return describe.of_finding(item.finding, self.result.plans)
+        return describe.of_finding(item.finding, self.plans.near(item.finding))
 
     def fix_beyond_step(self, item: findings.Item) -> str | None:
         """The rest of the fix if it begins with the plan's first step, which is not printed twice; None otherwise."""
@@ -142,6 +145,7 @@ def contents_of(
         warning=warning,
         usual_scope=_usual_scope(profile) if profile else "",
         summary=brief.of_result(result, profile, muted),
+        plans=findings.PlanIndex(result.plans),
     )
 
 
@@ -149,6 +153,7 @@ def page(contents: ReportContents) -> str:
     """The report as HTML."""
     profile, items, summary = contents.profile, contents.items, contents.summary
     arranged = findings.arrange(items)
+    changed = contents.run_changes
     view: dict[str, Any] = {
         "contents": contents,
         "summary": summary,
@@ -158,15 +163,15 @@ def page(contents: ReportContents) -> str:
         "day": contents.result.day,
         "noun": definitions.noun(contents.result.engine),
         "findings": arranged,
-        "plans": findings.arrange_plans(contents.result.plans, items),
+        "plans": findings.arrange_plans(arranged.full, contents.plan_of),
+        "new": {change.fingerprint for change in changed.new} if changed else set(),
         "trends": trends.trends(profile, contents.timeline, [i for i in items if not i.muted]),
         "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
         "coverage": coverage.coverage(contents.result, profile),
-        "rules": sorted({i.rule.code: i.rule for i in items}.values(), key=lambda r: r.code),
+        "rules": [r for r in contents.result.results if r.findings and rule_pages.address(r.code).startswith("#")],
         "series_meaning": definitions.series(contents.result.engine),
     }
     if profile is not None:
-        shares, shares_left_out = tables.name_shares(profile, contents.timeline.previous)
         roles, roles_left_out = tables.roles(profile)
         view |= {
             "roles": roles,
@@ -174,8 +179,6 @@ def page(contents: ReportContents) -> str:
             "overview": tables.overview(profile, contents.timeline, items),
             "details": tables.details(profile, items),
             "heat": tables.heat_map(profile),
-            "shares": shares,
-            "shares_left_out": shares_left_out,
             "query_cost": coverage.query_cost(profile),
             "moves": migration.moves(profile),
         }

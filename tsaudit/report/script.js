@@ -123,8 +123,10 @@
     });
   }
 
+  // Browsers open what a link leads into, but some only when the page loads. What has no room here has a remark.
   const reveal = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const id = decodeURIComponent(location.hash.slice(1));
+    const target = id && (document.getElementById(id) || (/^[fp]-/.test(id) && document.getElementById("left-out")));
     if (!target) return;
     for (let parent = target.closest("details"); parent; parent = parent.parentElement.closest("details")) parent.open = true;
     target.scrollIntoView();

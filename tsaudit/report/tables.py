@@ -89,21 +89,13 @@ class HeatMap:
 
 
 @dataclass(frozen=True, slots=True)
-class NameShare:
-    """One bar of the distribution of rows over measurements."""
-
-    name: str
-    rows: int
-    share: float
-    share_before: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """The measurements, worst first."""
 
     rows: tuple[TableRow, ...]
     left_out: int
+    verdicts: Counter[Verdict]
+    """Of all of them."""
 
 
 def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Overview:
@@ -128,7 +120,8 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
         return (-worst[m.database, m.name].rank, _by_series(m))
 
     chosen = sorted(profile.measurements, key=order)
-    return Overview(tuple(row(m) for m in chosen[:MOST_ROWS]), max(0, len(chosen) - MOST_ROWS))
+    rows = tuple(row(m) for m in chosen[:MOST_ROWS])
+    return Overview(rows, max(0, len(chosen) - MOST_ROWS), Counter(worst[m.database, m.name] for m in chosen))
 
 
 def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
@@ -190,28 +183,6 @@ def heat_map(profile: Profile) -> HeatMap | None:
     fields = tuple(key for key, _ in sorted(weight.items(), key=lambda kv: (-kv[1], kv[0]))[:HEAT_COLUMNS])
     rows = tuple((m, tuple(ratios.get(f) for f in fields)) for m, ratios in shown)
     return HeatMap(fields, rows, len(with_nulls) - len(shown))
-
-
-def name_shares(profile: Profile, previous: Profile | None) -> tuple[list[NameShare], int]:
-    """Share of all rows per measurement, largest first, with the share in the previous snapshot.
-
-    The second value is the number of measurements left out. Empty if the rows of any measurement are unknown, or not
-    all are listed: there is no share of an unknown total.
-    """
-    total = _total_rows(profile)
-    if not total:
-        return [], 0
-    before_total = _total_rows(previous) if previous else None
-    before = {(m.database, m.name): m.rows for m in previous.measurements} if previous and before_total else {}
-
-    def share(m: Measurement) -> NameShare:
-        rows = m.rows.value if m.rows else 0
-        old = before.get((m.database, m.name))
-        was = old.value / before_total if old is not None and before_total else None
-        return NameShare(str(Subject(m.database, m.name)), rows, rows / total, was)
-
-    found = sorted((share(m) for m in profile.measurements), key=lambda s: (-s.rows, s.name))
-    return found[:MOST_NAMES], max(0, len(found) - MOST_NAMES)
 
 
 def _detail(m: Measurement, window: Window) -> Detail:

@@ -108,10 +108,10 @@ def _environment() -> Environment:
         last_day=lambda window: untrusted.unbroken(day(window.end - timedelta(microseconds=1))),
         trend_note=_trend_note,
         spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
-        anchor_of_plan=describe.anchor,
-        plan_summary=describe.summary,
+        identity=id,
         plan_effect=describe.effect,
         tally=_tally,
+        tallies=_tallies,
         web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
     )
     style, script = _asset("style.css"), _asset("script.js")
@@ -186,3 +186,8 @@ def _tally(count: int, kind: Severity | Verdict) -> str:
     if kind in ("ok", "unknown"):
         return f"{number(count)} {'OK' if kind == 'ok' else 'unknown'}"
     return of_severity(count, kind)
+
+
+def _tallies(counts: Mapping[Verdict, int]) -> str:
+    """`1 critical, 2 warnings, 3 OK`: the worst first, without those of which there are none."""
+    return ", ".join(_tally(counts[verdict], verdict) for verdict in reversed(Verdict) if counts.get(verdict))
