@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import html5lib
@@ -20,7 +22,10 @@ from hypothesis import strategies as st
 
 from tests.builders import DAY, a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.examples import examples
+from tests.memory import watched
 from tests.report import sample
+from tsaudit import report
+from tsaudit.config.settings import Report
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
@@ -365,12 +370,18 @@ def test_huge_values_do_not_make_a_huge_page() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("name", "column"),
-    [("measurement_{:05}", ""), ("a-long-name-with-its-number-{:05}-in-the-middle-of-it-{:05}", "and_a_long_column")],
+    ("count", "name", "column"),
+    [
+        (10_000, "measurement_{:05}", ""),
+        (50_000, "measurement_{:05}", ""),
+        (50_000, "a-long-name-with-its-number-{:05}-in-the-middle-of-it-{:05}", "and_a_long_column"),
+    ],
 )
-def test_ten_thousand_findings_with_everything_stay_below_a_megabyte(name: str, column: str) -> None:
+def test_many_findings_with_everything_make_a_small_page_and_json(
+    count: int, name: str, column: str, tmp_path: Path
+) -> None:
     """Each with a plan, an incident, and a trend of its own."""
-    places = [Subject("main", name.format(n, n), column) for n in range(10_000)]
+    places = [Subject("main", name.format(n, n), column) for n in range(count)]
     change = {at: (MakeField(Subject(at.database, at.measurement), "host"),) for at in places}
     found = [
         a_finding(at, fix="Write host as a field. " * 8, observed=3.0, unit="series", changes=change[at],
@@ -388,17 +399,24 @@ def test_ten_thousand_findings_with_everything_stay_below_a_megabyte(name: str, 
     incidents = [sample.an_incident("CAR001", f.subject, f) for f in found]
     week = tuple(Point(DAY - timedelta(days=back), 9.0 + back) for back in range(90, 0, -1))
     timeline = Timeline(points={("series", change[at][0].at): week for at in places})
-    profile = a_profile(*(a_measurement(at.measurement) for at in places))
-    result = a_result(a_rule_result(*found), plans=made, target=sample.TARGET)
-    contents = sample.the_contents(
-        result=result, profile=profile, timeline=timeline, incidents=incidents, previous=None
-    )
-    page = html.page(contents)
-    assert len(page.encode()) < 1_000_000
-    shown = page.split('id="findings"')[1]
+    # Of an engine whose tables have no declared roles, which the page and the JSON tell.
+    profile = a_profile(*(a_measurement(at.measurement) for at in places), engine="duckdb")
+    result = a_result(a_rule_result(*found), plans=made, target=sample.TARGET, engine="duckdb")
+    with watched() as peak:
+        report.write(result, profile, timeline, incidents, Report(folder=str(tmp_path)), previous=a_result())
+    page, twin = ((tmp_path / sample.TARGET / f"{DAY}.{suffix}").read_bytes() for suffix in ("html", "json"))
+    assert len(page) < 1_000_000
+    assert len(twin) < 10_000_000
+    assert peak.megabytes < 400
+    shown = page.decode().split('id="findings"')[1]
     assert "tsaudit ack" in shown
     assert 'class="spark"' in shown
-    assert len(re.findall(r'id="?f-[0-9a-f]{16}', page)) == 10_000
+    listed = len(re.findall(r'id="?f-[0-9a-f]{16}', shown))
+    left_out = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) of them have no room here", shown)]
+    assert listed + sum(left_out) == count
+    assert listed >= min(count, 5_000)
+    brief = [one for group in json.loads(twin)["brief"] for one in group["findings"]]
+    assert len(brief) + len(json.loads(twin)["findings"]) == count
 
 
 def test_first_report_of_a_target_proposes_the_baseline() -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Iterator
 from typing import Any
 
-from tests.builders import DAY
+import pytest
+
+from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit import report
 from tsaudit.config import settings as config
-from tsaudit.model.finding import AuditResult
+from tsaudit.model.finding import Finding
 from tsaudit.model.jsonfile import from_json
-from tsaudit.report.json_report import SCHEMA_VERSION
+from tsaudit.model.subject import Subject
+from tsaudit.report import json_report as reports
+from tsaudit.report.json_report import SCHEMA_VERSION, json_report
 
 
 def written(tmp_path: Any, **changes: Any) -> tuple[str, dict[str, Any]]:
@@ -22,19 +28,19 @@ def written(tmp_path: Any, **changes: Any) -> tuple[str, dict[str, Any]]:
 
 def test_twin_holds_result_figures_gaps_costs_and_incidents(tmp_path: Any) -> None:
     _, twin = written(tmp_path)
-    assert twin["schema_version"] == SCHEMA_VERSION == 1
+    assert twin["schema_version"] == SCHEMA_VERSION == 2
     assert (twin["target"], twin["day"], twin["verdict"]) == (sample.TARGET, "2026-03-31", "critical")
     assert twin["counts"] == {"critical": 1, "warning": 2, "note": 1}
     assert twin["report"] == "2026-03-31.html"
     assert twin["run_url"] == "https://dagster.example/runs/1"
-    assert {"name": "series", "database": "telegraf", "measurement": "http_requests", "column": "", "value": 81412.0,
-            "how": "exact", "standard_error": None} in twin["figures"]  # fmt: skip
+    assert ["series", "telegraf", "http_requests", "", 81412.0, "exact", None] in twin["figures"]
     assert [g["reason"] for g in twin["gaps"]] == ["timed out", "timed out", "denied"]
     assert sum(c["statements"] for c in twin["costs"]) == 14
-    assert [i["decision"]["kind"] for i in twin["incidents"] if i["decision"]] == ["mute", "ack"]
+    decisions = (f["incident"]["decision"] for f in twin["findings"] if "incident" in f)
+    assert [decision["kind"] for decision in decisions if decision] == ["ack", "mute"]
     assert twin["changes"]["day_before"] == "2026-03-30"
     assert len(twin["changes"]["new"]) == 3
-    assert set(twin["fingerprints"]) == set(sample.the_findings())
+    assert twin["left_out"] == {}
 
 
 def test_twin_shows_the_summary_of_the_page(tmp_path: Any) -> None:
@@ -48,10 +54,10 @@ def test_twin_shows_the_summary_of_the_page(tmp_path: Any) -> None:
         "fingerprint": summary.fingerprint,
     }
     assert len(summary.figures) == 3
-    assert summary.fingerprint in twin["fingerprints"]["CAR001"]
-    assert twin["headlines"]["CAR001"] == [summary.headline]
-    lengths = {code: len(marks) for code, marks in twin["fingerprints"].items()}
-    assert {code: len(texts) for code, texts in twin["headlines"].items()} == lengths
+    assert (twin["findings"][0]["fingerprint"], twin["findings"][0]["headline"]) == (
+        summary.fingerprint,
+        summary.headline,
+    )
 
 
 def test_twin_has_worst_case_and_actual_series_without_any_finding(tmp_path: Any) -> None:
@@ -73,9 +79,74 @@ def test_twin_has_what_moved(tmp_path: Any) -> None:
     assert moved["rows"]["not_compared"] == 1
 
 
-def test_twins_result_can_be_read_back(tmp_path: Any) -> None:
+def whole(twin: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
+    """The findings as the docstring of the module says to put them together, with their codes."""
+    for one in twin["findings"]:
+        fields = twin["rules"][one["rule"]].get("common", {}) | one
+        subject = {name: fields.get(name, "") for name in ("database", "measurement", "column")}
+        known = {f.name for f in dataclasses.fields(Finding)} - {"headline"}
+        told = {name: value for name, value in fields.items() if name in known and value is not None}
+        yield fields["rule"], from_json(Finding, json.dumps(told | {"subject": subject}))
+
+
+def test_twins_findings_can_be_read_back(tmp_path: Any) -> None:
     _, twin = written(tmp_path, values="full")
-    assert from_json(AuditResult, json.dumps(twin["result"])) == sample.the_result()
+    assert list(whole(twin)) == [(rule.code, finding) for rule, finding in sample.the_result().findings()]
+
+
+def many(count: int) -> dict[str, Any]:
+    """The twin of findings that differ in where they are; the last two have no limit, or another one."""
+    shared: dict[str, Any] = {"observed": 9.0, "limit": sample.a_limit(), "fix": "x", "samples": ("v1", "v12")}
+    found = [a_finding(Subject("main", f"m{n:03}"), **shared) for n in range(count)]
+    found[-2:] = [dataclasses.replace(found[-2], limit=None), dataclasses.replace(found[-1], limit=sample.a_limit(9))]
+    result = a_result(a_rule_result(*found))
+    contents = sample.the_contents(result=result, profile=None, incidents=(), previous=None)
+    twin: dict[str, Any] = json.loads(json_report(contents))
+    shown = list(whole(twin))
+    assert shown == [(rule.code, finding) for rule, finding in result.findings()][: len(shown)]
+    return twin
+
+
+def test_twin_says_once_what_most_findings_of_a_rule_have_in_common() -> None:
+    twin = many(9)
+    common = twin["rules"]["CAR001"]["common"]
+    assert common["limit"]["value"] == 100_000
+    limits = [finding["limit"] for finding in twin["findings"] if "limit" in finding]
+    assert limits in ([None, common["limit"] | {"value": 9.0}], [common["limit"] | {"value": 9.0}, None])
+    assert common["samples"] == ["v1", "v12"]
+    assert all(not {"fix", "samples"} & finding.keys() and finding["measurement"] for finding in twin["findings"])
+
+
+def test_twin_without_room_has_the_rest_in_brief_and_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "_LEAST_FULL_BYTES", 0)
+    monkeypatch.setattr(reports, "FINDINGS_BYTES", 4_000)
+    twin = many(60)
+    (brief,) = twin["brief"]
+    assert 0 < len(twin["findings"]) < 60
+    assert len(twin["findings"]) + len(brief["findings"]) == 60
+    assert (brief["rule"], brief["severity"], brief["database"]) == ("CAR001", "warning", "main")
+    assert twin["left_out"] == {}
+    marks = {finding["fingerprint"] for finding in twin["findings"]} | {mark for mark, _, _ in brief["findings"]}
+    assert len(marks) == 60
+    monkeypatch.setattr(reports, "FINDINGS_BYTES", 1_000)
+    twin = many(60)
+    assert twin["left_out"] == {"findings": 60 - len(twin["brief"][0]["findings"])}
+
+
+def test_twin_is_valid_where_a_name_is_not() -> None:
+    finding = a_finding(Subject("main", "a\ud800"))
+    contents = sample.the_contents(result=a_result(a_rule_result(finding)), profile=None, incidents=())
+    (found,) = json.loads(json_report(contents).decode())["findings"]
+    assert found["measurement"] == "a\ufffd"
+
+
+def test_twin_counts_what_is_left_out_of_other_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = sample.the_contents()
+    every = json.loads(json_report(contents))["gaps"]
+    monkeypatch.setattr(reports, "LIST_BYTES", len(json.dumps(every[:2], separators=(",", ":"))))
+    twin = json.loads(json_report(contents))
+    assert twin["gaps"] == every[:2]
+    assert twin["left_out"]["gaps"] == 1
 
 
 def test_twin_redacts_sample_values_unless_asked_for_in_full(tmp_path: Any) -> None:
@@ -88,7 +159,7 @@ def test_twin_of_a_target_not_audited_says_so(tmp_path: Any) -> None:
     report.write(sample.unreachable(), None, sample.empty_timeline(), (), settings)
     twin = json.loads((tmp_path / "lost" / f"{DAY}.json").read_text())
     assert (twin["verdict"], twin["figures"], twin["changes"], twin["moved"]) == ("unknown", [], None, None)
-    assert twin["result"]["results"][0]["reason"] == "connection refused"
+    assert [rule["reason"] for rule in twin["rules"].values()] == ["connection refused"]
 
 
 def test_twin_is_the_same_for_the_same_input(tmp_path: Any) -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.builders import (
     DAY,
     NOW,
@@ -71,6 +73,16 @@ def test_overview_when_very_long_says_how_many_are_left_out() -> None:
     many = overview(a_profile(*(a_measurement(f"m{n}") for n in range(tables.MOST_ROWS + 7))))
     assert (len(many.rows), many.left_out) == (tables.MOST_ROWS, 7)
     assert many.verdicts == {Verdict.OK: tables.MOST_ROWS + 7}
+
+
+def test_settings_are_made_only_for_the_tables_that_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(tables, "override", lambda m: asked.append(m.name) or m.name)
+    many = a_profile(*(a_measurement(f"m{n:03}", rows=a_count(n)) for n in range(110)), engine="duckdb")
+    shown, left_out = tables.roles(many)
+    assert asked == [setting for _, setting in shown] == [f"m{n:03}" for n in range(109, 9, -1)]
+    assert left_out == 10
+    assert tables.roles(a_profile(engine="influxdb1")) == ([], 0)
 
 
 def test_row_tells_change_share_nulls_and_retention() -> None:

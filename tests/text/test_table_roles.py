@@ -19,7 +19,7 @@ def test_words() -> None:
         "cpu", tags=(a_tag("host"), a_tag("dc")), fields=(a_field("usage"),), time_column="at", kind=TableKind.SERIES
     )
     assert str(table_roles(table)) == "series; time column at; tags host and dc; 1 field"
-    assert table_roles(table).override == "cpu: {kind: series, time: at, tags: [host, dc], fields: [usage]}"
+    assert override(table) == "cpu: {kind: series, time: at, tags: [host, dc], fields: [usage]}"
 
 
 def test_words_when_nothing_was_read() -> None:
@@ -27,7 +27,7 @@ def test_words_when_nothing_was_read() -> None:
     found = table_roles(table)
     assert str(found) == "unknown; no time column; no tags; 2 fields"
     assert found.kind_reason == "no row was read"
-    assert found.override == "log: {}"
+    assert override(table) == "log: {}"
 
 
 def test_table_without_series_names_no_fields() -> None:

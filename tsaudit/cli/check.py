@@ -288,20 +288,21 @@ def _cannot_read(profile: Profile) -> None:
 
 def _tables(tables: Sequence[Measurement], others: int) -> None:
     """How the audit reads each table, and the line of the configuration that would change it."""
-    from tsaudit.text.table_roles import table_roles
+    from tsaudit.text.table_roles import override, table_roles
 
     if not tables:
         return
     indent = " " * (_first_column() + 1)
     show.paragraph(_TABLES, indent)
-    for table in map(table_roles, tables):
+    for measurement in tables:
+        table = table_roles(measurement)
         show.paragraph(f"{table.name}: {table}", indent)
         show.paragraph(f"rows: {table.kind_reason}", indent + "  ")
         if table.time_reason:
             show.paragraph(f"time: {table.time_reason}", indent + "  ")
-        show.paragraph(table.override, indent + "  ")
+        show.paragraph(override(measurement), indent + "  ")
     if others:
-        show.paragraph(f"and {many(others, 'other table')}: the report's JSON file lists all of them", indent)
+        show.paragraph(f"and {many(others, 'other table')}: `tsaudit collect` prints all of them", indent)
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:

@@ -62,21 +62,7 @@ def write(
     folder = Folder(settings.folder, settings.permissions)
     base = f"{result.target}/{result.day.isoformat()}"
     folder.write(f"{base}.html", page)
-    folder.write(
-        f"{base}.json",
-        json_report(
-            result,
-            profile,
-            incidents,
-            contents.run_changes,
-            {str(severity): count for severity, count in contents.counts.items()},
-            verdict=contents.verdict,
-            summary=contents.summary,
-            moved=contents.movement,
-            full_values=full_values,
-            run_url=contents.run_url,
-        ),
-    )
+    folder.write(f"{base}.json", json_report(contents))
     shown = index.newest_day(folder, result.target)
     if shown is None or shown <= result.day or clock.days_ahead([shown]):
         folder.write(f"{result.target}/latest.html", page)

@@ -1,9 +1,9 @@
 """The report as JSON, for programs.
 
-One object. `schema_version` is raised when a field changes its meaning or is removed; new fields may be added at any
-time.
+One object of at most 10 MB. `schema_version` is raised when a field changes its meaning or is removed; new fields may
+be added at any time.
 
-    schema_version  1
+    schema_version  2
     tsaudit_version, target, engine, server_version, day, audited_at, verdict
     complete        whether all that was needed was measured
     counts          findings by severity, of those that are not muted
@@ -11,23 +11,31 @@ time.
     summary         what every output shows first: headline, figures (label, value, note), first_step, statement
                     (empty where there is none to be used as it is), fingerprint (empty if it is about no finding)
     run_url         the run that created it, or null
-    result          the AuditResult: every rule with outcome, limits, findings, and gaps
-    fingerprints    for each rule code, the fingerprints of its findings, in the order of `result`; also the page's
-                    anchors, as `#f-<fingerprint>`
-    headlines       for each rule code, the headlines of its findings, in the same order
-    figures         the profile's figures: name, database, measurement, column, value, how, standard_error
+    rules           for each code, the RuleResult without its findings, with the names of the facts in its gaps, and
+                    `common`: what most of its findings have in common
+    findings        worst first: rule (the code), fingerprint, database, measurement, column, headline, and the other
+                    fields of Finding, incident (state, severity, owner, first_seen, opened, resolved, decision), and
+                    plan (its id). Left out is what is null or empty, or the same in `common` of the rule:
+                    `. as $all | .findings[] | $all.rules[.rule].common + .` has all of it. The page's anchors are
+                    `#f-<fingerprint>`
+    brief           further findings, grouped: rule, severity, database, and findings, each of these as
+                    [fingerprint, measurement, column]
+    plans           what findings ask for: id, also the page's anchor, and the fields of Plan
+    figures         the profile's figures, each as [name, database, measurement, column, value, how, standard_error]
     gaps, costs     what was not measured, and what measuring cost
     unused_settings settings that match nothing on the server: setting, value, detail
-    tables          how the audit reads the tables, where it infers that: name, kind, kind_reason, time,
-                    time_reason, tags, fields (their number), override (the line for tsaudit.yaml that says the same)
+    tables          how the audit reads the tables, where it infers that: name, kind, kind_reason, time, time_reason,
+                    tags, fields (their number)
     series          of each measurement whose tags were listed: database, measurement, series, worst_case (the product
                     of the tags' values), without_determined (the same without tags that others determine), determined
                     (tag to the tags that it determines), left_without (tag to the series left without it)
     listed          by database, the number of measurements and how many `include` and `exclude` skip
-    incidents       fingerprint, code, state, severity, owner, first_seen, opened, resolved, decision
-    changes         fingerprints of new, resolved, and no longer evaluated findings since the previous run, or null
+    incidents       those without a finding today: fingerprint, code, and the same as in `findings`
+    changes         fingerprints of new, gone, and no longer evaluated findings since the previous run, or null
     moved           what moved since the previous snapshot: day_before, figures (figure, before, now, not_compared, and
                     movers: database, measurement, column, before, now), not_compared (figures), or null
+    left_out        for each list without room for all of it, how many it lacks. `tsaudit show` prints all findings,
+                    `tsaudit plan` all plans, `tsaudit incidents` all incidents, and `tsaudit collect` all figures
 
 Sample values are redacted unless `report.values` is `full`.
 """
@@ -36,41 +44,52 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.cardinality.contributions import determined_tags
-from tsaudit.model.finding import AuditResult, Finding, RuleResult, Verdict, fingerprint
-from tsaudit.model.jsonfile import to_json
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.finding import Finding, RuleResult
+from tsaudit.model.jsonfile import adapter, to_json
+from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Figure, figures
+from tsaudit.planning import describe
 from tsaudit.report import untrusted
 from tsaudit.report.changes import RunChanges
+from tsaudit.report.findings import Item
+from tsaudit.report.html import ReportContents
 from tsaudit.report.movement import Movement
-from tsaudit.report.tables import all_roles
 from tsaudit.summary import Summary
 from tsaudit.text.headline import headline
+from tsaudit.text.table_roles import table_roles
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+FINDINGS_BYTES: Final = 6_000_000
+"""Of all findings: what those in brief do not take is for the worst ones in full."""
+LIST_BYTES: Final = 350_000
+"""Of any other list that grows with the database."""
+_FIGURES_BYTES: Final = 1_000_000
+_BRIEF_BYTES: Final = 28
+"""Of a finding in brief without its names."""
+_LEAST_FULL_BYTES: Final = 500_000
+"""Of findings in full, however many there are."""
+_LOOKED_AT: Final = 100
+"""Findings of a rule that show what most of them have in common."""
 
 
-def json_report(
-    result: AuditResult,
-    profile: Profile | None,
-    incidents: Iterable[Incident],
-    changes: RunChanges | None,
-    counts: Mapping[str, int],
-    *,
-    verdict: Verdict,
-    summary: Summary,
-    moved: Movement | None,
-    full_values: bool,
-    run_url: str | None,
-) -> bytes:
+def json_report(contents: ReportContents) -> bytes:
     """The JSON document; the same input always results in the same bytes."""
+    result, profile = contents.result, contents.profile
+    fit = _Fitting()
+    shown = {item.fingerprint for item in contents.items}
+    rest = sorted((i for i in contents.incidents if i.fingerprint not in shown), key=lambda i: i.fingerprint)
     fields: dict[str, bytes] = {
         "schema_version": _json(SCHEMA_VERSION),
         "tsaudit_version": _json(result.tsaudit_version),
@@ -79,35 +98,193 @@ def json_report(
         "server_version": _json(result.server_version),
         "day": _json(result.day.isoformat()),
         "audited_at": _json(result.audited_at.isoformat()),
-        "verdict": _json(verdict.value),
+        "verdict": _json(contents.verdict.value),
         "complete": _json(result.is_complete(profile)),
-        "counts": _json(dict(counts)),
+        "counts": _json({str(severity): count for severity, count in contents.counts.items()}),
         "report": _json(f"{result.day.isoformat()}.html"),
-        "run_url": _json(run_url),
-        "summary": _json(_summary(summary)),
-        "result": to_json(_showable(result, full_values=full_values)),
-        "fingerprints": _json(_of_findings(result, lambda r, f: fingerprint(result.target, r.code, f.subject))),
-        "headlines": _json(_of_findings(result, lambda _, f: headline(f))),
-        "figures": _json([_figure(f) for f in figures(profile)] if profile else []),
-        "gaps": _list(profile.gaps if profile else ()),
-        "costs": _list(profile.costs if profile else ()),
-        "unused_settings": _list(profile.unused_settings if profile else ()),
-        "tables": _list(all_roles(profile) if profile else ()),
-        "series": _json([_series(m) for m in profile.measurements if m.tag_sets] if profile else []),
-        "listed": _list(profile.listed if profile else ()),
-        "incidents": _json([_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)]),
-        "changes": _json(_changes(changes)),
-        "moved": _json(_moved(moved)),
+        "run_url": _json(contents.run_url),
+        "summary": _json(_summary(contents.summary)),
+        **_findings(contents, fit),
+        "plans": fit.array("plans", _plan, result.plans),
+        "figures": fit.array("figures", _figure, figures(profile) if profile else (), _FIGURES_BYTES),
+        "gaps": fit.array("gaps", to_json, profile.gaps if profile else ()),
+        "costs": fit.array("costs", to_json, profile.costs if profile else ()),
+        "unused_settings": fit.array("unused_settings", to_json, profile.unused_settings if profile else ()),
+        "tables": fit.array("tables", _table, _inferred(profile) if profile else ()),
+        "series": fit.array("series", _series, (m for m in profile.measurements if m.tag_sets) if profile else ()),
+        "listed": fit.array("listed", to_json, profile.listed if profile else ()),
+        "incidents": fit.array("incidents", _alone, rest),
+        "changes": _changes(contents.run_changes, fit),
+        "moved": _json(_moved(contents.movement)),
     }
-    return b"{" + b",".join(_json(name) + b":" + value for name, value in fields.items()) + b"}"
+    fields["left_out"] = _json(fit.left_out)
+    return _object(fields)
+
+
+class _Fitting:
+    """Lists of limited size, and how much of each was left out."""
+
+    def __init__(self) -> None:
+        self.left_out: dict[str, int] = {}
+
+    def array(self, name: str, encode: Callable[[Any], bytes], values: Iterable[Any], room: int = 0) -> bytes:
+        """As many of the values as fit, in their order."""
+        room = room or LIST_BYTES
+        kept: list[bytes] = []
+        rest = iter(values)
+        for value in rest:
+            text = encode(value)
+            room -= len(text) + 1
+            if room < 0:
+                self.left_out[name] = 1 + sum(1 for _ in rest)
+                break
+            kept.append(text)
+        return _array(kept)
 
 
 def _json(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        # Unpaired surrogates become U+FFFD, as `to_json` writes them.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def _of_findings(result: AuditResult, text: Callable[[RuleResult, Finding], str]) -> dict[str, list[str]]:
-    return {r.code: [text(r, finding) for finding in r.findings] for r in result.results if r.findings}
+def _array(values: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(values) + b"]"
+
+
+def _object(fields: Mapping[str, bytes]) -> bytes:
+    return b"{" + b",".join(_json(name) + b":" + value for name, value in fields.items()) + b"}"
+
+
+# --- Findings ---------------------------------------------------------------------------------------------------------
+
+
+def _findings(contents: ReportContents, fit: _Fitting) -> dict[str, bytes]:
+    """The rules, the worst findings in full, and the others in brief."""
+    items = contents.items
+    worst = _worst(contents)
+    common = {code: _shared(list(found.values())) for code, found in worst.items()}
+    room = max(_LEAST_FULL_BYTES, FINDINGS_BYTES - sum(map(_brief_size, items)))
+    full: list[bytes] = []
+    for item in items:
+        code = item.rule.code
+        text = _json(_own(worst[code].get(item.anchor) or _finding(item, contents), common[code]))
+        room -= len(text) + 1
+        if room < 0:
+            break
+        full.append(text)
+    return {
+        "rules": _json({rule.code: _rule(rule, common.get(rule.code)) for rule in contents.result.results}),
+        "findings": _array(full),
+        "brief": _brief(items[len(full) :], fit),
+    }
+
+
+def _finding(item: Item, contents: ReportContents) -> dict[str, Any]:
+    """All its fields that are not empty."""
+    finding, subject = item.finding, item.finding.subject
+    plan = contents.plan_of(item)
+    fields: dict[str, Any] = adapter(Finding).dump_python(finding, mode="json")
+    fields |= {
+        "rule": item.rule.code,
+        "fingerprint": item.fingerprint,
+        "database": subject.database,
+        "measurement": subject.measurement,
+        "column": subject.column,
+        "headline": headline(finding),
+        "samples": list(untrusted.shown(finding.samples, full=contents.full_values, most=len(finding.samples))),
+        "incident": _incident(item.incident) if item.incident else None,
+        "plan": describe.anchor(plan) if plan else "",
+    }
+    del fields["subject"]
+    return {name: value for name, value in fields.items() if value not in (None, "", [])}
+
+
+def _worst(contents: ReportContents) -> dict[str, dict[str, dict[str, Any]]]:
+    """For each rule with findings, the worst of these, by anchor."""
+    worst: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for item in contents.items:
+        found = worst[item.rule.code]
+        if len(found) < _LOOKED_AT:
+            found[item.anchor] = _finding(item, contents)
+    return worst
+
+
+def _shared(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The values of fields that most of the findings share."""
+    shared = {}
+    for name in dict.fromkeys(name for finding in findings for name in finding):
+        texts = Counter(json.dumps(finding[name]) for finding in findings if name in finding)
+        text, count = texts.most_common(1)[0]
+        if count > 1 and 2 * count > len(findings):
+            shared[name] = json.loads(text)
+    return shared
+
+
+def _own(finding: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+    """What the finding adds to `common`; null for what it does not have."""
+    own = {name: value for name, value in finding.items() if name not in common or common[name] != value}
+    return {"rule": finding["rule"]} | own | {name: None for name in common if name not in finding}
+
+
+def _rule(rule: RuleResult, common: Mapping[str, Any] | None) -> dict[str, Any]:
+    fields: dict[str, Any] = json.loads(to_json(dataclasses.replace(rule, findings=(), gaps=())))
+    del fields["code"], fields["findings"]
+    fields["gaps"] = sorted({gap.fact for gap in rule.gaps})
+    return fields | ({"common": common} if common else {})
+
+
+def _brief(items: Sequence[Item], fit: _Fitting) -> bytes:
+    listed = bisect(list(accumulate(map(_brief_size, items))), FINDINGS_BYTES)
+    if listed < len(items):
+        fit.left_out["findings"] = len(items) - listed
+    groups: dict[tuple[str, str, str], list[list[str]]] = defaultdict(list)
+    for item in items[:listed]:
+        subject = item.finding.subject
+        group = groups[item.rule.code, str(item.finding.severity), subject.database]
+        group.append([item.fingerprint, subject.measurement, subject.column])
+    names = ("rule", "severity", "database", "findings")
+    return _json([dict(zip(names, (*key, found), strict=True)) for key, found in groups.items()])
+
+
+def _brief_size(item: Item) -> int:
+    subject = item.finding.subject
+    return _BRIEF_BYTES + len(subject.measurement) + len(subject.column)
+
+
+def _incident(incident: Incident) -> dict[str, Any]:
+    decision = incident.decision
+    return {
+        "state": str(incident.state),
+        "severity": str(incident.severity),
+        "owner": incident.owner,
+        "first_seen": incident.first_seen.isoformat(),
+        "opened": incident.opened.isoformat() if incident.opened else None,
+        "resolved": incident.resolved.isoformat() if incident.resolved else None,
+        "decision": {
+            "kind": str(decision.kind),
+            "owner": decision.owner,
+            "reason": decision.reason,
+            "until": decision.until.isoformat() if decision.until else None,
+        }
+        if decision
+        else None,
+    }
+
+
+def _alone(incident: Incident) -> bytes:
+    """One without a finding to stand with."""
+    return _json({"fingerprint": incident.fingerprint, "code": incident.code} | _incident(incident))
+
+
+def _plan(plan: Plan) -> bytes:
+    return _json({"id": describe.anchor(plan)} | json.loads(to_json(plan)))
+
+
+# --- Other parts ------------------------------------------------------------------------------------------------------
 
 
 def _summary(summary: Summary) -> dict[str, Any]:
@@ -149,37 +326,25 @@ def _moved(moved: Movement | None) -> dict[str, Any] | None:
     }
 
 
-def _list(values: Iterable[object]) -> bytes:
-    return b"[" + b",".join(map(to_json, values)) + b"]"
+def _figure(figure: Figure) -> bytes:
+    at = figure.subject
+    place = (at.database, at.measurement, at.column)
+    return _json([figure.name, *place, figure.value, figure.how.value, figure.standard_error])
 
 
-def _showable(result: AuditResult, *, full_values: bool) -> AuditResult:
-    def of_finding(finding: Finding) -> Finding:
-        samples = untrusted.shown(finding.samples, full=full_values, most=len(finding.samples))
-        return dataclasses.replace(finding, samples=samples) if finding.samples else finding
-
-    def of_rule(rule: RuleResult) -> RuleResult:
-        return dataclasses.replace(rule, findings=tuple(map(of_finding, rule.findings)))
-
-    return dataclasses.replace(result, results=tuple(map(of_rule, result.results)))
+def _inferred(profile: Profile) -> Sequence[Measurement]:
+    """The tables whose roles the engine does not declare."""
+    return profile.measurements if ENGINES[profile.engine].infers_roles else ()
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
-    return {
-        "name": figure.name,
-        "database": figure.subject.database,
-        "measurement": figure.subject.measurement,
-        "column": figure.subject.column,
-        "value": figure.value,
-        "how": figure.how.value,
-        "standard_error": figure.standard_error,
-    }
+def _table(measurement: Measurement) -> bytes:
+    return _json(dataclasses.asdict(table_roles(measurement)))
 
 
-def _series(measurement: Measurement) -> dict[str, Any]:
+def _series(measurement: Measurement) -> bytes:
     sets = measurement.tag_sets
     assert sets is not None
-    return {
+    fields = {
         "database": measurement.database,
         "measurement": measurement.name,
         "series": sets.series,
@@ -188,37 +353,16 @@ def _series(measurement: Measurement) -> dict[str, Any]:
         "determined": determined_tags(measurement),
         "left_without": {one.tag: one.series_left for one in sets.contributions},
     }
+    return _json(fields)
 
 
-def _incident(incident: Incident) -> dict[str, Any]:
-    decision = incident.decision
-    return {
-        "fingerprint": incident.fingerprint,
-        "code": incident.code,
-        "state": str(incident.state),
-        "severity": str(incident.severity),
-        "owner": incident.owner,
-        "first_seen": incident.first_seen.isoformat(),
-        "opened": incident.opened.isoformat() if incident.opened else None,
-        "resolved": incident.resolved.isoformat() if incident.resolved else None,
-        "decision": {
-            "kind": str(decision.kind),
-            "owner": decision.owner,
-            "reason": decision.reason,
-            "until": decision.until.isoformat() if decision.until else None,
-        }
-        if decision
-        else None,
-    }
-
-
-def _changes(changes: RunChanges | None) -> dict[str, Any] | None:
+def _changes(changes: RunChanges | None, fit: _Fitting) -> bytes:
     if changes is None:
-        return None
-    return {
-        "day_before": changes.day_before.isoformat(),
-        "verdict_before": changes.verdict_before.value,
-        "new": [c.fingerprint for c in changes.new],
-        "gone": [c.fingerprint for c in changes.gone],
-        "not_evaluated": [c.fingerprint for c in changes.not_evaluated],
+        return _json(None)
+    lists = {"new": changes.new, "gone": changes.gone, "not_evaluated": changes.not_evaluated}
+    fields = {
+        "day_before": _json(changes.day_before.isoformat()),
+        "verdict_before": _json(changes.verdict_before.value),
+        **{name: fit.array(f"changes.{name}", lambda c: _json(c.fingerprint), found) for name, found in lists.items()},
     }
+    return _object(fields)

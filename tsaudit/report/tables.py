@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from heapq import nsmallest
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import determined_tags
@@ -29,7 +30,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
 from tsaudit.text import listed, number, retention, size
 from tsaudit.text.numbers import NOT_KNOWN
-from tsaudit.text.table_roles import TableRoles, table_roles
+from tsaudit.text.table_roles import TableRoles, override, table_roles
 
 MOST_ROWS: Final = 500
 MOST_DETAILS: Final = 20
@@ -144,17 +145,15 @@ def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
     return found
 
 
-def roles(profile: Profile) -> tuple[list[TableRoles], int]:
-    """What the audit takes the biggest tables for, and the number of others."""
-    found = all_roles(profile)
-    return found[:MOST_ROLES], max(0, len(found) - MOST_ROLES)
+def roles(profile: Profile) -> tuple[list[tuple[TableRoles, str]], int]:
+    """How the audit reads the biggest tables, each with the setting that changes it, and the number of others.
 
-
-def all_roles(profile: Profile) -> list[TableRoles]:
-    """How the audit reads the tables, biggest first; empty if the engine declares it."""
+    Nothing if the engine declares it.
+    """
     if not ENGINES[profile.engine].infers_roles:
-        return []
-    return [table_roles(m) for m in sorted(profile.measurements, key=lambda m: (-_size(m), m.database, m.name))]
+        return [], 0
+    chosen = nsmallest(MOST_ROLES, profile.measurements, key=lambda m: (-_size(m), m.database, m.name))
+    return [(table_roles(m), override(m)) for m in chosen], len(profile.measurements) - len(chosen)
 
 
 def _by_series(m: Measurement) -> tuple[object, ...]:

@@ -32,8 +32,6 @@ class TableRoles:
     time_reason: str
     tags: tuple[str, ...]
     fields: int
-    override: str
-    """The entry below `columns:` of the target in tsaudit.yaml that says the same: one line of YAML."""
 
     def __str__(self) -> str:
         """`series; time column ts; tags host and region; 3 fields`."""
@@ -53,7 +51,6 @@ def table_roles(measurement: Measurement) -> TableRoles:
         time_reason=measurement.time_reason,
         tags=tuple(tag.key for tag in measurement.tags),
         fields=len(measurement.fields),
-        override=override(measurement),
     )
 
 
