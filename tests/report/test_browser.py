@@ -23,6 +23,7 @@ PAGES = (
     f"{sample.TARGET}/latest.html",
     "lost/latest.html",
     "fine/latest.html",
+    "eight.html",
     "index.html",
     "rules/CAR001.html",
     "rules/index.html",
@@ -169,12 +170,10 @@ def test_link_into_a_closed_fold_opens_it(page: Page, reports: Path) -> None:
     assert page.locator(f"#f-{mark}").is_visible()
 
 
-@pytest.fixture(scope="module")
-def eight(tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture
+def eight(reports: Path) -> str:
     """The address of a page of six tables, eight findings, and four plans."""
-    file = tmp_path_factory.mktemp("eight") / "page.html"
-    file.write_text(html.page(sample.eight()))
-    return file.as_uri()
+    return (reports / "eight.html").as_uri()
 
 
 @pytest.mark.parametrize(("width", "most"), [(1200, 4_000), (390, 7_000)])
@@ -189,6 +188,8 @@ def test_page_of_eight_findings_is_short_and_each_takes_one_screen(
     cards = page.locator("article.finding").evaluate_all("all => all.map(a => a.getBoundingClientRect().height)")
     # A phone's screen is narrow: the same takes up to one and a half.
     assert max(cards) < (900 if width > 390 else 1_350)
+    page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
+    assert page.evaluate(_BROKEN_DAYS) == []
     page.close()
 
 
