@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tsaudit.analysis.codes import Codes, combined, count_distinct, order_by
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import coincidence, rhythm
 from tsaudit.analysis.rows.cohesion import repeated_together
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
-from tsaudit.analysis.values.tag_changes import Codes, Numbers, changes_of, other_sources, shared, turnover_of
+from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     SAMPLE_SIZE,
@@ -94,8 +95,13 @@ _DIGITS_NAMED: Final = 4
 def _share(texts: pa.ChunkedArray, pattern: str) -> float:
     import pyarrow.compute as pc
 
-    said = texts.filter(pc.invert(pc.match_substring_regex(texts, PLACEHOLDER)))
-    return float(pc.mean(pc.match_substring_regex(said, pattern).cast("float64")).as_py()) if len(said) else 0.0
+    # Each text is compared once, however many rows have it.
+    counted = pc.value_counts(texts.drop_null())
+    values, rows = counted.field("values"), counted.field("counts").to_numpy()
+    is_said = ~pc.match_substring_regex(values, PLACEHOLDER).to_numpy(zero_copy_only=False)
+    fits = pc.match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
+    said = int(rows[is_said].sum())
+    return int(rows[is_said & fits].sum()) / said if said else 0.0
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -118,12 +124,13 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
     """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
     numbers = _number_ratio(column) if all(is_text(t) for t in field.types) else None
-    constant = _constant_ratio(column, series)
+    codes = as_codes(column)
+    constant = _constant_ratio(codes.fill_null(-1).to_numpy(), series)
     return Field(
         key=field.key,
         types=field.types,
         null_ratio=field.null_ratio or Ratio(column.null_count / len(column), source),
-        distinct=Count(pc.count_distinct(as_codes(column)).as_py(), source),
+        distinct=Count(pc.count_distinct(codes).as_py(), source),
         sample=some_values(column),
         constant_ratio=None if constant is None else Ratio(constant, source),
         whole_ratio=None if whole is None else Ratio(whole, source),
@@ -210,14 +217,7 @@ def as_ranks(column: pa.ChunkedArray) -> np.ndarray:
 
 def series_of_rows(tags: Sequence[pa.ChunkedArray], rows: int) -> np.ndarray:
     """A number per row, the same for rows with the same tag set."""
-    import numpy as np
-
-    number = np.zeros(rows, np.int64)
-    for tag in tags:
-        codes = as_codes(tag).fill_null(-1).to_numpy() + 1
-        # Renumbered after each tag, so that the product of two small numbers never overflows.
-        _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
-    return number
+    return combined([_codes(tag) for tag in tags], rows)
 
 
 def as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -239,8 +239,12 @@ def is_float(data_type: str) -> bool:
 
 def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
     """Up to SAMPLE_SIZE distinct values as strings, sorted: mostly the same ones on the next day."""
-    texts = some_texts(set(as_text(column).drop_null().to_pylist()))
-    return tuple(sorted({text[:TEXT_KEPT] for text in texts}))
+    values = column.drop_null()
+    try:
+        values = pa.chunked_array([pc.unique(values)])
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        values = as_text(values)
+    return tuple(sorted({text[:TEXT_KEPT] for text in _sampled(pc.unique(as_text(values)))}))
 
 
 def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
@@ -248,28 +252,30 @@ def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
 
     Includes the first and the last, because what stands for no value, such as `-`, often sorts there.
     """
+    return _sampled(pa.array(list(texts), pa.string()))
+
+
+def _sampled(texts: pa.StringArray) -> tuple[str, ...]:
     from tsaudit.analysis.values.value_sample import sample
 
-    ordered = sorted(texts)
-    if len(ordered) <= SAMPLE_SIZE:
-        return tuple(ordered)
-    return (ordered[0], *sample(pa.array(ordered[1:-1], pa.string()), SAMPLE_SIZE - 2), ordered[-1])
+    if len(texts) <= SAMPLE_SIZE:
+        return tuple(sorted(texts.to_pylist()))
+    ends = pc.min_max(texts).as_py()
+    between = texts.filter(pc.invert(pc.is_in(texts, pa.array(list(ends.values()), pa.string()))))
+    return (ends["min"], *sample(between, SAMPLE_SIZE - 2), ends["max"])
 
 
-def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None:
-    """The share of constant series among those with two or more values; None if there are none."""
-    import numpy as np
-
-    codes = as_codes(column).fill_null(-1).to_numpy()
+def _constant_ratio(codes: Codes, series: np.ndarray) -> float | None:
+    """The share of constant series among those with two or more values; None if there are none. Null is -1."""
     present = codes >= 0
     codes, series = codes[present], series[present]
     if not len(codes):
         return None
-    order = np.argsort(series, kind="stable")
+    order = order_by(series, codes)
     codes, series = codes[order], series[order]
     starts = np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
     lengths = np.diff(np.r_[starts, len(series)])
-    constant = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
+    constant = codes[starts] == codes[starts + lengths - 1]
     several = lengths >= 2
     return float(constant[several].mean()) if several.any() else None
 
@@ -454,8 +460,9 @@ def repeats(
     key = [column.filter(timed) for column in (times, *tags.values())]
     rest = [column.filter(timed) for column in fields.values()]
     rows = len(key[0])
-    keys = len(np.unique(series_of_rows(key, rows)))
-    whole = len(np.unique(series_of_rows([*key, *rest], rows)))
+    of_key = series_of_rows(key, rows)
+    keys = int(of_key.max(initial=-1)) + 1
+    whole = keys if keys == rows else int(combined([of_key, *map(_codes, rest)], rows).max(initial=-1)) + 1
     lost = None
     if times_us is not None and keys == rows:
         lost = lost_ratio(series_of_rows(key[1:], rows), times_us.filter(timed).fill_null(1).to_numpy())
@@ -480,8 +487,7 @@ def rows_apart(
     timed = times.is_valid()
     moments = as_codes(times.filter(timed)).to_numpy()
     if also is not None:
-        codes = as_codes(also.filter(timed)).fill_null(-1).to_numpy()
-        _, moments = np.unique(moments.astype(np.int64) * (codes.max(initial=0) + 2) + codes, return_inverse=True)
+        moments = combined([moments, _codes(also.filter(timed))], len(moments))
     columns = {key: as_codes(column.filter(timed)).fill_null(-1).to_numpy() for key, column in tags.items()}
     found, complete = distinguishing_tags(columns, moments)
     each = () if complete else (frozenset({tag}) for tag in tags)
@@ -509,8 +515,8 @@ def reports(column: pa.ChunkedArray, times: pa.ChunkedArray) -> Reports | None:
     at = times.filter(pa.array(both)).to_numpy()
     if not len(at):
         return None
-    _, codes = np.unique(as_codes(column.filter(pa.array(both))).to_numpy(), return_inverse=True)
-    order = np.lexsort((at, codes))
+    codes = as_codes(column.filter(pa.array(both))).to_numpy()
+    order = order_by(codes, at)
     at, codes = at[order], codes[order]
     is_first = np.append(True, codes[1:] != codes[:-1])
     instants = np.add.reduceat(is_first | np.append(True, at[1:] != at[:-1]), np.flatnonzero(is_first))
@@ -548,7 +554,7 @@ def turnover(
     if not len(at):
         return None
     codes = _codes(tags[key].filter(both))
-    if by is None and len(at) < _ROWS_PER_VALUE * len(np.unique(codes)):
+    if by is None and len(at) < _ROWS_PER_VALUE * count_distinct(codes):
         return None
     others = series_of_rows([tags[other].filter(both) for other in by or ()], len(at))
     return turnover_of(codes, others, at, by=by, measured=source)

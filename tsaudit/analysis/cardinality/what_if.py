@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tsaudit.analysis.cardinality.hash_sample import Counted, bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+from tsaudit.analysis.codes import combined
 from tsaudit.model.profile import TagSets
 
 _ABSENT: Final = -1
@@ -137,9 +136,6 @@ def _count(counter: TagSetCounter, columns: dict[str, pa.Array]) -> None:
 
 def _repeating(columns: Sequence[pa.Array]) -> int:
     """The number of rows that equal an earlier one."""
-    number: npt.NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        codes = column.dictionary_encode().indices.fill_null(_ABSENT).to_numpy().astype(np.int64) + 1
-        # Renumbered after each column, so that the product of two small numbers never overflows.
-        _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
-    return len(number) - len(np.unique(number))
+    rows = len(columns[0])
+    codes = [column.dictionary_encode().indices.fill_null(_ABSENT).to_numpy() for column in columns]
+    return rows - int(combined(codes, rows).max(initial=-1)) - 1

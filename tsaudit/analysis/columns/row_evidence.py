@@ -133,6 +133,8 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
     """
     import numpy as np
 
+    from tsaudit.analysis.codes import combined, count_distinct
+
     known = ~np.isnan(times)
     rows = int(known.sum())
     if not rows:
@@ -140,13 +142,12 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
     at = times[known].astype(np.int64)
     named = {name: numbers[known] for name, numbers in codes.items()}
     groups = [[name] for name in named]
-    few = [name for name, numbers in named.items() if len(np.unique(numbers)) * _FEW_VALUES <= rows]
+    few = [name for name, numbers in named.items() if count_distinct(numbers) * _FEW_VALUES <= rows]
     groups += [group for group in (few, [name for name in key if name in named]) if len(group) > 1]
     shares = [share for group in groups if (share := _regular([named[n] for n in group], at)) is not None]
-    together = _together(list(named.values()))
     return Sources(
         max(shares, default=None),
-        None if together is None else _coverage(together),
+        _coverage(combined(list(named.values()), rows)) if named else None,
     )
 
 
@@ -156,7 +157,7 @@ def _coverage(sources: npt.NDArray[np.int64]) -> float:
     """
     import numpy as np
 
-    return 1.0 - int((np.unique(sources, return_counts=True)[1] == 1).sum()) / len(sources)
+    return 1.0 - int((np.bincount(sources) == 1).sum()) / len(sources)
 
 
 def _regular(columns: Sequence[npt.NDArray[np.int64]], times: npt.NDArray[np.int64]) -> float | None:
@@ -165,24 +166,16 @@ def _regular(columns: Sequence[npt.NDArray[np.int64]], times: npt.NDArray[np.int
     """
     import numpy as np
 
+    from tsaudit.analysis.codes import combined
     from tsaudit.analysis.rows.rhythm import spacing
 
-    series = _together(columns)
-    if series is None or len(np.unique(series)) < 2:
+    series = combined(columns, len(times))
+    if series.max(initial=0) < 1:
         return None
     found = spacing(series, times)
     if not (found.intervals > 1).any():
         return None
     return float(np.isin(series, found.series[found.regular]).mean())
-
-
-def _together(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | None:
-    import numpy as np
-
-    if not columns:
-        return None
-    numbers: npt.NDArray[np.int64] = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
-    return numbers
 
 
 def sequences(
@@ -193,16 +186,15 @@ def sequences(
 
     `codes`: all members of the key, with the time if it is one. `numbers`: those that are integers and may be such.
     """
-    import numpy as np
+    from tsaudit.analysis.codes import combined, count_distinct
 
     found = set()
     for name, values in numbers.items():
-        others = [codes[other] for other in codes if other != name]
-        together, rows = _together(others), len(values)
-        if together is None or rows < ALIKE or not codes.keys() - {name, time}:
+        rows = len(values)
+        if rows < ALIKE or not codes.keys() - {name, time}:
             continue
-        distinct = len(np.unique(values))
-        adds_nothing = distinct >= _MANY * rows and len(np.unique(together)) >= _NEARLY * rows
+        together = combined([codes[other] for other in codes if other != name], rows)
+        adds_nothing = count_distinct(values) >= _MANY * rows and int(together.max()) + 1 >= _NEARLY * rows
         if words_of(name) & _SEQUENCE or adds_nothing:
             found.add(name)
     return frozenset(found)

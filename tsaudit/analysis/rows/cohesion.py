@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from tsaudit.analysis.codes import Codes, combined, count_distinct, order_by
 
 Mask = npt.NDArray[np.bool_]
 Pattern = tuple[frozenset[str], int]
@@ -27,9 +27,8 @@ def patterns(filled: Mapping[str, Mask]) -> list[Pattern]:
     names = list(filled)
     if not names or not len(filled[names[0]]):
         return []
-    packed = np.packbits(np.column_stack([filled[name] for name in names]), axis=1)
-    rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, counts = np.unique(rows, return_index=True, return_counts=True)
+    packed = np.packbits(np.stack([filled[name] for name in names]), axis=0)
+    _, first, counts = np.unique(combined(list(packed), packed.shape[1]), return_index=True, return_counts=True)
     found = [(frozenset(n for n in names if filled[n][at]), int(c)) for at, c in zip(first, counts, strict=True)]
     return sorted(found, key=lambda one: (-one[1], sorted(one[0])))
 
@@ -44,7 +43,7 @@ def complementary(series: npt.NDArray[np.int64], times: npt.NDArray[Any], filled
     if not filled:
         return 0, 0
     cells = np.column_stack(filled)
-    order = np.lexsort((times, series))
+    order = order_by(series, times)
     order = order[cells[order].any(axis=1)]
     cells, series = cells[order], series[order]
     same = series[1:] == series[:-1]
@@ -131,17 +130,17 @@ def repeated_together(columns: Mapping[str, Codes], rows: int) -> Iterator[Toget
 
     `columns`: a number per row and value, 0 or more, in the order in which columns begin a group.
     """
-    values = {name: len(np.unique(codes)) for name, codes in columns.items()}
+    values = {name: count_distinct(codes) for name, codes in columns.items()}
     left = [name for name, count in values.items() if count * _ROWS_EACH <= rows]
     while left:
         first = left.pop(0)
         members, joint, combinations = [first], columns[first], values[first]
         # What is the same everywhere depends on nothing.
         for name in [name for name in left if min(values[name], values[first]) > 1]:
-            both = joint * (int(columns[name].max(initial=0)) + 1) + columns[name]
-            found, numbered = np.unique(both, return_inverse=True)
-            if len(found) <= _ALIKE * max(combinations, values[name]) and len(found) * _ROWS_EACH <= rows:
+            both = combined([joint, columns[name]], len(joint))
+            found = int(both.max(initial=-1)) + 1
+            if found <= _ALIKE * max(combinations, values[name]) and found * _ROWS_EACH <= rows:
                 members.append(name)
                 left.remove(name)
-                joint, combinations = numbered.astype(np.int64), len(found)
+                joint, combinations = both, found
         yield Together(tuple(members), combinations, tuple(n for n in members if values[n] == combinations))

@@ -11,6 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tsaudit.analysis.codes import combined, count_distinct, order_by
+
 Numbers = npt.NDArray[np.int64]
 
 Integers = npt.NDArray[np.integer]
@@ -64,8 +66,8 @@ def overwritten(
     # A row is the sum of random numbers, one for each value; without a tag, its number is subtracted.
     numbers = {tag: _random_numbers(random, column) for tag, column in tags.items()}
     whole = sum(numbers.values(), _random_numbers(random, times))
-    now = len(np.unique(whole))
-    return {names: now - len(np.unique(whole - sum((numbers[n] for n in names), np.uint64(0)))) for names in sets}
+    now = count_distinct(whole)
+    return {names: now - count_distinct(whole - sum((numbers[n] for n in names), np.uint64(0))) for names in sets}
 
 
 def _random_numbers(random: np.random.Generator, column: Integers) -> Bits:
@@ -121,8 +123,8 @@ def _instants_that_differ(columns: Integers, times: Integers) -> tuple[Integers,
 
     Where all hosts report every minute, one minute tells what all tell.
     """
-    series = _series(columns)
-    order = np.lexsort((series, times))
+    series = combined(list(columns), columns.shape[1])
+    order = order_by(times, series)
     moments = times[order]
     starts = np.flatnonzero(np.append(True, moments[1:] != moments[:-1]))[: len(moments)]
     if not len(starts):
@@ -137,15 +139,6 @@ def _instants_that_differ(columns: Integers, times: Integers) -> tuple[Integers,
         [order[starts[n] : starts[n] + size] for n, size in zip(first[biggest], sizes[biggest], strict=True)]
     )
     return rows, np.repeat(sizes[biggest] - 1, sizes[biggest])
-
-
-def _series(columns: Integers) -> Integers:
-    """A number per row, the same for the same values in all columns."""
-    numbers = np.zeros(columns.shape[1], np.int64)
-    for column in columns:
-        _, codes = np.unique(column, return_inverse=True)
-        _, numbers = np.unique(numbers * (codes.max(initial=0) + 1) + codes, return_inverse=True)
-    return numbers
 
 
 TIME_BYTES: Final = 8
@@ -208,7 +201,7 @@ def lost_ratio(series: npt.NDArray[np.int64], times_us: npt.NDArray[np.int64]) -
     """
     if len(times_us) < _FEWEST or (times_us % _SECOND).any():
         return None
-    order = np.lexsort((times_us, series))
+    order = order_by(series, times_us)
     owner, seconds = series[order], times_us[order] // _SECOND
     steps, inside = np.diff(seconds), owner[1:] == owner[:-1]
     rows = np.bincount(owner)

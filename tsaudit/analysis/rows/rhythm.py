@@ -16,6 +16,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tsaudit.analysis.codes import count_distinct, distinct, order_by
+
 Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
@@ -59,8 +61,8 @@ class Spacing:
 
 def spacing(series: Integers, times: Integers) -> Spacing:
     """The spacing of the points of each series. Takes a series and a time for each point, in any order."""
-    numbers = np.unique(series)
-    order = np.lexsort((times, series))
+    numbers = distinct(series)
+    order = order_by(series, times)
     steps, owner = np.diff(times[order]), series[order][1:]
     inside = (owner == series[order][:-1]) & (steps > 0)
     steps, owner = steps[inside].astype(np.float64), np.searchsorted(numbers, owner[inside])
@@ -74,7 +76,7 @@ def _medians(
     values: npt.NDArray[np.float64], owner: npt.NDArray[np.intp], counts: npt.NDArray[np.intp]
 ) -> npt.NDArray[np.float64]:
     """The median of each owner's values, which are contiguous; NaN for an owner without values."""
-    ordered = values[np.lexsort((values, owner))]
+    ordered = values[order_by(owner, values)]
     found = np.full(len(counts), np.nan)
     some = counts > 0
     first = np.cumsum(counts)[some] - counts[some]
@@ -134,8 +136,8 @@ def _on_beat(series: Integers, times: Integers, beat: float) -> Mask:
     """Which points belong to a series whose intervals are all multiples of the clock's."""
     if not np.isfinite(beat):
         return np.zeros(len(series), np.bool_)
-    numbers = np.unique(series)
-    order = np.lexsort((times, series))
+    numbers = distinct(series)
+    order = order_by(series, times)
     steps, owner = np.diff(times[order]), series[order][1:]
     inside = (owner == series[order][:-1]) & (steps > 0)
     beats, place = steps[inside] / beat, np.searchsorted(numbers, owner[inside])
@@ -181,7 +183,7 @@ def separating_tag(tags: Mapping[str, Integers], regular: Mask, irregular: Mask)
     series' value. `regular`, `irregular`: which series are; some may be neither.
     """
     values = {
-        tag: len(np.unique(numbers[regular | irregular]))
+        tag: count_distinct(numbers[regular | irregular])
         for tag, numbers in tags.items()
         if not np.intersect1d(numbers[regular], numbers[irregular]).size
     }

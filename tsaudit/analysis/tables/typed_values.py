@@ -107,10 +107,10 @@ def split_by(
 
 def _crossed(codes: npt.NDArray[np.int64], others: list[npt.NDArray[np.int64]]) -> float:
     """How many things each value occurs with on average, or how many values each thing has: the smaller number."""
-    import numpy as np
+    from tsaudit.analysis.codes import combined, count_distinct
 
     if not others:
         return 0.0
-    things = np.unique(np.column_stack(others), axis=0, return_inverse=True)[1].ravel()
-    pairs = len(np.unique(np.column_stack([codes, things]), axis=0))
-    return min(pairs / len(np.unique(codes)), pairs / len(np.unique(things)))
+    things = combined(others, len(codes))
+    pairs = int(combined([codes, things], len(codes)).max()) + 1
+    return min(pairs / count_distinct(codes), pairs / (int(things.max()) + 1))

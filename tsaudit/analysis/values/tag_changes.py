@@ -13,9 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tsaudit.analysis.codes import Codes, combined, count_distinct, distinct, order_by
 from tsaudit.model.profile import Source, TagChanges, Turnover
-
-Codes = npt.NDArray[np.int64]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -44,7 +43,7 @@ def changes_of(
     ends = np.r_[starts[1:], len(tag)] - 1
     # Sorted by value within an instant: it has only one value if the first equals the last.
     clashes = int((tag[starts] != tag[ends]).sum())
-    values = len(np.unique(tag))
+    values = count_distinct(tag)
     tag, source = tag[starts], source[starts]
     same = source[1:] == source[:-1]
     differs = same & (tag[1:] != tag[:-1])
@@ -71,7 +70,7 @@ def changes_of(
 def shared(tag: Codes, other: Codes) -> int:
     """The number of values of the tag that occur with several values of the other one."""
     width = int(other.max(initial=0)) + 1
-    return int((np.bincount(np.unique(tag * width + other) // width) > 1).sum())
+    return int((np.bincount(distinct(tag * width + other) // width) > 1).sum())
 
 
 def other_sources(tags: Sequence[Codes]) -> list[Codes]:
@@ -81,16 +80,9 @@ def other_sources(tags: Sequence[Codes]) -> list[Codes]:
     before = [np.zeros(rows, np.int64)]
     after = [np.zeros(rows, np.int64)]
     for i in range(count - 1):
-        before.append(_combined(before[-1], tags[i]))
-        after.append(_combined(after[-1], tags[count - 1 - i]))
-    return [_combined(before[i], after[count - 1 - i]) for i in range(count)]
-
-
-def _combined(first: Codes, second: Codes) -> Codes:
-    """A number for each combination that occurs."""
-    _, inverse = np.unique(first * (int(second.max(initial=0)) + 1) + second, return_inverse=True)
-    number: Codes = inverse.astype(np.int64)
-    return number
+        before.append(combined([before[-1], tags[i]], rows))
+        after.append(combined([after[-1], tags[count - 1 - i]], rows))
+    return [combined([before[i], after[count - 1 - i]], rows) for i in range(count)]
 
 
 def _differing(tag: Codes, source: Codes, size: int) -> Numbers:
@@ -111,7 +103,7 @@ def _roughness(
     values, source = values[known], source[known]
     if not len(steps):
         return None
-    order = np.lexsort((values, source))
+    order = order_by(source, values)
     values, source = values[order], source[order]
     count = np.bincount(source)[source]
     place = np.arange(len(source)) - np.searchsorted(source, source)
@@ -133,7 +125,7 @@ def turnover_of(
     tag: Codes, source: Codes, times_us: Codes, *, by: tuple[str, ...] | None = (), measured: Source
 ) -> Turnover | None:
     """Examines rows given by their codes: equal codes are equal values. None if no source has enough instants."""
-    order = np.lexsort((times_us, source))
+    order = order_by(source, times_us)
     tag, source, times_us = tag[order], source[order], times_us[order]
     starts = np.append(True, source[1:] != source[:-1]) if len(source) else np.zeros(0, np.bool_)
     begins = starts | np.append(True, times_us[1:] != times_us[:-1]) if len(source) else starts
@@ -146,8 +138,8 @@ def turnover_of(
     if not enough.any():
         return None
     tag, of_source, number, part, times_us = (all_[enough] for all_ in (tag, of_source, number, part, times_us))
-    _, pair = np.unique(of_source * (int(tag.max()) + 1) + tag, return_inverse=True)
-    order = np.lexsort((number, pair))
+    pair = combined([of_source, tag], len(tag))
+    order = order_by(pair, number)
     pair, number, part, times_us = pair[order], number[order], part[order], times_us[order]
     is_first = np.append(True, pair[1:] != pair[:-1])
     is_last = np.append(is_first[1:], True)
@@ -159,7 +151,7 @@ def turnover_of(
     changes = np.bincount(owner[one[began[one] > 0]], minlength=int(owner.max()) + 1)
     return Turnover(
         by=by,
-        sources=len(np.unique(of_source)),
+        sources=count_distinct(of_source),
         first=int((began == 0).sum()),
         again=int(((began == 0) & (ended == _PARTS - 1)).sum()),
         new=int((began == _PARTS - 1).sum()),

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tsaudit.analysis import codes
 from tsaudit.analysis.values.value_hashes import HASH_BITS, Hashes, hash_values
 
 MAX_EXACT: Final = 1_000_000
@@ -125,7 +126,7 @@ class ValueSet:
         if len(self.days) and number < self.days[-1]:
             newest = date.fromordinal(int(self.days[-1]))
             raise ValueError(f"value set: {day} is before {newest}, its last day; start from the set of the day before")
-        today = _distinct(hashes)
+        today = codes.distinct(hashes)
         held = today[today < self.bound]
         if len(self.days) and number == self.days[-1]:
             merged = self._merged(held, number)
@@ -240,12 +241,6 @@ class ValueSet:
 
     def _where(self, which: Mask) -> ValueSet:
         return replace(self, hashes=self.hashes[which], first=self.first[which], last=self.last[which])
-
-
-def _distinct(hashes: Hashes) -> Hashes:
-    """Sorted, without duplicates; a sort and a comparison are many times faster than `np.unique`."""
-    ordered = np.sort(hashes)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def members(hashes: Hashes, ordered: Hashes) -> Mask:

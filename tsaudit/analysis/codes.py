@@ -1,0 +1,74 @@
+"""Columns as codes: a number for each row, the same for the same value. What is counted and sorted by them is the same
+for all who look at rows, and takes most of the time of an audit with many tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int64]
+
+_Number = TypeVar("_Number", bound=np.number[Any])
+
+
+def distinct(numbers: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Sorted, without duplicates: a vectorized sort and a comparison, where `np.unique` builds a hash table."""
+    ordered = np.sort(numbers)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def count_distinct(numbers: npt.NDArray[Any]) -> int:
+    """How many different numbers there are."""
+    ordered = np.sort(numbers)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + 1 if len(ordered) else 0
+
+
+def combined(columns: Sequence[npt.NDArray[np.integer[Any]]], rows: int) -> Codes:
+    """A number for each combination of values that occurs: from 0, without gaps, in the order of the first column, then
+    of the second, and so on; 0 for each row without columns. Null may be any number, such as -1.
+    """
+    found, count = np.zeros(rows, np.int64), 1
+    for column in columns if rows else ():
+        low, high = int(column.min()), int(column.max())
+        # Renumbered after each column, so that the product of two small numbers never overflows.
+        if high - low < _WIDEST:
+            codes, width = column.astype(np.int64) - low, high - low + 1
+        else:
+            codes, width = _renumbered(column)
+        found, count = _renumbered(found * width + codes, count * width)
+    return found
+
+
+_WIDEST: Final = 2**31
+_PER_ROW: Final = 4
+"""Up to so many possible numbers for each row, marking those that occur is faster than sorting."""
+
+
+def _renumbered(numbers: npt.NDArray[np.integer[Any]], width: int = _WIDEST) -> tuple[Codes, int]:
+    """The numbers from 0 without gaps, in their order, and how many there are. `width`: they are from 0 to below it, if
+    it is small.
+    """
+    if width <= _PER_ROW * len(numbers):
+        occurs = np.zeros(width, np.bool_)
+        occurs[numbers] = True
+        number_of = np.cumsum(occurs, dtype=np.int64)
+        return number_of[numbers] - 1, int(number_of[-1])
+    known, codes = np.unique(numbers, return_inverse=True)
+    return codes.astype(np.int64, copy=False), len(known)
+
+
+def order_by(groups: npt.NDArray[np.integer[Any]], within: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Row numbers, ordered by group, and by the other array within each; equal ones stay in their order.
+
+    The same as `np.lexsort((within, groups))`. Rows are mostly read in the order of time, which a stable sort notices,
+    and numbers of 16 bits are counted instead of compared.
+    """
+    order = np.argsort(within, kind="stable")
+    owners = groups[order]
+    if len(owners) and int(owners.min()) >= 0 and int(owners.max()) <= np.iinfo(np.uint16).max:
+        owners = owners.astype(np.uint16)
+    return order[np.argsort(owners, kind="stable")]
