@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "baseline": ("decisions", "Mute all findings that are there today, to hear only about new ones."),
     "reopen": ("decisions", "Undo `ack`, `mute`, and `baseline`."),
     "history": ("history", "List, prune, or remove audited days; list decisions."),
+    "metrics": ("metrics", "Write the last audits as metrics for Prometheus."),
     "backtest": ("backtest", "Show on which audited days a rule would have fired."),
     "what-if": ("what_if", "Show how many series would remain after dropping or bucketing tags."),
     "schema": ("schema", "Declare the schema in files, and compare the live one with them."),

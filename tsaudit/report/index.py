@@ -84,7 +84,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.NOTE]
     deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
     owners = dict.fromkeys(item.incident.owner for item in actionable if item.incident)
-    left = [days for days in map(_days_left, deciding) if days is not None]
+    left = [days for days in map(days_left, deciding) if days is not None]
     points = trends.whole(profile, contents.timeline)
     return IndexEntry(
         target=result.target,
@@ -103,7 +103,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     )
 
 
-def _days_left(finding: Finding) -> float | None:
+def days_left(finding: Finding) -> float | None:
     """Until the limit is reached: 0 if the series have already reached theirs; None if no limit is in sight."""
     observed, limit = finding.observed, finding.limit
     counts_series = limit is not None and finding.unit == limit.unit == "series"
