@@ -26,7 +26,7 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
 @options.targets_argument
 @options.config_option
 @options.day_option("The day to audit, as of its end; default: today, in UTC.")
-@options.format_option("text", "json", "markdown")
+@options.format_option("text", "json", "markdown", "junit", "sarif")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
@@ -74,7 +74,7 @@ def audit(
         if fail_on == "new":
             raise click.UsageError("a profile file has no history, which says what is new; pass another `--fail-on`")
         replayed, result = _replayed(profile, config)
-        printer = _Printer(form, progress.Progress(), everything=everything, quiet=quiet, stored=False)
+        printer = _Printer(form, config, progress.Progress(), everything=everything, quiet=quiet, stored=False)
         printer.add(results.of_result(result, replayed))
         printer.end([result.target])
         code = _exit_code([result.verdict], fail_on, has_new=False)
@@ -91,7 +91,7 @@ def audit(
 
     with at_once_on_interrupt(), AuditSession.open(settings) as session:
         with progress.shown(total=len(chosen), quiet=quiet) as watched:
-            printer = _Printer(form, watched, everything=everything, quiet=quiet)
+            printer = _Printer(form, config, watched, everything=everything, quiet=quiet)
             for one in session.run(
                 chosen, day=day or options.today(), workers=workers, run_url=run_url, progress=watched.say
             ):
@@ -116,9 +116,16 @@ class _Printer:
     """Prints targets: as text as soon as each is audited, in other formats when all are."""
 
     def __init__(
-        self, form: str, watched: progress.Progress, *, everything: bool, quiet: bool, stored: bool = True
+        self,
+        form: str,
+        config: str | None,
+        watched: progress.Progress,
+        *,
+        everything: bool,
+        quiet: bool,
+        stored: bool = True,
     ) -> None:
-        self._form, self._watched = form, watched
+        self._form, self._config, self._watched = form, config, watched
         self._everything, self._quiet, self._stored = everything, quiet, stored
         self._found: list[dict[str, Any]] = []
 
@@ -140,9 +147,28 @@ class _Printer:
         elif self._form == "markdown":
             pages = [markdown.lines(one, everything=self._everything, stored=self._stored) for one in self._found]
             click.echo("\n\n".join("\n".join(page) for page in pages), nl=bool(pages))
+        elif self._form == "junit":
+            from tsaudit.cli import junit
+
+            click.echo(junit.document(self._found), nl=False)
+        elif self._form == "sarif":
+            from tsaudit.cli import sarif
+
+            show.as_json(sarif.log(self._found, *_configured(self._config)))
         elif len(names) > 1 and not self._quiet:
             show.line()
             show.line(_summary(one["verdict"] for one in self._found))
+
+
+def _configured(config: str | None) -> tuple[Path | None, dict[str, int]]:
+    """The configuration, and the line of each target in it; none of both if a profile is audited without one."""
+    from tsaudit.config import file as config_file
+
+    try:
+        file = config_file.find(config)
+        return file, config_file.target_lines(file)
+    except config_file.ConfigError:
+        return None, {}
 
 
 def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tsaudit.cli import show
+from tsaudit.cli import results, show
 from tsaudit.text import listed, many, number, plural, short_fingerprint, size
 from tsaudit.text.findings import tally
 
@@ -97,11 +97,8 @@ def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
     already.
     """
     alike: dict[str, list[str]] = {}
-    for one in found["not_evaluated"]:
-        reason = one["reason"] or one["outcome"]
-        # A database that was not audited is a finding itself.
-        if not any(f["code"] == one["code"] and one["outcome"] == "error" for f in found["findings"]):
-            alike.setdefault(reason, []).append(one["code"])
+    for one in results.unknown_rules(found):
+        alike.setdefault(one["reason"] or one["outcome"], []).append(one["code"])
     return alike
 
 

@@ -65,9 +65,19 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
         ],
         "complete": result.is_complete(profile),
         "measured": _measured(profile) if profile else None,
-        "rules": [{"code": r.code, "name": r.name, "outcome": str(r.outcome)} for r in result.results],
+        "rules": [
+            {"code": r.code, "name": r.name, "title": r.title, "outcome": str(r.outcome)} for r in result.results
+        ],
         "error": result.not_audited.reason if result.not_audited else None,
     }
+
+
+def unknown_rules(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rules that could not be evaluated, without those that are findings already, such as a database that was not
+    audited.
+    """
+    codes = {one["code"] for one in found["findings"]}
+    return [one for one in found["not_evaluated"] if one["outcome"] != "error" or one["code"] not in codes]
 
 
 def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:

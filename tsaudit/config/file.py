@@ -127,6 +127,14 @@ def advice(path: str | Path) -> tuple[str, ...]:
     return tuple(f"{printable(str(file))}:{line}: {text}" for line, text in sorted(found))
 
 
+def target_lines(path: str | Path) -> dict[str, int]:
+    """The line of each target in the file, by its name. Raises ConfigError."""
+    document = _read(Path(path))
+    targets = _Reader(str(path), document, False).data().get("targets") or ()
+    named = [(n, one["name"]) for n, one in enumerate(targets) if isinstance(one, dict) and "name" in one]
+    return {str(name): document.line(("targets", n)) for n, name in named}
+
+
 def json_schema() -> dict[str, Any]:
     """JSON schema of the file, for completion and validation in editors."""
     schema = Settings.model_json_schema()

@@ -1,0 +1,125 @@
+"""Audit results as SARIF 2.1.0, for code scanning: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
+
+Each target is a run. A finding is a result whose place is logical (database, table, column), and the line of
+tsaudit.yaml that names the target: code scanning shows nothing without a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from tsaudit.cli.results import unknown_rules
+from tsaudit.model.version import VERSION
+from tsaudit.text import printable
+
+if TYPE_CHECKING:
+    from tsaudit.cli.rule_texts import RuleText
+
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: Final = {"critical": "error", "warning": "warning", "note": "note"}
+_LONGEST: Final = 4000
+"""Characters of a line."""
+
+
+def log(targets: Iterable[dict[str, Any]], file: Path | None, lines: Mapping[str, int]) -> dict[str, Any]:
+    """The log. `file`: the configuration, and `lines`: each target's line in it; None if there is none."""
+    from tsaudit.cli.rule_texts import rule_texts
+
+    texts = {text.code: text for text in rule_texts()}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [_run(found, texts, _place(file, lines.get(found["target"]))) for found in targets],
+    }
+
+
+def _run(found: dict[str, Any], texts: Mapping[str, RuleText], place: dict[str, Any]) -> dict[str, Any]:
+    rules = [rule for rule in found["rules"] if rule["outcome"] != "notApplicable"]
+    index = {rule["code"]: number for number, rule in enumerate(rules)}
+    results = [_result(one, one["code"], index, place, found["target"]) | _of_finding(one) for one in found["findings"]]
+    results += [
+        _result({"subject": ""}, one["code"], index, place, found["target"]) | _of_unknown(one, found)
+        for one in unknown_rules(found)
+    ]
+    return {
+        "tool": {
+            "driver": {
+                "name": "tsaudit",
+                "version": VERSION,
+                "rules": [_rule(rule, texts.get(rule["code"])) for rule in rules],
+            }
+        },
+        # The part before the last slash names what is compared with the run of another day.
+        "automationDetails": {"id": f"tsaudit/{found['target']}/{found['day']}"},
+        "invocations": [_invocation(found["error"])],
+        "results": results,
+    }
+
+
+def _rule(rule: dict[str, Any], text: RuleText | None) -> dict[str, Any]:
+    """A rule with its page. Findings about the audit itself have no rule, and no page."""
+    about: dict[str, Any] = {"id": rule["code"], "name": rule["name"], "shortDescription": {"text": rule["title"]}}
+    if text is None:
+        return about | {"help": {"text": rule["title"]}}
+    return about | {
+        "fullDescription": {"text": text.summary},
+        "help": {"text": text.doc, "markdown": text.doc},
+        "properties": {"tags": [text.family]},
+    }
+
+
+def _result(
+    one: Mapping[str, Any], code: str, index: Mapping[str, int], place: dict[str, Any], target: str
+) -> dict[str, Any]:
+    name = "/".join(filter(None, (target, one["subject"])))
+    location = place | {"logicalLocations": [{"fullyQualifiedName": printable(name, _LONGEST)}]}
+    return {"ruleId": code, "ruleIndex": index[code], "locations": [location]}
+
+
+def _of_finding(one: dict[str, Any]) -> dict[str, Any]:
+    muted = {"kind": "external", "status": "accepted", "justification": "muted in tsaudit"}
+    return {
+        "kind": "fail",
+        "level": _LEVELS[one["severity"]],
+        "message": _message(one["sentence"], *one["fix"].splitlines()),
+        "suppressions": [muted] if one["muted"] else [],
+        **_fingerprints(one["fingerprint"]),
+    }
+
+
+def _of_unknown(one: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """A rule that could not be evaluated: nobody knows what it would have found."""
+    return {
+        "kind": "open",
+        "level": "none",
+        "message": _message(f"not evaluated: {one['reason'] or one['outcome']}"),
+        "suppressions": [],
+        **_fingerprints(f"{found['target']}/{one['code']}"),
+    }
+
+
+def _fingerprints(value: str) -> dict[str, Any]:
+    """Of a result, so that it is the same one tomorrow; GitHub knows only the second name."""
+    return {"fingerprints": {"tsaudit/v1": value}, "partialFingerprints": {"primaryLocationLineHash": value}}
+
+
+def _invocation(error: str | None) -> dict[str, Any]:
+    if error is None:
+        return {"executionSuccessful": True}
+    said = {"level": "error", "message": _message(error)}
+    return {"executionSuccessful": False, "toolExecutionNotifications": [said]}
+
+
+def _place(file: Path | None, line: int | None) -> dict[str, Any]:
+    if file is None or line is None:
+        return {}
+    address = file.as_uri() if file.is_absolute() else quote(file.as_posix())
+    return {"physicalLocation": {"artifactLocation": {"uri": address}, "region": {"startLine": line}}}
+
+
+def _message(*lines: str) -> dict[str, str]:
+    """Plain text. A name must not become a link, which plain text has in SARIF: `[text](address)`."""
+    return {"text": "\n".join(printable(line, _LONGEST).replace("](", "] (") for line in lines)}
