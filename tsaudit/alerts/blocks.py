@@ -32,12 +32,17 @@ class Message:
     blocks: tuple[Block, ...]
     about: Mapping[str, str] = field(default_factory=dict)
     """Fingerprint of each incident in the message to its severity; not sent, but stored with the message."""
+    incidents: tuple[Mapping[str, Any], ...] = ()
+    """Each incident of the owner's that is open, or was before, as JSON values (`reported_incident`); for notifiers
+    that keep track of each.
+    """
     hint: Block | None = None
     """What reactions on the message do, if they can be read where it is sent; shown before the last block."""
 
     def to_payload(self) -> dict[str, Any]:
         """As JSON values."""
-        stored = {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
+        stored: dict[str, Any] = {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
+        stored |= {"incidents": list(self.incidents)} if self.incidents else {}
         return stored | ({"hint": self.hint} if self.hint else {})
 
     def with_hint(self) -> tuple[Block, ...]:
@@ -63,7 +68,8 @@ class Message:
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Message:
         """The message from the output of `to_payload`."""
-        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), payload.get("hint"))
+        incidents = tuple(payload.get("incidents", ()))
+        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), incidents, payload.get("hint"))
 
 
 def header(text: str) -> Block:

@@ -138,7 +138,7 @@ def _message(
     blocks.append(small(_circumstances(context)))
     text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
     about = {i.fingerprint: str(i.severity) for i in ranked}
-    return Message(text, tuple(blocks), about, _hint(context.reactions) if ranked else None)
+    return Message(text, tuple(blocks), about, hint=_hint(context.reactions) if ranked else None)
 
 
 def notification(title: str, lines: Iterable[str], count: int, mention: str | None = None) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.errors import LookUpError, MessageGoneError
+from tsaudit.alerts.reported_incident import ReportedIncident
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class Notice:
     """The complete notice as plain text, including the title."""
     severities: Mapping[str, str]
     """Fingerprint of each incident in the notice to its severity, `warning` or `critical`."""
+    incidents: tuple[ReportedIncident, ...] = ()
+    """The owner's incidents on the target: those that are open, and those that were since the day before. Empty for a
+    digest, and for a notice that an earlier version has queued.
+    """
     queued_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     place: MessagePlace = MessagePlace()
     """The owner's channel, and the message to reply to if it names one. For `edit`, the message to replace."""

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext, is_active
+from tsaudit.alerts.reported_incident import ReportedIncident
 from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
@@ -128,7 +129,7 @@ class _Thread:
             return []
         mention = self._mention(fresh)
         text = message.alert(self.context, self.open, full_values=self.full_values, mention=mention)
-        return [self._add(DeliveryKind.ALERT, text)]
+        return [self._add(DeliveryKind.ALERT, self._with_incidents(text, ()))]
 
     def _go_on(self, alert: Delivery) -> list[str]:
         rows = deliveries.family(self.connection, alert.id)
@@ -137,18 +138,20 @@ class _Thread:
         closed = self._closed(shown)
         queued = []
         edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
+        edit = self._with_incidents(edit, shown)
         if edit.to_payload() != shown[-1].payload:
             queued.append(self._add(DeliveryKind.EDIT, edit, alert))
             self._prune(shown)
         back = self._back(rows)
         fresh = self._news(notified, back)
         if not self.open:
-            queued.append(self._add(DeliveryKind.RESOLVE, message.over(self.context, closed), alert))
+            end = self._with_incidents(message.over(self.context, closed), shown)
+            queued.append(self._add(DeliveryKind.RESOLVE, end, alert))
         elif fresh:
             raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
             mention = self._mention(fresh)
             reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
-            queued.append(self._add(DeliveryKind.REPLY, reply, alert))
+            queued.append(self._add(DeliveryKind.REPLY, self._with_incidents(reply, shown), alert))
         return queued
 
     def _prune(self, shown: Sequence[Delivery]) -> None:
@@ -168,6 +171,24 @@ class _Thread:
             elif incident.severity.rank > before.rank or incident.fingerprint in back:
                 fresh.append(incident)
         return fresh
+
+    def _with_incidents(self, text: Message, shown: Sequence[Delivery]) -> Message:
+        """The message with all incidents one by one: those that are open, and what was shown of others, or of the same
+        at another severity, since the day before. Slack shows what is in the message, and needs no more.
+        """
+        if self.notifier == SLACK:
+            return text
+        now = [(i, i.severity) for i in self.open]
+        before = [row for row in shown if row.day < self.context.day][-1:]
+        rows = [*before, *(row for row in shown if row.day >= self.context.day)]
+        reported = dict.fromkeys((f, Severity(s)) for row in rows for f, s in row.payload["about"].items())
+        is_now = {(i.fingerprint, severity) for i, severity in now}
+        gone = [
+            (self.known[f], severity) for f, severity in reported if (f, severity) not in is_now and f in self.known
+        ]
+        one_by_one = [ReportedIncident.of(i, severity, self.context, is_open=True) for i, severity in now]
+        one_by_one += [ReportedIncident.of(i, severity, self.context, is_open=False) for i, severity in gone]
+        return replace(text, incidents=tuple(one.to_payload() for one in one_by_one))
 
     def _closed(self, shown: Sequence[Delivery]) -> list[Closed]:
         """What the message covered before this day and is no longer open; the same however often a day is audited."""

@@ -23,6 +23,7 @@ from tsaudit.alerts.errors import (
 )
 from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
 from tsaudit.alerts.pace import SendingPace, TimeBudget
+from tsaudit.alerts.reported_incident import ReportedIncident
 from tsaudit.alerts.routing import Share, channel_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
@@ -380,6 +381,7 @@ def _notice(delivery: Delivery, place: MessagePlace, *, as_text: bool) -> Notice
         title=text.partition("\n")[0],
         text=text,
         severities=dict(message.about),
+        incidents=tuple(map(ReportedIncident.from_payload, message.incidents)),
         queued_at=delivery.queued_at.replace(tzinfo=UTC),
         place=place,
         message=replace(message, blocks=()) if as_text else message,
