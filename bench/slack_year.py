@@ -28,7 +28,7 @@ from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit import alerts, run
 from tsaudit.alerts import sending, slack_client
-from tsaudit.alerts.slack_transport import HttpAnswer
+from tsaudit.alerts.http_post import HttpAnswer
 from tsaudit.config.harm import Harm
 from tsaudit.config.settings import Settings
 from tsaudit.harm import decided

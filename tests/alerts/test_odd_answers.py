@@ -23,7 +23,7 @@ from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
 from tsaudit import alerts
-from tsaudit.alerts import slack_transport
+from tsaudit.alerts import http_post
 from tsaudit.history.store import Store
 
 pytestmark = pytest.mark.wall_clock
@@ -310,8 +310,8 @@ SLOW: dict[str, Write] = {
 def test_a_call_ends_on_the_wall_clock(slack: SlackDouble, slow: str) -> None:
     slack.fail(raw=SLOW[slow])
     began = time.monotonic()
-    with pytest.raises(slack_transport.NoAnswerError) as caught:
-        slack_transport.post(f"{slack.base_url}chat.postMessage", b"a=b", {}, 0.5)
+    with pytest.raises(http_post.NoAnswerError) as caught:
+        http_post.post(f"{slack.base_url}chat.postMessage", b"a=b", {}, 0.5)
     assert time.monotonic() - began < 1.5
     assert caught.value.sent
 
@@ -327,8 +327,8 @@ def test_a_call_given_up_before_it_was_connected_sends_nothing_later(
         return look_up(*arguments, **named)
 
     monkeypatch.setattr(socket, "getaddrinfo", slowly)
-    with pytest.raises(slack_transport.NoAnswerError) as caught:
-        slack_transport.post(f"{slack.base_url}auth.test", b"", {}, 0.1)
+    with pytest.raises(http_post.NoAnswerError) as caught:
+        http_post.post(f"{slack.base_url}auth.test", b"", {}, 0.1)
     assert not caught.value.sent
     for thread in threading.enumerate():
         if thread.name == "tsaudit-slack":
@@ -416,7 +416,7 @@ def test_a_sender_that_waits_for_another_keeps_to_the_budget(store: Store, slack
 
 def test_the_answers_of_the_double_are_as_slack_writes_them(slack: SlackDouble) -> None:
     """The double would hide a client that is too strict: what it says is what Slack documents."""
-    found_ = slack_transport.post(f"{slack.base_url}auth.test", b"", {"Authorization": "Bearer wrong"}, 5)
+    found_ = http_post.post(f"{slack.base_url}auth.test", b"", {"Authorization": "Bearer wrong"}, 5)
     assert json.loads(found_.body) == {"ok": False, "error": "invalid_auth"}
 
 

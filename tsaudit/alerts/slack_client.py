@@ -1,6 +1,6 @@
 """slack_sdk's clients over our own transport, and the meaning of Slack's error codes.
 
-slack_sdk builds the calls; `slack_transport` sends each of them once. slack_sdk would repeat a broken call without
+slack_sdk builds the calls; `http_post` sends each of them once. slack_sdk would repeat a broken call without
 checking whether the message had arrived, and so duplicate it.
 """
 
@@ -27,7 +27,7 @@ from tsaudit.alerts.errors import (
     NotifyError,
     SetupError,
 )
-from tsaudit.alerts.slack_transport import HttpAnswer, NoAnswerError, post
+from tsaudit.alerts.http_post import HttpAnswer, NoAnswerError, post
 from tsaudit.text import printable
 
 _TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})

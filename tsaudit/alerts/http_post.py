@@ -1,4 +1,4 @@
-"""One HTTP POST to Slack: follows no redirect, is limited by the wall clock, and reads a limited number of bytes.
+"""One HTTP POST: follows no redirect, is limited by the wall clock, and reads a limited number of bytes.
 
 slack_sdk sends with `urllib.request.urlopen`, which follows a redirect to any host with the token in its headers, and
 whose timeout restarts with every byte.
@@ -51,7 +51,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, pr
     """
     exchange = _Exchange(urllib.request.Request(url, body, dict(headers), method="POST"), timeout_s, proxy)  # noqa: S310 -- the scheme is checked with the configuration
     # Not every step accepts a timeout: DNS lookups, for example, or a server that sends one byte at a time.
-    worker = threading.Thread(target=exchange.run, name="tsaudit-slack", daemon=True)
+    worker = threading.Thread(target=exchange.run, name="tsaudit-post", daemon=True)
     worker.start()
     worker.join(timeout_s)
     if worker.is_alive():
