@@ -1,4 +1,4 @@
-"""The configured notifiers: Slack, and those that other packages bring."""
+"""The configured notifiers: Slack, and those under `notifiers:`, whether tsaudit or another package brings them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tsaudit.alerts.errors import CallFailedError, NoticeRefusedError, NotifyErr
 from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
 from tsaudit.alerts.slack import BotToken, Webhook
 from tsaudit.config.settings import Settings
+from tsaudit.config.types import USE
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK
 from tsaudit.net import addresses
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST_S: Final = 10.0
-"""Time limit of one call of a plug-in: the other notifiers wait meanwhile."""
+"""Time limit of one call of such a notifier: the other notifiers wait meanwhile."""
 
 
 def notifier(name: str, store: Store, settings: Settings) -> Notifier | None:
@@ -49,18 +50,23 @@ def slack(store: Store, settings: Settings) -> BotToken | Webhook | None:
 
 
 def plug_in(name: str, settings: Mapping[str, SecretStr]) -> Notifier:
-    """The notifier that another package brings under that name. Raises SetupError, one line, if it cannot be used."""
+    """The notifier with that name under `notifiers:`. `use:` says which one it is, if not the one of that name.
+
+    Raises SetupError, one line, if it cannot be used.
+    """
+    values = {key: value.get_secret_value() for key, value in settings.items()}
+    kind = values.pop(USE, name)
     loaded, problems = plugins.load(plugins.NOTIFIERS)
     for problem in problems:
-        if problem.name == name:
+        if problem.name == kind:
             raise SetupError(str(problem))
-    one = next((found for found in loaded if found.name == name), None)
+    one = next((found for found in loaded if found.name == kind), None)
     if one is None:
-        raise SetupError(f"no installed package brings the notifier `{name}`")
+        raise SetupError(f"no installed package brings the notifier `{kind}`")
     try:
         if not callable(one.value):
             raise TypeError(f"expected a class or function, got {type(one.value).__name__}")
-        made = one.value({key: value.get_secret_value() for key, value in settings.items()})
+        made = one.value(values)
         if not isinstance(made, Notifier):
             raise TypeError(f"{type(made).__name__} is not a Notifier")
     except (Exception, SystemExit) as error:
@@ -71,7 +77,7 @@ def plug_in(name: str, settings: Mapping[str, SecretStr]) -> Notifier:
 
 
 class _Bounded(Notifier):
-    """A notifier of another package, whose calls end in time, and whose errors are NotifyErrors that name it."""
+    """A notifier under `notifiers:`, whose calls end in time, and whose errors are NotifyErrors that name it."""
 
     def __init__(self, name: str, inner: Notifier) -> None:
         self._name = name

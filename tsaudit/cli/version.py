@@ -31,6 +31,7 @@ def version() -> None:
         (kind, point.name, package)
         for kind, group in (("engine", plugins.ENGINES), ("rules", plugins.RULES), ("notifier", plugins.NOTIFIERS))
         for package, point in plugins.installed(group)
+        if package != plugins.OWN
     ]
     if found:
         click.echo()

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tsaudit import plugins
 from tsaudit.config.settings import Path, inconsistencies
+from tsaudit.config.types import USE
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans
 from tsaudit.rule import plain, takes_in
@@ -123,12 +124,14 @@ def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     notify.
     """
     found = data.get("notifiers")
-    for name in found if isinstance(found, dict) else ():
+    for name, about in found.items() if isinstance(found, dict) else ():
+        kind = about.get(USE, name) if isinstance(about, dict) else name
         known = [point.name for _, point in plugins.installed(plugins.NOTIFIERS)]
         if name == SLACK:
             yield ("notifiers", name), "Slack is set up under `slack:`"
-        elif name not in known:
-            yield ("notifiers", name), f"no installed package brings a notifier of that name{nearest(str(name), known)}"
+        elif kind not in known:
+            said = "of that name" if kind == name else f"`{kind}`"
+            yield ("notifiers", name), f"no installed package brings a notifier {said}{nearest(str(kind), known)}"
 
 
 def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, Collection[str], str]]:

@@ -114,6 +114,8 @@ def _nothing_is_empty(value: Any) -> Any:
     return {} if value is None else value
 
 
+USE: Final = "use"
+"""The key that says which notifier an entry is for, so that there may be two of one kind."""
 NotifierSettings = Annotated[dict[str, Secret], BeforeValidator(_nothing_is_empty)]
 """The settings of a notifier: `pager:` alone is enough for one without settings."""
 

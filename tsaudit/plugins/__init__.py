@@ -4,6 +4,6 @@ A plug-in that cannot be used is a `Problem`, one line for people. The code that
 else stops.
 """
 
-from tsaudit.plugins.entry_points import ENGINES, NOTIFIERS, RULES, Loaded, Problem, installed, load, why
+from tsaudit.plugins.entry_points import ENGINES, NOTIFIERS, OWN, RULES, Loaded, Problem, installed, load, why
 
-__all__ = ["ENGINES", "NOTIFIERS", "RULES", "Loaded", "Problem", "installed", "load", "why"]
+__all__ = ["ENGINES", "NOTIFIERS", "OWN", "RULES", "Loaded", "Problem", "installed", "load", "why"]

@@ -11,15 +11,23 @@ from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.model.version import VERSION
 from tsaudit.secrets import mask
 from tsaudit.text.names import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+OWN: Final = f"tsaudit {VERSION}"
+"""The package of what tsaudit itself brings."""
 ENGINES: Final = "tsaudit.engines"
 RULES: Final = "tsaudit.rules"
 NOTIFIERS: Final = "tsaudit.notifiers"
+
+_OWN_NOTIFIERS: Final = {"alertmanager": "tsaudit.alerts.alertmanager:Alertmanager"}
+"""tsaudit's own, which are found as those of other packages are. Not in pyproject.toml: for entry points of its own,
+every command would read those of all packages.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -83,13 +91,18 @@ def load(group: str) -> tuple[tuple[Loaded, ...], tuple[Problem, ...]]:
 @functools.cache
 def installed(group: str) -> tuple[tuple[str, EntryPoint], ...]:
     """(distribution and version, entry point) of the group, by name of the distribution. Loads nothing."""
-    if not _declares_any():
+    own = _OWN_NOTIFIERS if group == NOTIFIERS else {}
+    if not own and not _declares_any():
         return ()
-    from importlib.metadata import entry_points  # takes as long to load as everything else in `tsaudit rules`
+    from importlib.metadata import (
+        EntryPoint,
+        entry_points,
+    )  # takes as long to load as everything else in `tsaudit rules`
 
-    pairs = (
+    pairs = [
         (f"{p.dist.name} {p.dist.version}" if p.dist else "(unknown package)", p) for p in entry_points(group=group)
-    )
+    ]
+    pairs += [(OWN, EntryPoint(name, value, group)) for name, value in own.items()]
     return tuple(sorted(pairs, key=lambda pair: (pair[0].lower(), pair[1].name, pair[1].value)))
 
 

@@ -1,0 +1,120 @@
+"""Alertmanager as a notifier: each incident is an alert, and Alertmanager decides who is notified.
+
+An alert ends by itself unless its client sends it again, so that nothing stays when the client is gone. All alerts of a
+target are sent after each audit, and last until the next one, with some reserve.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, time, timedelta
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import unquote
+
+from pydantic import TypeAdapter, ValidationError
+
+from tsaudit import secrets
+from tsaudit.alerts.errors import NoticeRefusedError, NotifyError, SetupError
+from tsaudit.alerts.http_post import HttpAnswer, NoAnswerError, post
+from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
+from tsaudit.alerts.reported_incident import ReportedIncident
+from tsaudit.config.types import Duration
+from tsaudit.model.profile import utc_now
+from tsaudit.net import addresses
+from tsaudit.text import listed, printable
+
+_PATH: Final = "/api/v2/alerts"
+_KEYS: Final = ("url", "expires_after")
+_EXPIRES_AFTER: Final = "49h"
+"""Two daily audits and an hour: one may fail."""
+_PART: Final = 0.9
+"""Of the time for a call, after which no answer is expected anymore: there has to be time to say so."""
+
+
+class Alertmanager(Notifier):
+    """Sends alerts to the API of one Alertmanager."""
+
+    edits = True
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        if unknown := sorted(settings.keys() - set(_KEYS)):
+            raise SetupError(f"`{printable(unknown[0], 60)}` is no key of it; it takes {listed(_KEYS)}")
+        address = addresses.read(settings.get("url", ""))
+        if address is None or address.scheme not in ("http", "https"):
+            raise SetupError("`url` must be the address of an Alertmanager, such as http://alertmanager:9093")
+        self._where = f"{address.scheme}://{address.hosts}{address.path.rstrip('/').removesuffix(_PATH)}"
+        self._headers = {"Content-Type": "application/json"}
+        if address.username is not None:
+            user, password = unquote(address.username), unquote(address.password or "")
+            secrets.remember_login(user, password)
+            self._headers["Authorization"] = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+        try:
+            self._expires_after: timedelta = TypeAdapter(Duration).validate_python(
+                settings.get("expires_after", _EXPIRES_AFTER)
+            )
+        except ValidationError as error:
+            raise SetupError(f"`expires_after`: {error.errors()[0]['msg']}") from error
+
+    def notify(self, notice: Notice, timeout_s: float) -> MessagePlace:
+        """Send the alerts of all incidents in the notice; a digest has none."""
+        self._send(notice, timeout_s)
+        return MessagePlace(message_id=notice.id)
+
+    def edit(self, notice: Notice, timeout_s: float) -> None:
+        """Send them again, as they are now."""
+        self._send(notice, timeout_s)
+
+    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- nothing to look up
+        """None: an alert that is sent again is still the same one."""
+        return None
+
+    def _send(self, notice: Notice, timeout_s: float) -> None:
+        now = utc_now()
+        alerts = [_alert(notice, incident, now, self._expires_after) for incident in notice.incidents]
+        if not alerts:
+            return
+        try:
+            answer = post(f"{self._where}{_PATH}", json.dumps(alerts).encode(), self._headers, timeout_s * _PART)
+        except NoAnswerError as error:
+            raise NotifyError(f"no answer from {self._where}: {error}") from error
+        _check(answer, self._where)
+
+
+def _alert(notice: Notice, incident: ReportedIncident, now: datetime, expires_after: timedelta) -> dict[str, Any]:
+    """The alert. Its labels are what makes it the same one tomorrow, so no figure is among them."""
+    ends = now + expires_after if incident.is_open else now
+    begins = min(datetime.combine(incident.opened, time(), UTC), now)
+    annotations = {"summary": incident.headline, "impact": incident.figures, "report": incident.link}
+    alert: dict[str, Any] = {
+        "labels": {
+            "alertname": incident.rule,
+            "target": notice.target,
+            "rule": incident.code,
+            "subject": incident.subject,
+            "severity": incident.severity,
+            "owner": notice.owner,
+            "fingerprint": incident.fingerprint,
+        },
+        "annotations": {name: text for name, text in annotations.items() if text},
+        "startsAt": begins.isoformat(),
+        "endsAt": ends.isoformat(),
+    }
+    return alert | ({"generatorURL": incident.link} if incident.link else {})
+
+
+def _check(answer: HttpAnswer, where: str) -> None:
+    """Alertmanager answers with 200 and nothing else; what it refuses, it says in JSON."""
+    body = answer.body.decode(errors="replace").strip()
+    if answer.status == HTTPStatus.OK and not body:
+        return
+    said = f"HTTP {answer.status}: {printable(body)}" if body else f"HTTP {answer.status}"
+    if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        raise SetupError(f"{where} rejects the login in `url` (HTTP {answer.status})")
+    if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY) and body[:1] in ('"', "{"):
+        raise NoticeRefusedError(f"{where} refuses the alerts ({said})")
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise NotifyError(f"{where} is busy or down ({said})")
+    raise SetupError(f"something other than Alertmanager answers at {where} ({said}); check `url`")
