@@ -8,7 +8,7 @@ AIRFLOW := $(VENV)-airflow
 ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_opening.py \
 	tests/engines/influxdb2/test_connector.py tests/engines/influxdb3/test_connector.py \
 	tests/engines/greptimedb/test_connector.py tests/report/test_html.py tests/report/test_rule_pages.py tests/report/test_s3.py \
-	tests/cli/test_progress.py \
+	tests/cli/test_progress.py tests/alerts/test_apprise.py \
 	tests/dagster_tsaudit/test_component.py tests/dagster_tsaudit/test_checks.py
 # The suite runs on Debian's PostgreSQL; these run on the newest one, too, but for what other engines share with it.
 ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/collect/test_contract.py \
@@ -87,14 +87,14 @@ $(VENV)/.audit: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
-	.ci/install $(VENV) -e '.[engines,s3,ui]' --group dev
+	.ci/install $(VENV) -e '.[apprise,engines,s3,ui]' --group dev
 	@touch $@ $(VENV)/.audit
 
 $(LOWEST)/.installed: pyproject.toml .ci/floors
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/pip install -q --upgrade 'pip>=25.1'
 	.ci/floors > $(LOWEST)/floors.txt
-	.ci/install $(LOWEST) -c $(LOWEST)/floors.txt -e '.[engines,s3,dagster]' --group test
+	.ci/install $(LOWEST) -c $(LOWEST)/floors.txt -e '.[apprise,engines,s3,dagster]' --group test
 	@touch $@
 
 $(AIRFLOW)/.installed: pyproject.toml

@@ -23,6 +23,8 @@ SLACK: Final = "slack"
 """The built-in way to notify owners, which is not a plug-in."""
 _LEVELS: Final = ((), ("targets", "*"), ("targets", "*", "measurements", "*"))
 """Where rules are configured, and limits."""
+APPRISE: Final = "apprise"
+"""The notifier whose settings are owners, each with an address."""
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -64,14 +66,18 @@ def _history(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         yield ("history",), "is a target's address; the history must not be inside an audited database"
 
 
-def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _owners(data: Mapping[str, Any]) -> Mapping[str, Any]:
     owners = data.get("owners")
+    return owners if isinstance(owners, dict) else {"default": None}
+
+
+def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    known = _owners(data)
     used = [
         *_at(data, "targets", "*", "owner"),
         *_at(data, "targets", "*", "measurements", "*", "owner"),
         *_at(data, "routes", "*", "owner"),
     ]
-    known = owners if isinstance(owners, dict) else {"default": None}
     yield from inconsistencies(known, _at(data, "targets", "*", "name"), used)
 
 
@@ -132,6 +138,9 @@ def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         elif kind not in known:
             said = "of that name" if kind == name else f"`{kind}`"
             yield ("notifiers", name), f"no installed package brings a notifier {said}{nearest(str(kind), known)}"
+        elif kind == APPRISE and isinstance(about, dict):
+            for owner in about.keys() - {*_owners(data), USE}:
+                yield ("notifiers", name, owner), f"there is no owner `{owner}`{nearest(str(owner), _owners(data))}"
 
 
 def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, Collection[str], str]]:

@@ -267,7 +267,10 @@ class _Reader:
                 secrets.remember(*addresses.secrets_in(value))
                 continue
             as_credential = ambiguous or addresses.in_secret_part(template, word) if is_address else _is_login(place)
-            if as_credential or addresses.names_a_secret(name):
+            if _is_of_notifier(place) and addresses.read(value) is not None:
+                # Masked as a whole, the scheme and the host would be masked in every text that has them.
+                secrets.remember(*addresses.tokens_in(value))
+            elif as_credential or addresses.names_a_secret(name):
                 secrets.remember(addresses.secret_path(value) if place[-1:] == ("webhook",) else value)
         if ambiguous:
             hint = addresses.TARGET_HINT if place[-1] == "url" else addresses.OTHER_HINT

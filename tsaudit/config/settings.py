@@ -246,8 +246,8 @@ class Settings(Model):
     slack: Slack = Slack()
     """How alerts are sent."""
     notifiers: dict[str, NotifierSettings] = {}
-    """Other ways to notify owners: `alertmanager`, and notifiers of other packages, each with its settings. `use:`
-    names the notifier if the entry has another name, so that there may be several of one kind.
+    """Other ways to notify owners: `apprise`, `alertmanager`, and notifiers of other packages, each with its
+    settings. `use:` names the notifier if the entry has another name, so that there may be several of one kind.
     """
     owners: dict[str, Owner] = {"default": Owner()}
     """Name to owner; `default` gets whatever has no other owner."""

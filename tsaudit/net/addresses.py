@@ -18,6 +18,9 @@ OTHER_HINT: Final = "percent-encode it (`@` is %40)"
 _SECRET_NAME: Final = re.compile(
     r"pass|pwd|token|secret|credential|signature|\bsig\b|api_?key|access_?key", re.IGNORECASE
 )
+_TOKEN: Final = 8
+"""Characters of the shortest token that a service would give out."""
+_PLAIN: Final = re.compile(r"[a-z]+([-_.][a-z]+)*|[^@\s]+@[\w-]+(\.[\w-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,22 @@ def secrets_in(text: str) -> Iterator[str]:
         found.append(address.username)  # A token, as some services accept it.
     yield from found
     yield from (value for key, value in parse_qsl(address.query) if names_a_secret(key))
+
+
+def tokens_in(text: str) -> Iterator[str]:
+    """What may be secret in the address of a service, each of which has its tokens elsewhere: every part but the scheme
+    and names of hosts, plain words, which reports are full of, and addresses of e-mail.
+    """
+    address = read(text)
+    if address is None:
+        return
+    if address.password:
+        yield address.password
+    hosts = [host for host in hosts_in(address.hosts) if "." not in host]
+    values = [value for _, value in parse_qsl(address.query)]
+    for part in (address.username or "", *hosts, *address.path.split("/"), *values):
+        if len(part) >= _TOKEN and not _PLAIN.fullmatch(part):
+            yield part
 
 
 def names_a_secret(name: str) -> bool:

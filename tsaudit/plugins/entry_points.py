@@ -24,7 +24,10 @@ ENGINES: Final = "tsaudit.engines"
 RULES: Final = "tsaudit.rules"
 NOTIFIERS: Final = "tsaudit.notifiers"
 
-_OWN_NOTIFIERS: Final = {"alertmanager": "tsaudit.alerts.alertmanager:Alertmanager"}
+_OWN_NOTIFIERS: Final = {
+    "alertmanager": "tsaudit.alerts.alertmanager:Alertmanager",
+    "apprise": "tsaudit.alerts.apprise:Apprise",
+}
 """tsaudit's own, which are found as those of other packages are. Not in pyproject.toml: for entry points of its own,
 every command would read those of all packages.
 """

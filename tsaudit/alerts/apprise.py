@@ -1,0 +1,112 @@
+"""Apprise as a notifier: e-mail, Teams, PagerDuty, and a hundred other services, each named by an address.
+
+Apprise reports no reason to its caller, only to its log, which may quote the address. So the log is kept from being
+printed, and its last warning is the reason, without any part of the address.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from tsaudit import secrets
+from tsaudit.alerts.errors import NotifyError, SetupError
+from tsaudit.alerts.notifier import Notice, Notifier
+from tsaudit.history.deliveries import DeliveryKind
+from tsaudit.model.finding import Severity
+from tsaudit.net import addresses
+from tsaudit.text import printable
+
+DEFAULT: Final = "default"
+"""The owner whose address others have, too, unless they have one of their own."""
+_PING: Final = re.compile(r"@|<(?=[!#])")
+"""What makes some services notify people whom a name of a database happens to name: `@all`, `<!channel>`."""
+_APART: Final = "\u200b"
+"""A blank without width."""
+_LEAST_SECRET: Final = 3
+"""Characters of a part of an address that is kept out of reasons."""
+
+
+class Apprise(Notifier):
+    """Sends the text of notices to one address for each owner."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        try:
+            import apprise
+        except ImportError as error:
+            raise SetupError("it needs Apprise: pip install 'tsaudit[apprise]'") from error
+        if DEFAULT not in settings:
+            raise SetupError("there is no address for `default`, the owner of what has no other")
+        self._apprise = apprise
+        self._addresses = dict(settings)
+        self._services: dict[str, Any] = {}
+        for owner, address in settings.items():
+            secrets.remember(*addresses.tokens_in(address))
+            with _logged():
+                service = apprise.Apprise.instantiate(address)
+            if service is None:
+                raise SetupError(f"the address for `{printable(owner, 60)}` is none of Apprise's")
+            if "overflow=" not in address:
+                # A part of a long message is better than none. Two messages would be sent again if one fails.
+                service.overflow_mode = apprise.OverflowMode.TRUNCATE
+            self._services[owner] = service
+
+    def notify(self, notice: Notice, timeout_s: float) -> None:  # noqa: ARG002 -- Apprise has limits of its own
+        """Send it to the owner's address."""
+        owner = notice.owner if notice.owner in self._services else DEFAULT
+        service = self._services[owner]
+        sender = self._apprise.Apprise()
+        sender.add(service)
+        with _logged() as lines:
+            is_sent = sender.notify(
+                title=_quiet(notice.title),
+                body=_quiet(notice.text.partition("\n")[2].strip("\n") or notice.title),
+                notify_type=self._apprise.NotifyType(_type(notice)),
+                # Names are no markup: Apprise escapes text for services that have one.
+                body_format=self._apprise.NotifyFormat.TEXT,
+            )
+        if not is_sent:
+            reason = _without(self._addresses[owner], lines[-1]) if lines else "Apprise gives no reason"
+            raise NotifyError(f"{service.service_name} did not take the message to `{owner}`: {printable(reason, 300)}")
+
+
+def _type(notice: Notice) -> str:
+    if notice.kind == DeliveryKind.RESOLVE:
+        return "success"
+    if Severity.CRITICAL in notice.severities.values():
+        return "failure"
+    return "warning" if notice.severities else "info"
+
+
+def _quiet(text: str) -> str:
+    return _PING.sub(rf"\g<0>{_APART}", text)
+
+
+@contextmanager
+def _logged() -> Iterator[list[str]]:
+    """What Apprise logs meanwhile, in threads of its own, from warnings on; none of it goes anywhere else."""
+    lines: list[str] = []
+    logger = logging.getLogger("apprise")
+
+    def keep(record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.WARNING:
+            lines.append(record.getMessage())
+        return False
+
+    logger.addFilter(keep)
+    try:
+        yield lines
+    finally:
+        logger.removeFilter(keep)
+
+
+def _without(address: str, line: str) -> str:
+    """The line without any part of the address but its scheme: in some, even the host is a token."""
+    parts = re.split(r"[^\w.-]+", address.partition("://")[2])
+    for part in sorted(filter(None, parts), key=len, reverse=True):
+        if len(part) >= _LEAST_SECRET:
+            line = line.replace(part, secrets.MASK)
+    return line
