@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -114,9 +115,9 @@ def test_index_is_written_once_after_all_targets(
 ) -> None:
     original, pages = index.page, list[int]()
 
-    def page(files: dict[str, bytes]) -> str:
-        pages.append(len(files))
-        return original(files)
+    def page(entries: Sequence[index.IndexEntry], broken: Sequence[str]) -> str:
+        pages.append(len(entries))
+        return original(entries, broken)
 
     monkeypatch.setattr(index, "page", page)
     assert tsaudit("audit", *ON).exit_code == Exit.FINDINGS

@@ -68,7 +68,7 @@ def test_metrics_when_a_target_was_audited(tsaudit: Tsaudit) -> None:
     lacking = a_rule_result(code="TAG001", outcome=Outcome.ERROR)
     saved(audited(rule, lacking), a_profile(target="shop", day=TODAY, costs=COSTS))
     critical = next(i for i in tsaudit("incidents").stdout.splitlines() if i.startswith("critical")).split()[1]
-    assert tsaudit("snooze", critical, "--until", "7d", "--reason", "later", "--owner", "ada").exit_code == Exit.OK
+    assert tsaudit("mute", critical, "--for", "1w", "--reason", "later", "--owner", "ada").exit_code == Exit.OK
 
     text = tsaudit("metrics").stdout
 
