@@ -37,7 +37,7 @@ STATEMENT = "SHOW TAG VALUES FROM http_requests WITH KEY = request_id WHERE time
 GROWING = a_finding(
     TABLE,
     Severity.CRITICAL,
-    headline="Series grew from 768 to 36,096 since 2026-03-20: 100% by new values of tag request_id",
+    headline="Series grew from 768 to 36,096 since 2026-03-20: all from new values of request_id",
     message="Series of main/http_requests grew.",
     observed=36_096.0,
     baseline=768.0,
@@ -78,7 +78,7 @@ def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None
     small = fingerprint("demo", "CAR004", other.subject)[:8]
     assert text(with_plan(GROWING, other)) == [
         f"demo  critical  duckdb 1.0  {DAY}  1 critical, 1 warning",
-        "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20: 100% by new values of tag request_id",
+        "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20: all from new values of request_id",
         "    Now            36,096 series (in http_requests, 768 before, 3,072 more a day, speeding up)",
         "    Why critical   47 times the series before (limit 100,000 series, 36% of it reached)",
         "    Time left      about 21 days (80% range 18 to 27)",
@@ -130,7 +130,7 @@ def test_block_breaks_no_statement_and_cuts_no_words_of_the_summary() -> None:
     lines = text(with_plan(GROWING, *others(2)))
     assert f"    {STATEMENT}" in lines
     assert all(len(line) < 80 for line in lines if STATEMENT not in line)
-    assert "new values of tag request_id" in " ".join(" ".join(lines).split())
+    assert "new values of request_id" in " ".join(" ".join(lines).split())
 
 
 def test_block_with_all_findings_lists_each_once() -> None:

@@ -190,7 +190,11 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
         fix = f"Let all writers spell the values of {worst.tag} alike, then delete the series with the other spelling."
         brief = f"old values of tag {_names(worst)} in another spelling"
         return replace(cause, words=words, brief=brief, fix=fix, is_removable=False)
-    return replace(cause, words=words, brief=f"{percent(worst.share)} of it by new values of tag {_names(worst)}")
+    return replace(cause, words=words, brief=f"{_part(worst.share)} from new values of {_names(worst)}")
+
+
+def _part(share: float) -> str:
+    return "all" if percent(share) == "100%" else percent(share)
 
 
 def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Contributor) -> Cause:
@@ -286,7 +290,7 @@ def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | No
         tag=worst,
         share=shares[worst],
         words=f"tag {worst} causes {percent(shares[worst])} of it, judging by the numbers of values",
-        brief=f"{percent(shares[worst])} of it by tag {worst}",
+        brief=f"{_part(shares[worst])} from {worst}",
         began=None,
         samples=tag.sample[:3] if tag else (),
         evidence=tuple(

@@ -23,7 +23,7 @@ _COMMA: Final = re.compile(r", ")
 
 
 def headline(finding: Finding) -> str:
-    """`main/http_requests: Series grew from 768 to 36,096 since 2026-11-11, 100% of it by new values of tag
+    """`main/http_requests: Series grew from 768 to 36,096 since 2026-11-11, all from new values of
     request_id`.
 
     At most `MOST_WORDS` words and `MOST_CHARACTERS` characters, without a period. The place is in front where the text
