@@ -255,10 +255,10 @@ CASES = {
     ),
     "tag": (
         TARGET + "    username: !!python/name:os.system x\n",
-        "5: `!!python/name:os.system` has no meaning here",
+        "5: text that begins with `!` needs quotes",
     ),
     "key that is a list": (TARGET + "? [a]\n: b\n", "5: a key must be a single text"),
-    "merge of a text": (TARGET + "    <<: x\n", "2: `<<` takes a mapping, or a list of mappings"),
+    "merge of a text": (TARGET + "    <<: x\n", "5: `<<` takes `key: value` lines"),
     "list at the top": ("- a\n", "1: expected `key: value` lines"),
     "text at the top": ("a\n", "1: expected `key: value` lines"),
     "control character": (TARGET + "    owner: \x01\n", "5: contains a character that is not allowed in a text file"),

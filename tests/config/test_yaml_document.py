@@ -89,8 +89,8 @@ def test_text_reads_as(text: str, expected: Any) -> None:
         ("a: 1\n? {}\n: x\n", (2, "a key must be a single text")),
         ("a: 1\n? [b]\n: x\n", (2, "a key must be a single text")),
         ("~: 1\nnull: 2\n", (2, "`` is defined twice, first on line 1")),
-        ("a: &x {k: 1}\nb:\n  <<: [*x, 3]\n", (3, "`<<` takes a mapping, or a list of mappings")),
-        ("a: 1\nb: !!int 3\n", (2, "`!!int` has no meaning here")),
+        ("a: &x {k: 1}\nb:\n  <<: [*x, 3]\n", (3, "`<<` takes `key: value` lines")),
+        ("a: 1\nb: !!int 3\n", (2, "text that begins with `!` needs quotes")),
     ],
 )
 def test_problem_that_leaves_the_rest_readable(text: str, problem: tuple[int, str]) -> None:

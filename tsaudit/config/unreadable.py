@@ -5,8 +5,9 @@ The parser names its own state. What a person did is seen in the text around the
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import yaml
@@ -47,10 +48,12 @@ def _cause(lines: Sequence[str], at: Any, opened: Any, said: str, text: str) -> 
     for row, column in ((at.line, at.column), (opened.line, opened.column)):
         if (start := line_at(lines, row)[column : column + 1]) and start in _STARTS:
             return row, needs_quotes(line_at(lines, row), column)
-    if "flow" in said:
-        start = line_at(lines, opened.line)[opened.column : opened.column + 1]
+    start, lacks_colon = line_at(lines, opened.line)[opened.column : opened.column + 1], "expected ':'" in said
+    if "flow" in said or (lacks_colon and start in ("[", "{")):
+        # In a file that ends early, the parser does not say what is open.
+        row, start = (opened.line, start) if start else _open_bracket(text)
         end = "]" if start == "[" else "}"
-        return opened.line, f"`{start}` is not closed: add `{end}` or a missing `,`; text with brackets needs quotes"
+        return row, f"`{start}` is not closed: add `{end}` or a missing `,`; text with brackets needs quotes"
     for row in (at.line, _above(lines, at.line)):
         if better := _as_pair(line_at(lines, row)):
             blank = f", with a blank after the `{better[0] if better[0] == '-' else ':'}`" if " " in better else ""
@@ -60,8 +63,12 @@ def _cause(lines: Sequence[str], at: Any, opened: Any, said: str, text: str) -> 
     before = line[: at.column]
     if (quote := before.rstrip()[-1:]) in ("'", '"'):
         return at.line, f"text goes on after its closing `{quote}`; use the other quotes around text with a `{quote}`"
+    if lacks_colon:
+        return opened.line, "has no `: `; write `key: value`, or indent it if it belongs to the text above"
     if "not allowed" in said and ": " in before:
         return at.line, f"text that contains `: ` needs quotes{_in_quotes(line, before.index(': ') + 2)}"
+    if (end := line[at.column : at.column + 1]) and end in "]}":
+        return at.line, f"`{end}` closes nothing; remove it, or put text with brackets in quotes"
     return (
         at.line,
         "wrong indentation: keys that belong together begin in the same column, below the key they belong to",
@@ -91,16 +98,27 @@ def _open_quote(lines: Sequence[str], row: int, column: int) -> tuple[int, str]:
 
 def _last_quote(text: str) -> tuple[int, int, int] | None:
     """Row and column at which the last text in quotes begins, and the row where it ends, if that is another one."""
-    found = None
-    try:
-        for token in yaml.scan(text, yaml.SafeLoader):
-            if isinstance(token, yaml.ScalarToken) and token.style in ("'", '"'):
-                found = token
-    except yaml.YAMLError:
-        pass
-    if found is None or found.start_mark.line == found.end_mark.line:
+    quoted = [t for t in _tokens(text) if isinstance(t, yaml.ScalarToken) and t.style in ("'", '"')]
+    if not quoted or quoted[-1].start_mark.line == quoted[-1].end_mark.line:
         return None
-    return found.start_mark.line, found.start_mark.column, found.end_mark.line
+    return quoted[-1].start_mark.line, quoted[-1].start_mark.column, quoted[-1].end_mark.line
+
+
+def _open_bracket(text: str) -> tuple[int, str]:
+    """The row of the last bracket that is open where the text ends, and the bracket."""
+    found: list[tuple[int, str]] = []
+    for token in _tokens(text):
+        if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
+            found.append((token.start_mark.line, "[" if isinstance(token, yaml.FlowSequenceStartToken) else "{"))
+        elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken):
+            found.pop()
+    return found[-1]
+
+
+def _tokens(text: str) -> Iterator[Any]:
+    """Those before the place where the parser gives up."""
+    with contextlib.suppress(yaml.YAMLError):
+        yield from yaml.scan(text, yaml.SafeLoader)
 
 
 def _as_pair(line: str) -> str:

@@ -169,6 +169,8 @@ class _Composer(Composer, Resolver):
             return super().compose_node(parent, index)
         if self._depth > _DEEPEST:
             raise _too_deep(line)
+        if anchor and isinstance(event, yaml.ScalarEvent) and not event.value and not event.style:
+            raise DocumentError(line, unreadable.needs_quotes(unreadable.line_at(self._lines, line - 1), column))
         self.anchors.pop(anchor, None)  # YAML allows redefining an anchor.
         self._unfinished.add(anchor)
         self._depth += 1
@@ -194,7 +196,10 @@ class _Builder:
 
     def _new(self, source: yaml.Node, line: int) -> Node:
         if source.tag not in _TAGS:
-            self.problems.append((line, self._tagged(source)))
+            # Without the word itself: it may be the beginning of a password.
+            needs = "text that begins with `!` needs quotes"
+            foreign = "; a word such as `!vault` before a value has no meaning here" if source.value else ""
+            self.problems.append((line, f"{needs}{foreign}"))
         if isinstance(source, yaml.MappingNode):
             return self._mapping(source, line)
         if isinstance(source, yaml.SequenceNode):
@@ -205,20 +210,15 @@ class _Builder:
         comment = _COMMENT.fullmatch(rest)
         return Node(line, None, comment=comment[1] if comment else "")
 
-    def _tagged(self, source: yaml.Node) -> str:
-        if not source.value:
-            return "text that begins with `!` needs quotes"
-        tag = source.tag.replace("tag:yaml.org,2002:", "!!", 1)
-        return f"`{tag}` has no meaning here; put it in quotes if it belongs to a text, and remove it otherwise"
-
     def _mapping(self, source: yaml.MappingNode, line: int) -> Node:
         entries: dict[str, Node] = {}
         lines: dict[str, int] = {}
-        merged: list[Node] = []
+        merged: list[tuple[int, Node]] = []
         for key_source, value_source in source.value:
             key, value = self.node(key_source), self.node(value_source)
             if key_source.tag == _MERGE:
-                merged += value.value if isinstance(value.value, list) else [value]
+                several = value.value if isinstance(value.value, list) else [value]
+                merged += [(key.line, one) for one in several]
             elif not isinstance(name := "" if key.value is None else key.value, str):
                 start = ("{" if source.flow_style else "") + ("[" if isinstance(key.value, list) else "{")
                 text = f"put text that begins with `{start}` in quotes, and write a variable as ${{NAME}}"
@@ -227,9 +227,9 @@ class _Builder:
                 self.problems.append((key.line, f"`{name}` is defined twice, first on line {lines[name]}; remove one"))
             else:
                 entries[name], lines[name] = value, key.line
-        for mapping in merged:
+        for at, mapping in merged:
             if not isinstance(mapping.value, dict):
-                self.problems.append((line, "`<<` takes a mapping, or a list of mappings"))
+                self.problems.append((at, "`<<` takes `key: value` lines from elsewhere, such as `<<: *name`"))
                 continue
             # The mapping itself takes precedence, then the first of several sources.
             entries = {**entries, **mapping.value, **entries}
