@@ -15,7 +15,13 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _empty_is_absent(cls, data: Any) -> Any:
-        """A key without a value, for example with all its lines commented out, counts as absent."""
+        """A key without a value, for example with all its lines commented out, counts as absent. An unknown one stays:
+        `{token:x}` is a key that ends with the value.
+        """
         if data is None:
             return {}
-        return {k: v for k, v in data.items() if v is not None} if isinstance(data, dict) else data
+        return (
+            {k: v for k, v in data.items() if v is not None or k not in cls.model_fields}
+            if isinstance(data, dict)
+            else data
+        )

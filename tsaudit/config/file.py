@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from tsaudit import secrets
-from tsaudit.config import keys, problem_messages
+from tsaudit.config import keys, meant, problem_messages
 from tsaudit.config.checks import contradictions, unused
 from tsaudit.config.settings import Path as Place
 from tsaudit.config.settings import Settings
@@ -202,12 +202,17 @@ class _Reader:
 
     def lines(self) -> list[str]:
         """The problems, sorted by line."""
+        # An address in a place for something else would be quoted, with its credentials.
+        for place, text in _texts(self._document):
+            if not _is_address(place):
+                secrets.remember(*addresses.tokens_in(text))
         return [
             f"{self._label}{f':{line}' if line else ''}: {printable(text, 400)}" for line, text in sorted(self.problems)
         ]
 
-    def _add(self, place: Place, problem: str) -> None:
-        name = problem_messages.place(place)
+    def _add(self, place: Place, problem: str, named: Place | None = None) -> None:
+        """`named`: how the message calls the place, if not by all of its keys."""
+        name = problem_messages.place(place if named is None else named)
         self._reported.add(place)
         self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
 
@@ -287,8 +292,10 @@ class _Reader:
         for item in items:
             if item["type"] == "extra_forbidden":
                 place = item["loc"]
-                problem, key = problem_messages.unknown_key(place, missing.get(place[:-1], ()))
-                self._add(place, problem)
+                problem, key = problem_messages.unknown_key(place, missing.get(place[:-1], ()), item["input"])
+                # `{token:x}` is a key without a value, which ends with a secret.
+                ends_with_value = item["input"] is None and meant.pair(str(place[-1])) is not None
+                self._add(place, problem, named=place[:-1] if ends_with_value else place)
                 answered.add((*place[:-1], key))
                 unknown.add(place[-1])
         unreadable = {line for line, _ in self._document.problems if line}

@@ -88,12 +88,15 @@ def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:
     return f"{wrong}{_got(item, shown)}{_better(item, path, schema, written)}"
 
 
-def unknown_key(path: Path, missing: Collection[str]) -> tuple[str, str]:
+def unknown_key(path: Path, missing: Collection[str], value: object) -> tuple[str, str]:
     """What is wrong with a key, and the key that was probably meant; empty if that is not clear.
 
     `missing`: the keys that are required in the same place and not there.
     """
-    name, known = str(path[-1]), keys.names(keys.at(path[:-1]))
+    parent = keys.at(path[:-1])
+    name, known = str(path[-1]), keys.names(parent)
+    if value is None and (pair := _pair(name, parent)):
+        return f"write `{_as_line(pair)}`, with a blank after the `:`", pair[0]
     if name != name.strip():
         return unreadable.NO_SPACES, ""
     if (other := _OTHER_NAMES.get(name.lower(), "")) in known:
@@ -197,7 +200,7 @@ def _meant(problem: str, key: str, schema: keys.Schema, written: str) -> str:
     if wanted != "object":
         return ""
     if pair := _pair(written, schema):
-        return f"{pair[0]}: {keys.in_yaml(pair[1]) if _is_open(pair) else '...'}"
+        return _as_line(pair)
     texts = (name for name in keys.names(schema) for one in [keys.at_key(schema, name)] if one.get("type") == "string")
     first = next((name for name in texts if not keys.choices(keys.at_key(schema, name))), None)
     return f"{first}: {keys.in_yaml(written)}" if first and not keys.is_secret(schema) else ""
@@ -207,6 +210,11 @@ def _pair(text: str, schema: keys.Schema) -> tuple[str, str] | None:
     """The key and the value that the text was meant as, where such a key belongs."""
     pair = meant.pair(text)
     return pair if pair and pair[0] in keys.names(schema) else None
+
+
+def _as_line(pair: tuple[str, str]) -> str:
+    """`name: plant`, or `token: ...` where the value may be secret."""
+    return f"{pair[0]}: {keys.in_yaml(pair[1]) if _is_open(pair) else '...'}"
 
 
 def _is_open(pair: tuple[str, str] | None) -> bool:
