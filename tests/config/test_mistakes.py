@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -35,12 +36,15 @@ def test_mistake_is_answered_in_one_line(name: str, tmp_path: Path, monkeypatch:
     assert not re.findall(LIBRARY_WORDS, said, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("text", ["@{}", "%{}", "|{}", "'{}'s'", "{{{}", "[{}", "#{}", "*{}", "!{}", "a: {}", '"{}'])
+@pytest.mark.parametrize(
+    "text",
+    ["@{}", "%{}", "|{}", "'{}'s'", "{{{}", "[{}", "#{}", "*{}", "!{}", "a: {}", '"{}', "!<{}>", "&{}: x", "}}{}"],
+)
 def test_secret_that_cannot_be_read_stays_out_of_the_message(text: str, tmp_path: Path) -> None:
     secret = text.format("hunter2")
-    json = f'{{"targets": [{{"name": "a", "engine": "influxdb1", "url": "http://db7", "password": {secret}}}]}}'
+    flow = f'{{"targets": [{{"name": "a", "engine": "influxdb1", "url": "http://db7", "password": {secret}}}]}}'
     below = [] if text.startswith("#") else [f"{INFLUX}    password:\n      {secret}\n"]
-    for file in (f"{INFLUX}    password: {secret}\n", json, *below):
+    for file in (f"{INFLUX}    password: {secret}\n", f"{INFLUX}    password: {secret} x\n", flow, *below):
         with pytest.raises(ConfigError) as caught:
             load(written(tmp_path, file))
         assert "hunter2" not in str(caught.value)
@@ -53,6 +57,87 @@ def test_secret_in_place_of_keys_stays_out_of_the_message(key: str, form: str, t
     with pytest.raises(ConfigError) as caught:
         load(written(tmp_path, f"{'' if key == 'targets' else INFLUX}{key}: {form.format('https://u:hunter2@x/')}\n"))
     assert "hunter2" not in str(caught.value) or key == "owners"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "report: https://me:hunter2@db7/",
+        "report: {base_url: 'ftp://me:hunter2@db7/'}",
+        "owners: {default: https://hooks.slack.com/services/T024BE7LH/hunter2hunter2}",
+        "routes: [{owner: https://me:hunter2@db7}]",
+    ],
+)
+def test_credentials_in_the_wrong_place_stay_out_of_the_message(wrong: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, f"{INFLUX}{wrong}\n"))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["name", "engine", "databases", "schedule", "owner"])
+def test_address_under_another_key_is_quoted_without_its_password(name: str, tmp_path: Path) -> None:
+    target = {"name": "metrics", "engine": "influxdb1", "url": "http://db7", name: "https://me:hunter2@db7/x"}
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, f"targets:\n  - {json.dumps(target)}\n"))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["{token:hunter2}", "{token hunter2}", "{token=hunter2}"])
+def test_value_without_a_blank_before_it_is_not_ignored(form: str, tmp_path: Path) -> None:
+    """To YAML, all of it is a key without a value, which counts as absent where the key is known."""
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, f"{INFLUX}slack: {form}\n"))
+    assert caught.value.problems[0].endswith(":5: slack: write `token: ...`, with a blank after the `:`")
+    with pytest.raises(ConfigError, match=r"budget\.5: unknown key"):
+        load(written(tmp_path, f"{INFLUX}    budget: {{deadline_s: 1,5}}\n"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "    window: 999999 years",
+        "    schedule: '0 99 0 6 * *'",
+        "    schedule: 0 0 6 L * ?",
+        "    budget: {concurrency: 500k}",
+        "    budget: {deadline_s: 0m}",
+        "report: {keep_days: 0d}",
+        "harm: {limit_warning: 150%}",
+        "harm: {limit_warning: 500}",
+    ],
+)
+def test_nothing_is_proposed_that_would_be_rejected(wrong: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, f"{INFLUX}{wrong}\n"))
+    (line,) = caught.value.problems
+    assert "; write " not in line
+
+
+@pytest.mark.parametrize(
+    ("wrong", "answer"),
+    [
+        ("    north\n", "5: has no `: `"),
+        ("    group: plant\n    north\n    owner: x\n", "6: has no `: `"),
+        ("    {name: x\n", "5: `{` is not closed: add `}`"),
+        ("    databases: [a, [b], {\n", "5: `{` is not closed: add `}`"),
+        ("    databases: [\n\n\n", "5: `[` is not closed: add `]`"),
+        ("    databases: [a]]\n", "5: `]` closes nothing"),
+        ("    group: &north\n", '5: text that begins with `&` needs quotes: "&north"'),
+        ("    group: x\n    <<: north\n", "6: `<<` takes `key: value` lines"),
+        ("    schedule: off\n", "write never"),
+    ],
+)
+def test_answer_names_the_line_that_is_wrong(wrong: str, answer: str, tmp_path: Path) -> None:
+    file = written(tmp_path, INFLUX + wrong)
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    assert answer in caught.value.problems[0].removeprefix(f"{file}:")
+
+
+def test_keys_in_place_of_an_address_are_not_taken_for_a_text_in_braces(tmp_path: Path) -> None:
+    wrong = INFLUX.replace("url: http://db7:8086", "url:\n      host: db7\n      port: 8086")
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, wrong))
+    assert caught.value.problems[0].endswith("targets[0].url: expected text, got `key: value` lines")
 
 
 @pytest.mark.parametrize("name", HARMLESS)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 import yaml
+from pydantic import ValidationError
 
 from tsaudit.config.settings import Path, Settings
 from tsaudit.text import printable
@@ -37,6 +38,19 @@ def at_key(schema: Schema, part: int | str) -> Schema:
     """What it takes below a key, or at a position; empty if nothing."""
     below = schema.get("properties", {}).get(part) or schema.get("items") or schema.get("additionalProperties")
     return _resolved(below) if isinstance(below, dict) else _NONE
+
+
+def takes(path: Path, text: str) -> bool:
+    """Whether the text is valid there, whatever else may be missing."""
+    value: Any = text
+    for part in reversed(path):
+        value = [value] if isinstance(part, int) else {part: value}
+    try:
+        Settings.model_validate(value)
+    except ValidationError as error:
+        place = tuple(0 if isinstance(part, int) else part for part in path)
+        return all(item["loc"] != place for item in error.errors())
+    return True
 
 
 def kind(schema: Schema) -> str:

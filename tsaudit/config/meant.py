@@ -21,6 +21,7 @@ _NAMED_UNITS: Final = {"_s": "s", "_days": "d"}
 """The end of a key to the unit of its number."""
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _NICKNAMES: Final = ("hourly", "daily", "weekly", "monthly")
+_NEVER: Final = ("off", "no", "none", "false", "manual", "disabled")
 _TIME: Final = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::00)?\s*([ap]\.?m\.?)?", re.IGNORECASE)
 
 
@@ -77,6 +78,8 @@ def schedule(text: str) -> str:
     word, fields = text.strip().lower(), text.split()
     if word in _NICKNAMES:
         return f'"@{word}"'
+    if word in _NEVER:
+        return "never"
     if len(fields) == 6 and fields[0] in ("0", "00"):
         return " ".join(fields[1:]).replace("?", "*")
     match = _TIME.fullmatch(word)

@@ -176,12 +176,14 @@ def _better(item: Mapping[str, Any], path: Path, schema: keys.Schema, written: s
         if "name" in inside and first not in inside:
             return f"; write `- name: {printable(first, 60)}` and its keys below"
         return "; put `- ` before the first line of each"
-    if wanted == "string" and isinstance(got, dict):
+    if wanted == "string" and isinstance(got, dict) and not any(got.values()):
         return "; text that begins with `{` needs quotes"
     if wanted == "number" and isinstance(got, dict) and len(got) == 1:
         ((name, value),) = got.items()
         return f"; write `{printable(f'{path[-1]}.{name}: {value}', 120)}`"
     text = "" if written is None else _meant(item["type"], str(path[-1]), schema, written)
+    if wanted not in ("array", "object") and not keys.takes(path, text.strip('"')):
+        return ""
     return f"; write {f'`{text}`' if ' ' in text else text}" if text else ""
 
 
