@@ -31,6 +31,13 @@ def test_combinations_of_many_columns_with_many_values() -> None:
     assert combined([column] * 12, 2_000).tolist() == list(range(2_000))
 
 
+def test_combinations_of_numbers_without_a_sign() -> None:
+    """Hashes are such; neither of these fits 64 bits with a sign, or just one does."""
+    for high in (2**64 - 1, 2**63):
+        column = np.array([high, high - 1, high], np.uint64)
+        assert combined([column], 3).tolist() == [1, 0, 1]
+
+
 def test_rows_without_columns_are_all_the_same() -> None:
     assert combined([], 3).tolist() == [0, 0, 0]
     assert combined([np.zeros(0, np.int64)], 0).tolist() == []

@@ -36,7 +36,8 @@ def combined(columns: Sequence[npt.NDArray[np.integer[Any]]], rows: int) -> Code
         low, high = int(column.min()), int(column.max())
         # Renumbered after each column, so that the product of two small numbers never overflows.
         if high - low < _WIDEST:
-            codes, width = column.astype(np.int64) - low, high - low + 1
+            # Beyond 63 bits, both wrap around, and their difference is right.
+            codes, width = column.astype(np.int64) - column.min().astype(np.int64), high - low + 1
         else:
             codes, width = _renumbered(column)
         found, count = _renumbered(found * width + codes, count * width)
