@@ -249,6 +249,32 @@ def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest
     assert load("tsaudit.yaml").targets[0].url.get_secret_value() == "http://me:hunter2@db:8086"
 
 
+def test_init_when_the_address_holds_a_token_keeps_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = init("--engine", "influxdb2", "--url", "http://hunter2@db:8086", "--name", "prod-1")
+    assert "hunter2" not in done.stdout
+    assert "export TSAUDIT_PROD_1_TOKEN=" in done.stdout
+    assert "hunter2" not in Path("tsaudit.yaml").read_text()
+    monkeypatch.setenv("TSAUDIT_PROD_1_TOKEN", "hunter2")
+    assert load("tsaudit.yaml").targets[0].url.get_secret_value() == "http://db:8086"
+
+
+@pytest.mark.parametrize(
+    ("engine", "url", "key"),
+    [
+        ("postgresql", "postgresql://db/plant?user=me&password=hunter2", "password"),
+        ("influxdb2", "http://db:8086?token=hunter2", "token"),
+        ("duckdb", "duckdb:///md:plant?motherduck_token=hunter2", "motherduck_token"),
+    ],
+)
+def test_init_when_an_option_of_the_address_is_secret_writes_nothing(engine: str, url: str, key: str) -> None:
+    done = init("--engine", engine, "--url", url)
+    assert done.exit_code == Exit.USAGE
+    assert f"`{key}` is secret: write `{key}=${{NAME}}`, and export NAME" in done.stderr
+    assert "hunter2" not in done.output
+    assert not Path("tsaudit.yaml").exists()
+    assert init("--engine", engine, "--url", url.replace("hunter2", "${NAME}")).exit_code == Exit.OK
+
+
 def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "postgresql://me:p%40ss%2Fword@db:5432/plant?sslmode=require"
     done = init("--engine", "postgresql", "--url", url)

@@ -10,13 +10,14 @@ import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import click
 
 from tsaudit.cli import adding, discovery, progress, roles, show
 from tsaudit.cli.discovery import FoundTarget, host_name, variable_of
 from tsaudit.config import meant
+from tsaudit.net import addresses
 from tsaudit.text import listed, many, printable
 
 _MOST_COLUMNS: Final = 20
@@ -219,12 +220,18 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
     chosen = name or meant.name(database) or host_name(host) or about.icon or engine
     if not _NAME.fullmatch(chosen):
         raise click.BadParameter(f"`{chosen}`: use only letters, digits, `_`, `.`, and `-`", param_hint="--name")
+    for key, value in parse_qsl(parts.query):
+        if addresses.names_a_secret(key) and "${" not in value:
+            advice = f"`{printable(key, 40)}` is secret: write `{printable(key, 40)}=${{NAME}}`, and export NAME"
+            raise click.BadParameter(advice, param_hint="--url")
+    place = parts.netloc.rpartition("@")[2]
+    if about.signs_in_by_token and not parts.password:
+        token = "" if "${" in (parts.username or "") else unquote(parts.username or "")
+        address = urlunsplit(parts._replace(netloc=place)) if token else url
+        return FoundTarget(chosen, engine, address, variable_of(chosen, "TOKEN"), has_token=True, password=token)
     if not parts.password or "${" in parts.password:
-        if about.signs_in_by_token and not parts.password:
-            return FoundTarget(chosen, engine, url, variable_of(chosen, "TOKEN"), has_token=True)
         return FoundTarget(chosen, engine, url)
     variable = variable_of(chosen, "PASSWORD")
-    place = parts.netloc.rpartition("@")[2]
     login = f"{parts.username}" if about.reads_password_apart else f"{parts.username}:${{{variable}}}"
     address = urlunsplit(parts._replace(netloc=f"{login}@{place}"))
     password = unquote(parts.password) if about.reads_password_apart else parts.password
