@@ -135,6 +135,15 @@ def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
     assert [(t.engine, t.url.get_secret_value()) for t in written().targets] == [("influxdb1", influxdb)]
 
 
+def test_init_when_an_address_without_a_scheme_has_a_login(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = influxdb.removeprefix("http://")
+    done = init("--url", f"me:hunter2@{host}")
+    assert done.exit_code == Exit.OK
+    assert "hunter2" not in done.stdout + Path("tsaudit.yaml").read_text()
+    monkeypatch.setenv("TSAUDIT_INFLUXDB_PASSWORD", "hunter2")
+    assert load("tsaudit.yaml").targets[0].url.get_secret_value() == f"http://me:hunter2@{host}"
+
+
 def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ping, "version", "v3.0.1")
     assert "found no database here" in init().stderr
@@ -615,7 +624,7 @@ def test_init_adds_to_what_it_has_written(empty_folder: Path) -> None:
     [
         ("targets: [{name: a, engine: sqlite, url: 'sqlite:///a.db'}]", "is no list with a `-` before each target"),
         ("targets:\n  - {name: a, engine: nosql, url: x}\n", "tsaudit.yaml:2"),
-        ("targets: [", "tsaudit.yaml:2"),
+        ("targets: [", "tsaudit.yaml:1"),
     ],
 )
 def test_init_leaves_a_file_alone_that_it_cannot_add_to(text: str, expected: str) -> None:
@@ -636,6 +645,14 @@ def test_init_adds_to_the_file_behind_a_link_in_its_own_line_ends(empty_folder: 
     text = real.read_bytes().decode()
     assert text.count("\r\n") == text.count("\n") == MINE.count("\n") + 5
     assert [t.name for t in written().targets] == ["shop", "shop-2"]
+
+
+def test_init_does_not_rename_a_target_that_somebody_named() -> None:
+    Path("tsaudit.yaml").write_text(MINE)
+    done = init("--add", "--url", "postgres://db7/other", "--name", "shop")
+    assert done.exit_code == Exit.USAGE
+    assert "a target of tsaudit.yaml is named `shop`; pass another `--name`" in done.stderr
+    assert Path("tsaudit.yaml").read_text() == MINE
 
 
 def test_init_writes_the_path_of_a_file_as_its_own_folder_sees_it(empty_folder: Path) -> None:

@@ -98,7 +98,7 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
     host, port = host_and_port(f"//{rest if separator else text}")
     for engine, url in _recognized(host, port, scheme if separator else "http"):
         if own is None or engine in own:
-            return engine.name, url if own is None else text
+            return engine.name, _with_login(url, text) if own is None else text
     at = f"{host}:{port}" if port else host
     raise LookupError(f"nothing that tsaudit knows responds at {at}; name the engine with `--engine`")
 
@@ -226,6 +226,13 @@ def _on(host: str, url: str, port: int | None) -> str:
     before, at, _ = parts.netloc.rpartition("@")
     place = urlsplit(_address(host, port or parts.port or 0)).netloc
     return urlunsplit(parts._replace(netloc=f"{before}{at}{place}"))
+
+
+def _with_login(url: str, text: str) -> str:
+    """The address with the login that the text has before its host, if any."""
+    login, at, _ = text.partition("/")[0].rpartition("@")
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{login}@{parts.netloc.rpartition('@')[2]}")) if at else url
 
 
 def _native(address: str) -> str:
