@@ -87,6 +87,8 @@ def init(
         raise click.UsageError(f"found no database {where}; name one, e.g. `tsaudit init --url db7:8086`")
     if before is not None:
         found = before.new(found)
+        if name and any(one.name != name for one in found):
+            raise click.UsageError(f"a target of {printable(str(file))} is named `{name}`; pass another `--name`")
     if found and not urls and not yes and _is_asked():
         found = _chosen(found, before.names if before else ())
         if not found:
