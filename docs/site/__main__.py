@@ -74,7 +74,7 @@ def documents() -> dict[str, str]:
 def _rules(rules: tuple[Rule, ...]) -> Iterator[str]:
     yield "# Rules"
     yield ""
-    yield "What each rule finds; its page says why it matters, how to mend it, and which limits it has."
+    yield "What each rule finds; its page says why it matters, how to fix it, and which limits it has."
     yield ""
     yield "| code | rule | finds | engines |"
     yield "|---|---|---|---|"

@@ -44,7 +44,7 @@ def test_openings_by_what_became_of_them(store: Store) -> None:
     audited(store, DAY, "a", "b", "c", "d", "e")
     for name, kind in (("a", "mute"), ("b", "ack"), ("b", "mute"), ("c", "ack")):
         decide(store, name, kind)
-    # c was mended after it was acknowledged, d went away.
+    # c was fixed after it was acknowledged, d went away.
     audited(store, DAY + timedelta(days=1), "a", "b", "e")
     (found,) = unactioned(store, DAY)
     assert found == Unactioned(

@@ -44,7 +44,7 @@ came out. "Wanted" are the findings that an expert wants to read at warning or a
 Of the clean InfluxDB databases of the first rows, 33 of 39 got the verdict `ok`. These three rows led to the present
 policy, by which a warning has to cost something ([severity](severity.md)). The next four are the first set audited
 since: of 40 databases, 15 of the 16 that should be quiet were, 15 of 21 warnings were right, and warnings named 11 of
-32 harmful causes. The last four are a second set, after the classes that the first one showed were mended: of 20
+32 harmful causes. The last four are a second set, after the classes that the first one showed were fixed: of 20
 databases, 5 of the 7 that should be quiet were, 18 of 22 warnings were right, and warnings named 16 of 25 harmful
 causes. [Each database](blind-sets.md) is listed with what was missed.
 

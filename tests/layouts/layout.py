@@ -1,7 +1,7 @@
 """What a layout is: data as a known program writes it, and what somebody who knows the engine wants to hear of it.
 
 Each module of this folder describes the layouts of one kind of program in `LAYOUTS`. What is wanted is written down
-before the first run; a layout that shows the product to be wrong stays as it is, and the product is mended.
+before the first run; a layout that shows the product to be wrong stays as it is, and the product is fixed.
 """
 
 from __future__ import annotations

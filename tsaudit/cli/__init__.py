@@ -24,7 +24,7 @@ _COMMANDS: Final = {
     "report": ("report", "Rewrite a report from the history."),
     "incidents": ("incidents", "List incidents: open ones first, then those being watched."),
     "ack": ("decisions", "Record that somebody is working on incidents."),
-    "mute": ("decisions", "Mute incidents for a while, although they are not mended."),
+    "mute": ("decisions", "Mute incidents for a while, although they are not fixed."),
     "baseline": ("decisions", "Mute all findings that are there today, to hear only about new ones."),
     "reopen": ("decisions", "Undo `ack`, `mute`, and `baseline`."),
     "history": ("history", "List, prune, or remove audited days; list decisions."),

@@ -86,7 +86,7 @@ def mute(
     period: date | None,
     until: date | None,
 ) -> None:
-    """Mute incidents for a while, although they are not mended.
+    """Mute incidents for a while, although they are not fixed.
 
     Until the end, they are shown as muted, fail nothing, and notify nobody. An incident that gets worse comes back
     before: if it becomes more severe, or if its figure becomes more than 1.5 times what it was.

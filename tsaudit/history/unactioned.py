@@ -25,11 +25,11 @@ class Unactioned:
     opened: int
     """Incidents, each time they opened."""
     still_open: int
-    """Of these, never muted: nobody has decided."""
+    """Of these, neither resolved nor ever muted."""
     acknowledged: int
     muted: int
     closed_by_itself: int
-    """Resolved although nobody had acknowledged or muted them. It may also have been mended unseen."""
+    """Resolved although nobody had acknowledged or muted them. It may also have been fixed unseen."""
 
     unactioned: int
     """Incidents that were muted or closed by themselves."""

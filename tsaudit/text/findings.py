@@ -47,7 +47,7 @@ def of_severity(count: int, severity: str) -> str:
 def baseline_offer(target: str) -> str:
     """After the first audit of a target with findings: how to be notified only about what is new."""
     return (
-        "This is the first audit of the target. If you know these findings and will not mend all of them soon, mute "
+        "This is the first audit of the target. If you know these findings and will not fix all of them soon, mute "
         "them as the baseline, except for critical ones, and hear only about what is new or gets worse: "
         f"`tsaudit baseline --target {target} --dry-run` shows what it covers."
     )
