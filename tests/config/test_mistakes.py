@@ -103,6 +103,10 @@ def test_value_without_a_blank_before_it_is_not_ignored(form: str, tmp_path: Pat
         "report: {keep_days: 0d}",
         "harm: {limit_warning: 150%}",
         "harm: {limit_warning: 500}",
+        "harm: 5GB",
+        "    budget: 60",
+        "    measurements: {x: off}",
+        "    columns: {x: host}",
     ],
 )
 def test_nothing_is_proposed_that_would_be_rejected(wrong: str, tmp_path: Path) -> None:
@@ -124,9 +128,13 @@ def test_nothing_is_proposed_that_would_be_rejected(wrong: str, tmp_path: Path) 
         ("    group: &north\n", '5: text that begins with `&` needs quotes: "&north"'),
         ("    group: x\n    <<: north\n", "6: `<<` takes `key: value` lines"),
         ("    schedule: off\n", "write never"),
+        ("    columns: {x: series}\n", "write `kind: series`"),
+        ("slack: {reactions: no}\n", "write `read: no`"),
+        ("report: reports\n", "write `folder: reports`"),
+        ("    databases: shop, plant\n", "write `[shop, plant]`"),
     ],
 )
-def test_answer_names_the_line_that_is_wrong(wrong: str, answer: str, tmp_path: Path) -> None:
+def test_answer_is_what_somebody_can_do(wrong: str, answer: str, tmp_path: Path) -> None:
     file = written(tmp_path, INFLUX + wrong)
     with pytest.raises(ConfigError) as caught:
         load(file)

@@ -181,13 +181,13 @@ def _better(item: Mapping[str, Any], path: Path, schema: keys.Schema, written: s
     if wanted == "number" and isinstance(got, dict) and len(got) == 1:
         ((name, value),) = got.items()
         return f"; write `{printable(f'{path[-1]}.{name}: {value}', 120)}`"
-    text = "" if written is None else _meant(item["type"], str(path[-1]), schema, written)
+    text = "" if written is None else _meant(item["type"], path, schema, written)
     if wanted not in ("array", "object") and not keys.takes(path, text.strip('"')):
         return ""
     return f"; write {f'`{text}`' if ' ' in text else text}" if text else ""
 
 
-def _meant(problem: str, key: str, schema: keys.Schema, written: str) -> str:
+def _meant(problem: str, path: Path, schema: keys.Schema, written: str) -> str:
     """The text in the form that is expected there."""
     wanted = schema.get("type")
     if form := _FORMS.get(problem):
@@ -196,16 +196,18 @@ def _meant(problem: str, key: str, schema: keys.Schema, written: str) -> str:
         share = keys.is_share(schema)
         whole = wanted == "integer"
         percent = f"{written}%" if share and problem == "less_than_equal" else written
-        return meant.number(percent, key, share=share, whole=whole)
+        return meant.number(percent, str(path[-1]), share=share, whole=whole)
     if wanted == "array" and not keys.is_secret(schema):
-        return f"[{keys.in_yaml(written)}]"
+        return f"[{', '.join(keys.in_yaml(one.strip()) for one in written.split(',') if one.strip())}]"
     if wanted != "object":
         return ""
     if pair := _pair(written, schema):
         return _as_line(pair)
-    texts = (name for name in keys.names(schema) for one in [keys.at_key(schema, name)] if one.get("type") == "string")
-    first = next((name for name in texts if not keys.choices(keys.at_key(schema, name))), None)
-    return f"{first}: {keys.in_yaml(written)}" if first and not keys.is_secret(schema) else ""
+    # The main one of several keys is declared first.
+    first = next(iter(keys.names(schema)), "")
+    is_text = keys.at_key(schema, first).get("type") in ("string", "boolean")
+    fits = is_text and not keys.is_secret(schema) and keys.takes((*path, first), written)
+    return f"{first}: {keys.in_yaml(written)}" if fits else ""
 
 
 def _pair(text: str, schema: keys.Schema) -> tuple[str, str] | None:

@@ -161,7 +161,7 @@ class Owner(Model):
     """A team that gets messages."""
 
     channel: str | None = Field(None, examples=["#data"])
-    """Slack channel, `#name` or ID; ignored with a webhook, which has a fixed channel."""
+    """The Slack channel, `#name` or ID; ignored with a webhook, which has a fixed channel."""
     mention: str | None = None
     """Slack user or user group ID to mention when something becomes critical: `U...` or `S...`."""
     email: str | None = None
