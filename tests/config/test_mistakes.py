@@ -131,6 +131,7 @@ def test_nothing_is_proposed_that_would_be_rejected(wrong: str, tmp_path: Path) 
         ("    columns: {x: series}\n", "write `kind: series`"),
         ("slack: {reactions: no}\n", "write `read: no`"),
         ("report: reports\n", "write `folder: reports`"),
+        ("limits: {high-series-cardinality: {max_series: }}\n", "write `high-series-cardinality.max_series: ...`"),
         ("    databases: shop, plant\n", "write `[shop, plant]`"),
     ],
 )

@@ -180,6 +180,7 @@ def _better(item: Mapping[str, Any], path: Path, schema: keys.Schema, written: s
         return "; text that begins with `{` needs quotes"
     if wanted == "number" and isinstance(got, dict) and len(got) == 1:
         ((name, value),) = got.items()
+        value = value if isinstance(value, str) else "..."
         return f"; write `{printable(f'{path[-1]}.{name}: {value}', 120)}`"
     text = "" if written is None else _meant(item["type"], path, schema, written)
     if wanted not in ("array", "object") and not keys.takes(path, text.strip('"')):
