@@ -105,6 +105,11 @@ def in_yaml(text: str) -> str:
     return yaml.safe_dump([shown], default_flow_style=True, width=1000, allow_unicode=True).strip()[1:-1]
 
 
+def as_line(key: str, text: str) -> str:
+    """`name: plant`, or `token: ...` where the value may be secret."""
+    return f"{key}: {in_yaml(text) if is_shown(key) else '...'}"
+
+
 def places(key: str) -> list[Path]:
     """Where else a key of that name exists; `*` stands for any name or position."""
     return [(*parent, key) for parent, keys in _parents().items() if key in keys]

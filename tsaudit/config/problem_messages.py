@@ -96,7 +96,7 @@ def unknown_key(path: Path, missing: Collection[str], value: object) -> tuple[st
     parent = keys.at(path[:-1])
     name, known = str(path[-1]), keys.names(parent)
     if value is None and (pair := _pair(name, parent)):
-        return f"write `{_as_line(pair)}`, with a blank after the `:`", pair[0]
+        return f"write `{keys.as_line(*pair)}`, with a blank after the `:`", pair[0]
     if name != name.strip():
         return unreadable.NO_SPACES, ""
     if (other := _OTHER_NAMES.get(name.lower(), "")) in known:
@@ -203,7 +203,7 @@ def _meant(problem: str, path: Path, schema: keys.Schema, written: str) -> str:
     if wanted != "object":
         return ""
     if pair := _pair(written, schema):
-        return _as_line(pair)
+        return keys.as_line(*pair)
     # The main one of several keys is declared first.
     first = next(iter(keys.names(schema)), "")
     is_text = keys.at_key(schema, first).get("type") in ("string", "boolean")
@@ -215,11 +215,6 @@ def _pair(text: str, schema: keys.Schema) -> tuple[str, str] | None:
     """The key and the value that the text was meant as, where such a key belongs."""
     pair = meant.pair(text)
     return pair if pair and pair[0] in keys.names(schema) else None
-
-
-def _as_line(pair: tuple[str, str]) -> str:
-    """`name: plant`, or `token: ...` where the value may be secret."""
-    return f"{pair[0]}: {keys.in_yaml(pair[1]) if _is_open(pair) else '...'}"
 
 
 def _is_open(pair: tuple[str, str] | None) -> bool:

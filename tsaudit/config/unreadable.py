@@ -131,7 +131,7 @@ def _as_pair(line: str) -> str:
     dash = "- " if code.startswith("-") else ""
     if re.match(rf"(- +)?{_WORD}:( |$)", code) or (found := meant.pair(code)) is None or not keys.places(found[0]):
         return ""
-    return f"{dash}{found[0]}: {found[1] if keys.is_shown(found[0]) else '...'}"
+    return f"{dash}{keys.as_line(*found)}"
 
 
 def _in_quotes(line: str, column: int) -> str:
