@@ -167,6 +167,19 @@ def test_of_two_people_the_first_decides_and_the_second_takes_over(history: Hist
     assert said(history) == []
 
 
+def test_who_takes_over_mutes_nothing_that_got_worse_since(history: History, slack: SlackDouble) -> None:
+    message = alerted(history, slack, *found(1))
+    message.react("zzz", ANN, BOB)
+    read(history)
+    history.next_day(found(1, severity=CRITICAL))
+    message.take_back("zzz", ANN)
+    assert read(history) == ReactionReport(asked=1)
+    assert said(history) == []
+    message.take_back("zzz", BOB)
+    read(history)
+    assert current(history)[0].exceeded is None
+
+
 def test_of_two_reactions_the_stronger_applies_and_then_the_other_again(history: History, slack: SlackDouble) -> None:
     message = alerted(history, slack, *found(1))
     message.react("zzz", BOB)

@@ -236,14 +236,16 @@ class Reacting:
         if one.person not in people:
             reaction_log.hand_over(self.connection, one, people[0])
             one = StoredReaction(one.id, one.delivery_id, one.kind, people[0])
-            return self._decide(one, [*self._made_by(one), *freed], again=True)
+            # What got worse since has come back: the reaction is about what it was before.
+            still = [incident for incident in self._made_by(one) if incident.decision]
+            return self._decide(one, [*still, *freed], again=True)
         return self._decide(one, freed) if freed else Reacted()
 
     def _covered(self) -> list[Incident]:
         return sorted(self.known.values(), key=by_badness)
 
     def _made_by(self, one: StoredReaction) -> list[Incident]:
-        """The incidents whose decision is the reaction's, and applies: nobody has decided otherwise since."""
+        """The incidents whose newest decision is the reaction's, and has not ended; also those that got worse since."""
         behind = decision_log.reactions_behind(self.connection)
         return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.exceeded)]
 
