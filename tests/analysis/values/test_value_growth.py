@@ -193,3 +193,10 @@ def test_listings_that_would_have_been_unchanged_count_as_days() -> None:
     # A listing of one day does not show the others, nor do two listings a week apart show what came between.
     assert value_growth.index(values, 1).kind == "unknown"
     assert value_growth.index(values, 5).kind == "unknown"
+
+
+@pytest.mark.parametrize("listing_days", [1, 30, None])
+def test_values_of_the_first_day_are_new_to_tsaudit_only(listing_days: int | None) -> None:
+    """Also if that day is the first of the last week."""
+    index = value_growth.index(observed([fixed_hosts(0, np.random.default_rng(1))] * 7), listing_days)
+    assert (index.kind, index.turnover) == ("bounded", 0.0)
