@@ -108,6 +108,17 @@ def test_the_query_counts_the_series_of_each_source(influxd: Influxd) -> None:
     assert found == {("api", "z1"): 40, ("api", "z2"): 20, ("web", "z1"): 20}
 
 
+def test_tags_that_name_the_same_thing_are_counted_by_one_query(influxd: Influxd) -> None:
+    rows = [
+        Row(time, {"ap": f"ap{number % 3}", "mac": f"m{number}", "name": f"n{number}"}, {"rx": number})
+        for number, time in enumerate(times(80))
+    ]
+    target = write(Dataset([Table("wifi", ("ap", "mac", "name"), {"rx": "integer"}, rows)]), "influxdb1", influxd.url)
+    at = _at(target, "wifi")
+    find = needed(advice(collected(target), [MakeField(at, "mac"), MakeField(at, "name")]).find())
+    assert find.text.count("SHOW SERIES") == 1
+
+
 @pytest.mark.parametrize("change", [MakeField, LeaveOut])
 def test_one_statement_copies_all_points_where_none_overwrites_another(
     influxd: Influxd, change: type[MakeField | LeaveOut]

@@ -113,7 +113,12 @@ class InfluxAdvice(Advice):
 
     def find(self) -> Step | None:
         """The sources of new values of a tag that goes, or what a rule asks to look at."""
-        queries = [query for change in self._looks() if (query := self.query(change))]
+        # One statement for tags that tell apart the same series.
+        by_text: dict[str, Query] = {}
+        for change in self._looks():
+            if query := self.query(change):
+                by_text.setdefault(query.text, query)
+        queries = list(by_text.values())
         if not queries:
             return None
         first = queries[0]
