@@ -26,10 +26,11 @@ _QUANTITY: Final = "quantity"
 """The tag for what is measured."""
 
 
-def merged(database: str, family: NameFamily) -> MergeMeasurements:
-    """All of them as one measurement, with what varies as tags."""
+def merged(database: str, family: NameFamily, inside: Mapping[str, Measurement]) -> MergeMeasurements:
+    """All of them as one measurement, with what varies as tags. `inside`: the measurements by name."""
     from tsaudit.analysis.shapes.name_families import parsed_names
 
+    family = with_quantity(family, inside)
     if family.tags and family.tags[-1].name == _QUANTITY:
         parsed = parsed_names(dataclasses.replace(family, field=family.tags[-1].example))
         both = (dataclasses.replace(one, tags=(*one.tags, (_QUANTITY, one.field)), field="") for one in parsed)
@@ -100,7 +101,7 @@ def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple
         is_dated = "{date}" in family.template
         if len(members) > 1 and (is_dated or _has_values(inside[members[0]])):
             same = dataclasses.replace(family, members=tuple(members))
-            found.append((same, merged(database, same)))
+            found.append((same, merged(database, same, inside)))
     taken = {name for family, _ in found for name in family.members}
     rest = {name: m for name, m in inside.items() if name not in taken and _has_values(m)}
     return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest, fewest))]

@@ -181,7 +181,7 @@ def test_one_statement_drops_a_family_and_nothing_that_is_named_alike(influxd: I
     ]
     target = write(Dataset(tables), "influxdb1", influxd.url)
     (family,) = name_families(names[:3])
-    stored = needed(advice(collected(target), [merged(target.databases[0], family)]).stored())
+    stored = needed(advice(collected(target), [merged(target.databases[0], family, {})]).stored())
     influxql(influxd.url, stored.text, db=target.databases[0])
     assert [row["name"] for row in _rows(influxd.url, target, "SHOW MEASUREMENTS")] == ["disk_server"]
 
@@ -404,7 +404,7 @@ def test_every_step_fits_on_a_screen(engine: str, effect: Effect) -> None:
 def test_a_family_of_names_is_written_with_tags_and_dropped(engine: str) -> None:
     names = [f"cpu.web{n}.usage" for n in range(1, 5)]
     (family,) = name_families(names)
-    change = merged("main", family)
+    change = merged("main", family, {})
     assert isinstance(change, MergeMeasurements)
     found = advice(_kept(engine, *names), [change])
     writer = needed(found.writer())

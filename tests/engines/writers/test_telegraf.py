@@ -49,7 +49,7 @@ def of_measurement(*changes: Change, new_name: str = "") -> str:
 
 def family(*names: str) -> MergeMeasurements:
     (found,) = name_families(list(names))
-    return merged("main", found)
+    return merged("main", found, {})
 
 
 def of_names(names: Iterable[str], *others: str) -> str:

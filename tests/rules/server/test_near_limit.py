@@ -323,6 +323,19 @@ def test_tables_that_could_be_one() -> None:
     assert change.members[0].tags == (("host", "server-1"), ("region", "us-west"))
 
 
+def test_rows_of_tables_that_could_be_one_stay_apart() -> None:
+    """With several fields in each, what a name measures is a tag: as the name of a field, it would let rows of one
+    device overwrite each other.
+    """
+    names = [f"hm-rpc.0.KEQ{i:07}.{what}" for i in range(20) for what in ("HUMIDITY", "LEVEL", "LOWBAT")]
+    fields = (a_field("value"), a_field("quality", ("integer",)))
+    finding = _found(a_profile(*(a_measurement(n, fields=fields) for n in names)), {"measurements": 70})
+    (change,) = finding.changes
+    assert isinstance(change, MergeMeasurements)
+    assert {one.field for one in change.members} == {""}
+    assert len({one.tags for one in change.members}) == len(names)
+
+
 def test_databases_are_a_note_until_they_are_those_of_tenants() -> None:
     assert run_rule(rule, _core(1, 1, 1)).outcome is Outcome.PASS
     # Four of five, as a person made them.

@@ -130,7 +130,7 @@ def _of_names(case: Case, database: str, inside: Mapping[str, Measurement]) -> _
     if case.engine.keeps_documents:
         families = _of_collections(case, list(inside), families)
     for family in (with_quantity(family, inside) for family in families):
-        yield family, merged(database, family)
+        yield family, merged(database, family, inside)
     taken = {name for family in families for name in family.members} | _in_periods(case, list(inside))
     for grid in grids_of(case, {name: m for name, m in inside.items() if name not in taken}):
         yield grid.family, merged_grid(database, grid)
@@ -140,7 +140,7 @@ def _of_tables(case: Case, database: str, inside: Mapping[str, Measurement]) -> 
     """Large families whatever their columns are, then those of one schema."""
     large = [f for f in case.name_families(inside) if len(f.members) > _LARGE]
     for family in sorted(large, key=lambda family: -len(family.members)):
-        yield family, merged(database, family)
+        yield family, merged(database, family, inside)
     taken = {name for family in large for name in family.members}
     for family, change in families_of_one_schema(case, database, A_LIST):
         if taken.isdisjoint(family.members):

@@ -320,7 +320,10 @@ def _measurements(case: Case, at: Subject, inside: Mapping[str, Sequence[str]]) 
     def advice() -> _Advice:
         each = [(database, family) for database, found in inside.items() for family in case.name_families(found)]
         largest = max(each, key=lambda one: len(one[1].members), default=None)
-        changes = (merged(*largest),) if largest and not case.engine.keeps_documents else ()
+        changes: tuple[Change, ...] = ()
+        if largest and not case.engine.keeps_documents:
+            database, family = largest
+            changes = (merged(database, family, {m.name: m for m in case.measurements if m.database == database}),)
         by_size = sorted(inside.items(), key=lambda one: (-len(one[1]), one[0])) if len(inside) > 1 else []
         word = case.engine.words.measurement
         alone = "Look for things that should be rows of one measurement, and drop what is no longer written."
