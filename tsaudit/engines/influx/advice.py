@@ -113,7 +113,7 @@ class InfluxAdvice(Advice):
 
     def find(self) -> Step | None:
         """The sources of new values of a tag that goes, or what a rule asks to look at."""
-        # One statement for tags that tell apart the same series.
+        # One statement for tags that distinguish the same series.
         by_text: dict[str, Query] = {}
         for change in self._looks():
             if query := self.query(change):
