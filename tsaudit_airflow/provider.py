@@ -10,10 +10,10 @@ def get_provider_info() -> dict[str, Any]:
         "name": "tsaudit",
         "description": "Scheduled schema audits of live time-series databases.",
         "integrations": [{"integration-name": "tsaudit", "external-doc-url": "", "tags": ["software"]}],
-        "operators": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.operators"]}],
-        "hooks": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.hooks"]}],
-        "notifications": ["tsaudit_airflow.notifications.AuditNotifier"],
-        "extra-links": ["tsaudit_airflow.links.AuditReportLink"],
+        "operators": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.operators.audit"]}],
+        "hooks": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.hooks.audit"]}],
+        "notifications": ["tsaudit_airflow.notifications.audit.AuditNotifier"],
+        "extra-links": ["tsaudit_airflow.links.audit.AuditReportLink"],
         "config": {
             "tsaudit": {
                 "description": "Schema audits.",

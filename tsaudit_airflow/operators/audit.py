@@ -9,8 +9,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tsaudit_airflow.assets import AUDITS, audit_asset
 from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside
-from tsaudit_airflow.hooks import AuditHook
-from tsaudit_airflow.links import AuditReportLink
+from tsaudit_airflow.hooks.audit import AuditHook
+from tsaudit_airflow.links.audit import AuditReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
